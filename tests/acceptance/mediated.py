@@ -175,7 +175,7 @@ async def mediated(receiving: Receiver) -> AsyncIterator[Mediated]:
         permission = Permission.of(("127.0.0.0/8",), ("*",))
         pusher = HttpPusher(resolver=SystemResolver(), clock=SystemClock(), permission=permission)
         secrets = OneKey()
-        partners = Partners(secrets, lambda: "http://127.0.0.1/as2")
+        partners = Partners(secrets, lambda service: "http://127.0.0.1/as2")
         reception = reception_for(running.network, partners, pusher)
         as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=MESSAGE_BYTES)
         server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), answer_of_front)

@@ -109,7 +109,7 @@ def served_network() -> Iterator[Served]:
             endpoints = MessageEndpoints(
                 running.network, running.authenticator, message_bytes=1 << 20, bulk_bytes=1 << 20
             )
-            reception = reception_for(running.network, Partners(OneKey(), lambda: served.url), Posts())
+            reception = reception_for(running.network, Partners(OneKey(), lambda service: served.url), Posts())
             as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=1 << 20)
             server = HttpServer(app, endpoints.routes() | as2.routes(), HttpLimits(), answer_of_front)
             served.url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}"

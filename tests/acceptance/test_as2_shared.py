@@ -77,7 +77,7 @@ async def sent_and_confirmed(first: RunningNetwork, second: RunningNetwork, rece
     part = Part(id="1", content_type="application/edi-x12", data=DOCUMENT)
     await first.network.post(sender, Message(to=(Recipient("Aster/Acme"),), parts=(part,)))
     [pushed] = await asyncio.to_thread(receiving.wait_for, PATH, 1, WAIT_S)
-    assert pushed.headers["receipt-delivery-option"] == "https://net.example/as2"
+    assert pushed.headers["receipt-delivery-option"] == "https://net.example/as2/Aster"
     assert await states(first) == {State.QUEUED: 1}
     mdn = receipt(as_request(pushed))
     for node in (second, first):

@@ -162,19 +162,26 @@ async def test_the_limit_for_messages_is_not_one_for_documents_of_the_configurat
 
 @pytest.mark.req("D1")
 async def test_a_slow_disk_pushes_back_instead_of_filling_the_memory(tmp_path: Path) -> None:
-    """More is sent than may wait: some is refused as busy, all is answered, and what was accepted is delivered."""
-    server = ServerProcess(tmp_path / "data", command=(sys.executable, str(BROKEN), "slow-disk", "serve"))
+    """More is sent than may wait: some is refused as busy, all is answered, and what was accepted is delivered.
+
+    The disk is held until a call is answered: only a refusal needs no disk.
+    """
+    server = ServerProcess(tmp_path / "data", command=(sys.executable, str(BROKEN), "held-disk", "serve"))
     keys = await enroll(server, SENDER, RECEIVER)
     with server:
         idle_bytes = resident_bytes(server.pid)
         bodies = [[message(f"{client}-{n}", data=os.urandom(100_000)) for n in range(100)] for client in range(14)]
-        calls = [send((server, keys), ENVELOPE_FORM.encode_posts(bulk), ENVELOPES) for bulk in bodies]
-        sending = asyncio.gather(*calls)
+        (tmp_path / "hold-disk").touch()
+        calls = [
+            asyncio.create_task(send((server, keys), ENVELOPE_FORM.encode_posts(bulk), ENVELOPES)) for bulk in bodies
+        ]
         most_bytes = 0
-        while not sending.done():
+        while not all(call.done() for call in calls):
             most_bytes = max(most_bytes, resident_bytes(server.pid) - idle_bytes)
+            if any(call.done() for call in calls):
+                (tmp_path / "hold-disk").unlink(missing_ok=True)
             await asyncio.sleep(0.02)
-        answers = [answer for call in await sending for answer in results(call)]
+        answers = [answer for call in calls for answer in results(await call)]
         refused = {answer.code for answer in answers if isinstance(answer, Refused)}
         accepted = {answer.session for answer in answers if isinstance(answer, PostResult)}
         assert len(answers) == 1_400

@@ -119,12 +119,35 @@ def test_apply_shows_a_plan_asks_and_changes_nothing_twice(network: Served, tmp_
     changed = postroad(*arguments, "--dry-run", "--json")
     [plan] = json_lines(changed.stdout)
     assert (changed.returncode, plan["applied"]) == (2, False)
-    assert plan["steps"][0]["fields"] == [{"field": "description", "before": "first", "after": "second"}]
+    assert plan["steps"][0]["fields"] == [
+        {"field": "description", "before": "first", "after": "second", "resets": False}
+    ]
     assert "description: first → second" in postroad(*arguments, "--dry-run").stdout
     assert "Desk" in succeeded("export", "--data", network.data)
     file.write_text("postroad: 1\norganizations:\n  NewCo: {}\n")
     assert "- service NewCo/Desk" in succeeded(*arguments, "--yes", "--prune")
     assert "Desk" not in succeeded("export", "--data", network.data)
+
+
+@pytest.mark.req("N13", "K2")
+def test_apply_resets_unnamed_fields_only_when_told_to(network: Served, tmp_path: Path) -> None:
+    file = tmp_path / "partial.yaml"
+    file.write_text(
+        "postroad: 1\norganizations:\n  Partial:\n    description: whole\n    services:\n"
+        "      Orders: {visibility: public, delivery: push, push: {url: 'https://a.example/', authentication: none}}\n"
+    )
+    arguments = ("apply", file, "--data", network.data)
+    succeeded(*arguments, "--yes")
+    before = succeeded("export", "--data", network.data)
+    file.write_text("postroad: 1\norganizations:\n  Partial:\n    services: {Orders: {visibility: public}}\n")
+    refused = postroad(*arguments, "--yes")
+    assert refused.returncode == 1
+    assert "Partial: description; Partial/Orders: delivery, push" in refused.stderr
+    assert "delivery: push → poll  (reset: not in the file)" in refused.stdout
+    assert succeeded("export", "--data", network.data) == before
+    succeeded(*arguments, "--yes", "--reset")
+    assert "Orders: {" not in succeeded("export", "--data", network.data)
+    assert "Nothing to change" in succeeded(*arguments, "--yes")
 
 
 @pytest.mark.req("N13")
@@ -144,9 +167,13 @@ def test_missing_keys_are_made_when_so_wished(network: Served, tmp_path: Path) -
         "postroad: 1\norganizations: {K: {services: {k: {credentials: [{label: l, keyFrom: 'file:k/k.key'}]}}}}"
     )
     arguments = ("apply", file, "--data", network.data)
-    assert "No such file" in postroad(*arguments, "--dry-run").stderr
+    assert "no such file" in postroad(*arguments, "--dry-run").stderr
     assert postroad(*arguments, "--dry-run", "--make-keys").returncode == 2
     key = tmp_path / "k" / "k.key"
+    assert not key.exists()
+    broken = tmp_path / "broken.yaml"
+    broken.write_text(file.read_text().replace("k: {cred", "'k/k': {cred"))
+    assert postroad("apply", broken, "--data", network.data, "--yes", "--make-keys").returncode == 3
     assert not key.exists()
     succeeded(*arguments, "--yes", "--make-keys")
     assert key.stat().st_mode & 0o777 == 0o600
@@ -224,7 +251,8 @@ def test_bench_measures_a_running_network(network: Served) -> None:
         (("poll",), 3, "permission.denied"),
         (("poll", "--url", "http://127.0.0.1:9", "--key", "x"), 4, "network.unreachable"),
         (("poll", "--max", "0"), 2, "--max"),
-        (("apply", "absent.yaml"), 1, "absent.yaml"),
+        (("apply", "absent.yaml"), 1, "absent.yaml: no such file or directory"),
+        (("post", "--to", SELLER, "absent.json"), 1, "absent.json: no such file or directory [file.unusable]"),
         (("nonsense",), 2, "No such command"),
     ],
 )
@@ -235,6 +263,25 @@ def test_exit_codes_tell_whose_turn_it_is(network: Served, arguments: tuple[str,
     if code in (3, 4):
         [problem] = json_lines(postroad(*arguments, *there, "--json").stderr)
         assert problem["code"] == words
+
+
+def test_services_are_listed_by_address(network: Served) -> None:
+    network.register("Zeta/b", "Zeta/A", "Zeta/c")
+    addresses = [
+        service["address"] for service in json_lines(succeeded("services", "list", "--json", "--data", network.data))
+    ]
+    assert addresses == sorted(addresses, key=str.casefold)
+    assert {"Zeta/b", "Zeta/A", "Zeta/c"} <= set(addresses)
+
+
+def test_an_unreachable_network_is_named(tmp_path: Path) -> None:
+    done = postroad("poll", "--key", "x", cwd=tmp_path, environment={"POSTROAD_DATA": "nothing-here"})
+    assert done.returncode == 4
+    assert "No answer from http://127.0.0.1:8470 " in done.stderr
+    assert "No network was found in nothing-here" in done.stderr
+    named = postroad("poll", "--key", "x", "--url", "http://127.0.0.1:9", cwd=tmp_path)
+    assert "No answer from http://127.0.0.1:9 " in named.stderr
+    assert "No network was found" not in named.stderr
 
 
 def test_the_operators_key_goes_to_its_own_network_only(network: Served) -> None:

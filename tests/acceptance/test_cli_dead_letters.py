@@ -51,7 +51,9 @@ def test_what_failed_is_found_grouped_and_shown(network: Served) -> None:
     ]
     assert listed(network, "--until", "1h") == []
     assert STAMPER in run(network, "list")
-    assert "failed-in-transit" in run(network, "groups", "--topic", "orders")
+    groups = run(network, "groups", "--topic", "orders")
+    assert "failed-in-transit" in groups
+    assert letter["failedAt"] in groups
     shown = run(network, "show", str(letter["delivery"]))
     assert "answered no-ink the pad is dry" in shown
     assert json.loads(run(network, "show", str(letter["delivery"]), "--json"))["open"] is True

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import socket
+import subprocess
 from pathlib import Path
 
 import asyncpg
 import pytest
 
-from tests.acceptance.served_network import SMALL, Served, json_lines, postroad, served, succeeded
+from postroad.adapters.index.sqlite_file import open_writer
+from tests.acceptance.served_network import (
+    PROGRAM,
+    SMALL,
+    Served,
+    clean_environment,
+    json_lines,
+    postroad,
+    served,
+    succeeded,
+)
 
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 MARK = "a body that is easily found again"
@@ -51,13 +62,65 @@ def test_verify_finds_a_cut_off_end_by_the_index(stopped: Served) -> None:
     for file in (stopped.data / "journal").iterdir():
         if file.suffix == ".seg" or file.name == "durable":
             file.unlink()
-    assert postroad("verify", "--data", stopped.data, "--no-index").returncode == 0
+    blind = postroad("verify", "--data", stopped.data, "--no-index")
+    assert (blind.returncode, "not compared with anything" in blind.stdout) == (5, True)
     done = postroad("verify", "--data", stopped.data)
     assert done.returncode == 1
     assert "truncated" in done.stdout
 
 
-@pytest.mark.req("O3")
+@pytest.mark.req("A3")
+def test_verify_compares_with_a_head_that_was_noted_elsewhere(stopped: Served, tmp_path: Path) -> None:
+    key, heads = tmp_path / "head.key", tmp_path / "heads"
+    succeeded("head", "--new-key", key)
+    heads.write_text(succeeded("head", "--sign", key, "--data", stopped.data))
+    [found] = json_lines(succeeded("verify", "--data", stopped.data, "--json"))
+    assert found["head"] == heads.read_text().split()[3] == succeeded("head", "--data", stopped.data).strip()
+    assert found["index"] == "same"
+    for file in stopped.data.glob("index.sqlite*"):
+        file.unlink()
+    [blind] = json_lines(postroad("verify", "--data", stopped.data, "--json").stdout)
+    assert (blind["index"], blind["noted_heads"]) == ("none", 0)
+    assert postroad("verify", "--data", stopped.data).returncode == 5
+    public = f"{key}.pub"
+    signed = ("verify", "--data", stopped.data, "--head", heads, "--public-key")
+    assert "compared with noted heads: 1" in succeeded(*signed, public)
+    succeeded("head", "--new-key", tmp_path / "other.key")
+    forged = postroad(*signed, tmp_path / "other.key.pub")
+    assert (forged.returncode, "signature does not fit" in forged.stderr) == (1, True)
+    entries, _, chain = found["head"].partition(":")
+    other = postroad("verify", "--data", stopped.data, "--head", f"{entries}:{chain[::-1]}")
+    assert (other.returncode, "not the one noted" in other.stdout) == (1, True)
+    longer = postroad("verify", "--data", stopped.data, "--head", f"{int(entries) + 1}:{chain}")
+    assert (longer.returncode, "truncated" in longer.stdout) == (1, True)
+
+
+@pytest.mark.req("A3")
+def test_verify_and_doctor_find_a_damaged_index(stopped: Served) -> None:
+    index = stopped.data / "index.sqlite"
+    size = index.stat().st_size
+    with index.open("r+b") as file:
+        file.seek(size * 2 // 3)
+        file.write(b"\x5a" * 4096)
+    done = postroad("verify", "--data", stopped.data)
+    assert (done.returncode, f"index {index}: the file is damaged" in done.stdout) == (1, True)
+    assert "complete and unchanged" in done.stdout  # the journal is
+    checked = postroad("doctor", "--data", stopped.data)
+    assert (checked.returncode, f"index {index}: the file is damaged" in checked.stdout) == (1, True)
+
+
+@pytest.mark.req("A3")
+def test_verify_and_doctor_find_rows_that_are_missing(stopped: Served) -> None:
+    """Pages with valid checksums and the wrong rows, as after a lost write."""
+    writer = open_writer(stopped.data / "index.sqlite")
+    writer.execute("DELETE FROM message WHERE seq = (SELECT max(seq) FROM message)")
+    writer.close()
+    done = postroad("verify", "--data", stopped.data)
+    assert (done.returncode, "table message has" in done.stdout) == (1, True)
+    checked = postroad("doctor", "--data", stopped.data)
+    assert (checked.returncode, "messages are missing in it" in checked.stdout) == (1, True)
+
+
 def test_an_index_is_made_anew_from_the_journal(stopped: Served) -> None:
     [before] = json_lines(succeeded("index", "status", "--json", "--data", stopped.data))
     assert before["behind"] == 0
@@ -137,7 +200,8 @@ async def test_a_network_in_postgres_is_served_and_verified(postgres_database: s
 def test_the_doctor_looks_at_everything(stopped: Served, tmp_path: Path) -> None:
     [findings] = json_lines(succeeded("doctor", "--json", "--data", stopped.data, "--set", "port=0"))
     assert [finding["what"] for finding in findings] == [
-        "python", "sqlite", "data folder", "disk", "clock", "tls", "port", "store", "credentials", "as2",
+        "python", "sqlite", "data folder", "disk", "clock", "tls", "port", "store", "credentials", "secrets", "as2",
+        "pushes",
     ]  # fmt: skip
     assert {finding["state"] for finding in findings} <= {"ok", "warning"}
     sick = postroad("doctor", "--data", stopped.data, "--set", f"least_free_bytes={1 << 60}")
@@ -173,3 +237,23 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
         done = postroad("serve", "--data", tmp_path / "data", "--set", f"port={port}", *SMALL)
     assert (done.returncode, f"127.0.0.1:{port} is taken" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "data" / "url").exists()
+
+
+def test_the_way_in_is_printed_until_an_operator_has_a_password(tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        failed = postroad("serve", "--port", str(taken.getsockname()[1]), "--data", tmp_path / "data", *SMALL)
+    assert (failed.returncode, "is taken" in failed.stderr) == (1, True)
+    assert "operator.key" in (said := first_lines(tmp_path / "data"))
+    assert "postroad login-link" in said
+
+
+def first_lines(data: Path) -> str:
+    """What `serve` prints before it has served anything."""
+    command = [*PROGRAM, "serve", "--port", "0", "--data", str(data), *SMALL]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment()) as process:
+        assert process.stdout is not None
+        lines = [process.stdout.readline() for _ in range(3)]
+        process.terminate()
+        return "".join(lines)

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from postroad.testing.ports import free_port
 from tests.acceptance.served_network import PROGRAM, clean_environment, json_lines, postroad, succeeded
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -82,10 +83,10 @@ def test_the_demo_can_be_shown_again_in_the_same_folder(tmp_path: Path) -> None:
 
 
 @contextmanager
-def running_demo(data: Path) -> Iterator[list[str]]:
+def running_demo(data: Path, *options: str, **variables: str) -> Iterator[list[str]]:
     """A demo that keeps running, and what it has printed; it ends as by Ctrl-C, and leaves no address behind."""
-    command = [*PROGRAM, "demo", "--port", "0", "--data", str(data)]
-    environment = clean_environment() | {"PYTHONUNBUFFERED": "1"}
+    command = [*PROGRAM, "demo", *options, "--data", str(data)]
+    environment = clean_environment() | {"PYTHONUNBUFFERED": "1"} | variables
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as running:
         try:
             assert running.stdout is not None
@@ -103,7 +104,7 @@ def running_demo(data: Path) -> Iterator[list[str]]:
 
 @pytest.mark.req("K2")
 def test_the_next_commands_work_as_they_are_printed(tmp_path: Path) -> None:
-    with running_demo(tmp_path / "demo") as shown:
+    with running_demo(tmp_path / "demo", "--port", "0") as shown:
         commands = [shlex.split(line)[1:] for line in shown if f"--data {tmp_path}" in line]
         assert [words[0] for words in commands] == ["trace", "post", "poll"]
         trace, post, poll = (succeeded(*words, cwd=Path.cwd()) for words in commands)
@@ -111,6 +112,32 @@ def test_the_next_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     assert "+ <CustomerNumber>BX0045012</CustomerNumber>" in trace
     assert post.startswith("session ")
     assert "response from TheAcmeCompany/Supply" in poll, "Acme goes on answering"
+
+
+def test_the_demo_listens_on_the_port_of_the_settings(tmp_path: Path) -> None:
+    port = free_port()
+    with running_demo(tmp_path / "demo", POSTROAD_PORT=str(port)) as shown:
+        assert f"network on http://127.0.0.1:{port} (" in shown[0]
+
+
+def test_the_demo_listens_on_the_port_of_its_option_first(tmp_path: Path) -> None:
+    port = free_port()
+    with running_demo(tmp_path / "demo", "--port", str(port), POSTROAD_PORT="1", POSTROAD_HOST="localhost") as shown:
+        assert f"network on http://localhost:{port} (" in shown[0]
+
+
+def test_make_run_passes_its_port_on() -> None:
+    def demo_of(*arguments: str, **variables: str) -> str:
+        command = ["make", "--dry-run", "--no-print-directory", "run", *arguments]
+        # "make test" passes its own flags and variables on to the programs it starts.
+        outer = ("MAKEFLAGS", "MFLAGS", "MAKELEVEL", "MAKEOVERRIDES", "PORT", "VENV")
+        kept = {name: value for name, value in clean_environment().items() if name not in outer}
+        environment = kept | variables
+        done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.splitlines()[-1].strip()
+
+    assert demo_of("PORT=9200") == ".venv/bin/postroad demo --port 9200"
+    assert demo_of(PORT="9200") == ".venv/bin/postroad demo", "a variable of that name is meant for other programs"
 
 
 @pytest.mark.docs

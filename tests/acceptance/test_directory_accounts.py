@@ -189,3 +189,21 @@ async def test_a_removed_member_is_out_at_once(asked: Asked) -> None:
     assert (await asked.ask("owner of A", "DELETE", path, match=read.headers["etag"])).status_code == 204
     assert (await asked.ask("viewer of A", "GET", "/v1/account")).status_code == 401
     assert (await asked.ask("owner of A", "GET", path)).status_code == 404
+
+
+@pytest.mark.req("Z6")
+async def test_whoever_asks_by_adding_members_which_addresses_have_an_account_is_slowed_down(asked: Asked) -> None:
+    """By a member, by a document, and by both: it is counted for the organization."""
+    plan = {"people": {"owner@aster.example": {"role": "owner"}, "owner@birch.example": {}, "viewer@birch.example": {}}}
+    document = {"document": {"postroad": 1, "organizations": {"Aster": plan}}}
+    codes = []
+    for number in range(12):
+        if number % 2:
+            answer = await asked.ask("owner of A", "POST", "/v1/configuration/plan", document)
+            told = [fault["pointer"] for fault in answer.json().get("errors", [])]
+            assert len(told) <= 1, "a document asks for one at a time"
+        else:
+            answer = await asked.ask("owner of A", "POST", MEMBERS, {"email": "owner@birch.example"})
+        codes.append(answer.status_code)
+    assert codes == [409] * 10 + [429] * 2
+    assert (await asked.ask("owner of B", "GET", "/v1/account")).status_code == 200, "others notice nothing"

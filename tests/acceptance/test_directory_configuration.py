@@ -89,9 +89,13 @@ async def test_a_plan_says_what_would_change_and_changes_nothing(asked: Asked) -
     planned = (await asked.ask("owner of A", "POST", PLAN, {"document": document})).json()
     assert (planned["add"], planned["change"], planned["remove"], planned["applied"]) == (1, 2, 0, False)
     steps = {(step["action"], step["name"]): step["fields"] for step in planned["steps"]}
-    assert steps["change", "Aster/Public"] == [{"field": "defaultExpirationSeconds", "before": 172_800, "after": 60}]
-    assert steps["change", "Aster"] == [{"field": "description", "before": "", "after": "Flowers"}]
-    assert steps["add", "Aster/Fresh"] == [{"field": "visibility", "before": "private", "after": "public"}]
+    assert steps["change", "Aster/Public"] == [
+        {"field": "defaultExpirationSeconds", "before": 172_800, "after": 60, "resets": False}
+    ]
+    assert steps["change", "Aster"] == [{"field": "description", "before": "", "after": "Flowers", "resets": False}]
+    assert steps["add", "Aster/Fresh"] == [
+        {"field": "visibility", "before": "private", "after": "public", "resets": False}
+    ]
     assert asked.running.network.directory is before
 
 
@@ -114,7 +118,9 @@ async def test_applying_is_one_entry_and_twice_is_once(asked: Asked) -> None:
     assert (await asked.ask("two", "GET", "/v1/status")).json()["queues"] == [{"service": "Aster/Two", "waiting": 0}]
     house(document)["services"]["One"]["credentials"][0]["password"] = "another password of it"
     changed = await apply(asked, "owner of A", document)
-    assert changed.json()["steps"][0]["fields"] == [{"field": "secret", "before": "", "after": "(new secret)"}]
+    assert changed.json()["steps"][0]["fields"] == [
+        {"field": "secret", "before": "", "after": "(new secret)", "resets": False}
+    ]
 
 
 async def test_removal_needs_prune_and_stays_within_the_organization(asked: Asked) -> None:
@@ -164,9 +170,9 @@ async def test_two_nodes_cannot_take_away_the_last_two_owners(asked: Asked) -> N
     elsewhere = Configuration(network.desk, network.index, network.clock)  # another node, as up to date as this one
     await network.indexed()
     await elsewhere.load()
-    document = await export(asked, "operator")
+    document = await export(asked, "owner of A")
     house(document)["people"]["owner@aster.example"]["role"] = "viewer"
-    assert (await apply(asked, "operator", document)).status_code == 200
+    assert (await apply(asked, "owner of A", document)).status_code == 200
     leaving = elsewhere.directory().people["second@aster.example"]
     with pytest.raises(Refused) as refused:
         await elsewhere.change(

@@ -70,6 +70,8 @@ async def test_whoever_asks_as_a_program_is_answered_as_one_where_there_are_page
     async with asked_network(pages=lambda _: PlainTextResponse("a page", 404)) as asked:
         for method, path, status, allowed in (
             ("GET", "/as2", 405, "POST"),
+            ("GET", "/as2/Aster", 405, "POST"),
+            ("GET", "/as2/Aster/more", 404, None),
             ("POST", "/docs/errors", 405, "GET, HEAD"),
             ("PUT", "/soap/messages.xsd", 405, "GET, HEAD"),
             ("DELETE", "/v1/messages/next", 405, "GET"),  # which leases what it hands out

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 from base64 import urlsafe_b64decode
 from collections.abc import AsyncIterator
 
 import pytest
 
+from postroad.api.resources.guarded import ABSENT_S
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, PostResult, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
@@ -156,7 +158,42 @@ async def test_status_shows_ones_own_queues(asked: Asked) -> None:
     own = (await asked.ask("owner of B", "GET", "/v1/status")).json()
     assert {item["service"]: item["waiting"] for item in own["queues"]} == {"Birch/Private": 0, "Birch/Public": 2}
     assert own["behind"] == 0
+    assert (own["journal"], own["index"], own["directory"]) == (0, 0, 0), "they count what everybody does"
     others = (await asked.ask("owner of A", "GET", "/v1/status")).json()
     assert {item["service"] for item in others["queues"]} == {"Aster/Private", "Aster/Public"}
     everything = (await asked.ask("operator", "GET", "/v1/status")).json()
     assert len(everything["queues"]) == 4
+    assert min(everything["journal"], everything["index"], everything["directory"]) > 0
+
+
+@pytest.mark.req("Z5")
+async def test_numbers_of_journal_entries_are_for_operators(asked: Asked) -> None:
+    """Else every member could count the messages of the whole network."""
+    posted = await post(asked)
+
+    async def counters(who: str) -> set[int]:
+        found = (await asked.ask(who, "GET", f"/v1/messages/{posted.session}/trace")).json()["messages"]
+        events = [
+            event for one in found for copy in one["copies"] for stop in copy["stops"] for event in stop["events"]
+        ]
+        return {number for one in found for number in (one["seq"], one["directory"])} | {one["seq"] for one in events}
+
+    assert await counters("owner of A") == await counters("owner of B") == {0}
+    assert min(await counters("operator")) > 0
+
+
+@pytest.mark.req("Z5")
+@pytest.mark.parametrize(
+    "path", ["/v1/messages/{session}", "/v1/messages/{session}/trace", "/v1/dead-letters/{number}"]
+)
+async def test_what_others_have_is_not_found_as_slowly_as_what_does_not_exist(asked: Asked, path: str) -> None:
+    """The answer waits for a fixed time, which is some times what looking it up takes."""
+    posted = await post(asked)
+    asked.keys["stranger"] = await asked.running.key_for(
+        await asked.running.enroll("e@elm.example", organization="Elm")
+    )
+    for session, number in ((posted.session, 1 << 16), ("0" * 32, 1 << 40)):
+        began = asyncio.get_running_loop().time()
+        answer = await asked.ask("stranger", "GET", path.format(session=session, number=number))
+        assert answer.status_code == 404
+        assert asyncio.get_running_loop().time() - began >= ABSENT_S

@@ -16,6 +16,7 @@ from cryptography.x509.oid import NameOID
 
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import GCID
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration import address_claims
 from postroad.flow.authenticate import Proof
@@ -243,7 +244,9 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
     assert (await asked.ask("developer of A", "POST", here, next_one)).status_code == 201
     assert (await asked.ask("developer of A", "POST", here, third)).status_code == 422
     pem = certificate(10)
-    made = await asked.ask("developer of A", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
+    made = await asked.ask("operator", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
+    confirm = f"/v1/organizations/Aster/confirmations/{made.json()['id']}"
+    assert (await asked.ask("owner of A", "POST", confirm)).status_code == 204
     assert made.json()["warning"].startswith("It expires in")
     der = x509.load_pem_x509_certificate(pem.encode()).public_bytes(serialization.Encoding.DER)
     caller = await asked.running.authenticator.authenticate(Proof(b"", der, True), "test")
@@ -265,7 +268,9 @@ async def test_a_service_proves_itself_by_key_password_or_certificate(asked: Ask
 async def test_a_certificate_that_the_front_hands_on_is_believed_over_tls_alone(asked: Asked) -> None:
     pem = certificate(90)
     here = "/v1/services/Aster/Public/credentials"
-    made = await asked.ask("owner of A", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
+    made = await asked.ask("operator", "POST", here, {"kind": "certificate", "label": "tls", "certificate": pem})
+    confirm = f"/v1/organizations/Aster/confirmations/{made.json()['id']}"
+    assert (await asked.ask("owner of A", "POST", confirm)).status_code == 204
     assert (made.status_code, made.json()["warning"]) == (201, "")
     der = x509.load_pem_x509_certificate(pem.encode()).public_bytes(serialization.Encoding.DER)
     application = asked.client._transport.app  # type: ignore[attr-defined]
@@ -360,7 +365,7 @@ async def test_two_nodes_cannot_give_one_address_to_two_services(asked: Asked) -
     assert made.status_code == 201
     twin = Service(gcid="00000000000000ff", organization="Aster", name="FRESH")
     with pytest.raises(Refused) as refused:
-        await elsewhere.change("node 2", [saving(twin), *address_claims(None, twin)])
+        await elsewhere.change("node 2", [saving(twin), *address_claims(None, twin, Directory())])
     assert refused.value.code == "version.conflict"
     gone = await asked.ask("owner of A", "DELETE", "/v1/services/Aster/Fresh", match="*")
     again = await asked.ask("owner of A", "POST", "/v1/services", {"organization": "Aster", "name": "Fresh"})

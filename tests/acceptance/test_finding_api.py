@@ -60,7 +60,7 @@ async def test_a_key_finds_what_is_posted_once_it_is_declared(asked: Asked) -> N
     for who in ("owner of A", "service of A", "owner of B", "operator"):
         [found] = (await find(asked, who, "po 1"))["items"]
         assert (found["kind"], found["by"], found["session"], found["handle"]) == ("message", ["order"], session, "H-1")
-        assert (found["from"], found["recipients"], found["state"]) == ("Aster/Private", ["Birch/Public"], "queued")
+        assert (found["from"], found["recipients"], found["state"]) == ("Aster/Private", ["Birch/Public"], "waiting")
     assert await find(asked, "service of B", "po 1") == {"items": []}, (
         "it is another service's of the same organization"
     )

@@ -42,12 +42,14 @@ INSIDERS = ("service of A", "viewer of A", "developer of A", "owner of A")
 EVERYBODY = (*INSIDERS, "service of B", "owner of B", "operator")
 OWN_ACCOUNT = re.compile(r"^/v1/(account|logout|support)")  # what everybody may do: change themselves, and ask
 HARMLESS = (  # they only say what would be
+    "/v1/certificate-challenges",
     "/v1/explain",
     "/v1/try",
     "/v1/provisionings/{service}/inspection",
     "/v1/services/{service}/bindings/try",
 )
-OWN_MAILBOX = "/v1/services/{service}/release"  # what waits for a service, it may fetch anyway
+# What waits for a service, it may fetch anyway.
+OWN_MAILBOX = ("/v1/services/{service}/release", "/v1/services/{service}/push/try")
 PASSWORD = "seven quiet herons wading"
 
 OWNER = {"owner@aster.example": {"role": "owner"}}
@@ -68,11 +70,14 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/organizations/{organization}/members"): {"email": "new@aster.example"},
     ("PUT", "/v1/organizations/{organization}/members/{email}"): {"role": "viewer"},
     ("POST", "/v1/organizations/{organization}/members/{email}/invitation"): None,
+    ("POST", "/v1/organizations/{organization}/confirmations/{credential}"): None,
     ("POST", "/v1/services"): {"organization": "{organization}", "name": "Fresh"},
     ("PUT", "/v1/services/{service}"): {"name": "Renamed", "visibility": "public"},
     ("PUT", "/v1/services/{service}/suspension"): {"reason": "abuse"},
     ("POST", "/v1/services/{service}/release"): None,
+    ("POST", "/v1/services/{service}/push/try"): None,
     ("POST", "/v1/services/{service}/credentials"): {"kind": "key", "label": "extra"},
+    ("POST", "/v1/certificate-challenges"): None,
     ("PUT", "/v1/services/{service}/assets/{kind}/{name}"): "<xs:schema/>",
     ("POST", "/v1/services/{service}/rules"): {"name": "fresh", "when": "always", "then": STOPPING},
     ("PUT", "/v1/services/{service}/rules/{name}"): {"name": "{name}", "when": "always", "then": STOPPING},
@@ -401,8 +406,8 @@ async def test_those_who_may_only_look_change_nothing(asked: Asked, who: str) ->
         if method == "GET" or OWN_ACCOUNT.match(path) or path in HARMLESS:
             continue
         response = await put(asked, who, method, path, own)
-        if (who, path) == ("service of A", OWN_MAILBOX):
-            assert (response.status_code, response.json()["going"]) == (200, 0)
+        if who == "service of A" and path in OWN_MAILBOX:
+            assert (response.status_code, response.json().get("going", 0)) == (200, 0)
             continue
         assert response.status_code == 403, (method, path, response.text)
     assert state(asked) == before

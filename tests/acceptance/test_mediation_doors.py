@@ -11,7 +11,8 @@ from postroad.client import AsyncClient, Client
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.mediation.translating import take
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Came, DeliveryTranslated, MessagePosted, MessageRefused, decode
+from postroad.core.model.journal import DeliveryTranslated, MessagePosted, MessageRefused, decode
+from postroad.core.model.part_facts import Came
 from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
@@ -134,10 +135,10 @@ async def test_a_refused_post_is_on_record_with_what_is_known_of_it(network: Med
     unread, unsent, untrue, no_soap = [
         entry for one in records if isinstance(entry := decode(one.facts), MessageRefused)
     ]
-    assert (unread.code, unread.size, unread.form) == ("wire.malformed", 3, "")
+    assert (unread.code, unread.wire_size, unread.form) == ("wire.malformed", 3, "")
     assert (unsent.code, unsent.size, unsent.form, unsent.handle) == ("recipient.missing", 4, "mime", "h-1")
-    assert (untrue.code, untrue.size, untrue.form) == ("wire.malformed", 5, "")
-    assert (no_soap.code, no_soap.size, no_soap.form) == ("wire.unsupported", 6, "")
+    assert (untrue.code, untrue.wire_size, untrue.form) == ("wire.malformed", 5, "")
+    assert (no_soap.code, no_soap.wire_size, no_soap.form) == ("wire.unsupported", 6, "")
 
 
 @pytest.mark.req("T1")

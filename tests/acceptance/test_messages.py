@@ -24,6 +24,7 @@ from tests.faults.server_load import RECEIVER, SENDER, Load
 GENEROUS = WireLimits(body_bytes=1 << 30)
 PROMPTLY_S = 20.0  # far less than the lease of 60 s, far more than a busy machine needs
 Served = tuple[ServerProcess, dict[str, str]]
+CLOSE_WAIT = "08"  # in /proc/net/tcp: the client has closed, and this side has not yet
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +93,22 @@ async def test_a_long_poll_with_nothing_to_give_ends_in_time(served: Served) -> 
         assert 0.4 < time.monotonic() - asked_at < PROMPTLY_S
 
 
+async def until_seen_to_have_left(port: int) -> None:
+    """Until the server has closed every connection that its client closed."""
+    table = Path("/proc/net/tcp")
+    if not table.exists():  # not Linux
+        await asyncio.sleep(1.0)
+        return
+    async with asyncio.timeout(PROMPTLY_S):
+        while any(_is_left(connection.split(), port) for connection in table.read_text().splitlines()[1:]):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+
+
+def _is_left(connection: list[str], port: int) -> bool:
+    _, here, _, state, *_ = connection
+    return here.endswith(f":{port:04X}") and state == CLOSE_WAIT
+
+
 @pytest.mark.req("D2")
 async def test_a_poller_that_left_takes_nothing_with_it(served: Served) -> None:
     server, keys = served
@@ -101,7 +118,7 @@ async def test_a_poller_that_left_takes_nothing_with_it(served: Served) -> None:
         await asyncio.sleep(0.05)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    await asyncio.sleep(1.0)  # until the server has seen that they left
+    await until_seen_to_have_left(server.port)
     await post(served, "after-they-left")
     assert await received(served, 1) == ["after-they-left"]
 

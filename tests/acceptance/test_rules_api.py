@@ -58,7 +58,7 @@ async def test_a_rule_is_made_read_replaced_and_removed_with_all_versions_on_rec
     made = await asked.ask("developer of A", "POST", RULES, rule("route", role="sender", description="why"))
     assert (made.status_code, made.headers["etag"]) == (201, '"1"')
     assert made.json() == {
-        "name": "route", "role": "sender", "enabled": True, "description": "why", "when": "always",
+        "name": "route", "role": "sender", "enabled": True, "description": "why", "when": "always", "positions": {},
         "then": [{"addServiceAfter": "Birch/Public"}], "place": 1, "version": 1,
     }  # fmt: skip
     assert (await asked.ask("viewer of A", "GET", made.headers["location"])).json() == made.json()

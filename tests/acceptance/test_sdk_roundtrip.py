@@ -237,7 +237,9 @@ def test_refusals_and_outages_are_told_apart(network: Served, buyer: Client) -> 
         stranger.poll()
     with (
         Client("http://127.0.0.1:1", "x", retrying=Retrying(tries=2, first_s=0.01)) as nowhere,
-        pytest.raises(Unavailable, match=r"network\.unreachable: No answer from the network \(connection refused\)"),
+        pytest.raises(
+            Unavailable, match=r"network\.unreachable: No answer from http://127\.0\.0\.1:1 \(connection refused\)"
+        ),
     ):
         nowhere.poll()
 

@@ -140,3 +140,14 @@ def test_the_wsdl_names_the_address_it_was_fetched_from(served: Served) -> None:
     with requests.get(f"{server.url}/soap?wsdl", timeout=60) as answer:
         assert answer.headers["Content-Type"].startswith("text/xml")
         assert f'location="{server.url}/soap"' in answer.text
+        assert answer.headers["Cache-Control"] == "no-store"
+
+
+@pytest.mark.parametrize(
+    "host", ["evil.example", "evil.example:80", 'x"/><y', "127.0.0.1.evil.example", "localhost@evil"]
+)
+def test_the_wsdl_does_not_repeat_an_unknown_host(served: Served, host: str) -> None:
+    server, _ = served
+    with requests.get(f"{server.url}/soap?wsdl", headers={"Host": host}, timeout=60) as answer:
+        assert "evil" not in answer.text
+        assert "/><y" not in answer.text

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+from pydantic.alias_generators import to_camel
 
 from postroad.core.interchange.edifact import Delimiters
 from postroad.core.interchange.edifact.answer_codes import CODES
@@ -45,4 +46,4 @@ def test_partners_are_told_of_every_fault() -> None:
 def test_every_fact_of_an_envelope_is_on_the_page(name: str, more: set[str]) -> None:
     page, code = page_and_code(name)
     asked = set(re.findall(r'facts\.get\("([a-z_]+)"', code)) | more
-    assert {fact for fact in asked - READ_ONLY if f"`{fact}`" not in page} == set()
+    assert {fact for fact in asked - READ_ONLY if f"`{to_camel(fact)}`" not in page} == set()

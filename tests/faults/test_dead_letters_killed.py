@@ -79,7 +79,7 @@ def received(server: ServerProcess, key: str, expected: int) -> list[Received]:
         return found + stamper.poll(100)
 
 
-@pytest.mark.req("D7", "A3")
+@pytest.mark.req("D7")
 @pytest.mark.parametrize("acceptance", ["local", "shared"])
 def test_each_letter_is_resent_once_over_deaths(
     tmp_path: Path, acceptance: str, request: pytest.FixtureRequest

@@ -24,7 +24,7 @@ RECIPIENTS = 2_000
 BODY_BYTES = 100 << 10
 COPIES = 3  # of the body that a push under way may need: as read, as sent, and as it waits to be sent
 BOUND_BYTES = OVERALL * COPIES * BODY_BYTES + 48 * MIB
-ARRIVING_S = 150.0
+ARRIVING_S = 240.0
 SENDER = "Meadow/Orders"
 
 

@@ -110,14 +110,13 @@ def test_an_idle_connection_is_closed_without_a_word_and_a_busy_one_is_not() -> 
     def poll(request: Request, reply: Reply) -> None:
         kept.append(reply)
 
-    with (
-        serving({("GET", "/poll"): poll}, limits=replace(PATIENT, idle_s=0.4)) as served,
-        Wire(served.port) as idle,
-        Wire(served.port) as busy,
-    ):
+    limits = replace(PATIENT, idle_s=0.4)
+    with serving({("GET", "/poll"): poll}, limits=limits) as served, Wire(served.port) as busy:
         busy.send(b"GET /poll HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert eventually(lambda: bool(kept))
         began = time.monotonic()
-        assert idle.ended()
+        with Wire(served.port) as idle:
+            assert idle.ended()
         assert 0.3 < time.monotonic() - began < IN_TIME_S
         time.sleep(0.5)
         served.call(kept[0], 200, b"late", b"text/plain")

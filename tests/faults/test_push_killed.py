@@ -80,7 +80,7 @@ def one_round(server: ServerProcess, key: str, receiving: Receiver, killer: Kill
             time.sleep(0.05)
 
 
-@pytest.mark.req("D3", "A3")
+@pytest.mark.req("D3")
 @pytest.mark.parametrize("when", ["before the yes", "after the yes"])
 def test_a_push_that_a_death_interrupts_comes_again_once_with_its_id(tmp_path: Path, when: str) -> None:
     chance = Random(SEED)
@@ -106,3 +106,39 @@ def test_a_push_that_a_death_interrupts_comes_again_once_with_its_id(tmp_path: P
     assert max(pushes.values()) <= 2
     if when == "before the yes":
         assert set(pushes.values()) == {2}
+
+
+@pytest.mark.req("D3")
+def test_deaths_during_a_hanging_push_use_up_no_tries(tmp_path: Path) -> None:
+    deaths = 3 * KILLS
+    hanging, hung, release = threading.Event(), threading.Semaphore(0), threading.Event()
+    hanging.set()
+
+    def answer(pushed: Pushed) -> Answer:
+        if not hanging.is_set():
+            return Answer(status=503)
+        hung.release()
+        release.wait(60)
+        return YES
+
+    with receiver() as receiving:
+        push = Push(url=receiving.url(PATH), authentication=PushAuthentication.NONE, tries=1)
+        party = Party(address=INBOX, profile={"delivery": DeliveryMode.PUSH, "push": push})
+        receiving.answers[PATH] = answer
+        with serving(tmp_path / "data", SENDER, party, settings=SETTINGS) as (server, keys):
+            access = Access.with_key(server.url, keys[SENDER])
+            with Client(access=access, retrying=Retrying(tries=1)) as client:
+                part = Part(id="1", content_type="text/plain", data=b"hello")
+                session = client.post_message(Message(to=(Recipient(INBOX),), parts=(part,))).session
+                for number in range(deaths):
+                    assert hung.acquire(timeout=90)
+                    server.kill()
+                    if number == deaths - 1:
+                        hanging.clear()
+                    server.start()
+                deadline = time.monotonic() + 90
+                while (copy := client.trace(session).messages[0].copies[0]).state != "failed":
+                    assert time.monotonic() < deadline, "the try that failed did not end it"
+                    time.sleep(0.05)
+                release.set()
+    assert "tried once" in copy.stops[-1].events[-1].detail

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -35,16 +37,41 @@ async def post(server: ServerProcess, keys: dict[str, str], handle: str) -> Answ
             return gone
 
 
-@pytest.mark.req("A3")
+def held(tmp_path: Path) -> ServerProcess:
+    """A server whose disk ``hold-disk`` stops, and which notes in ``requests-read`` what it has read."""
+    return ServerProcess(tmp_path / "data", command=(sys.executable, str(BROKEN), "held-disk", "serve"))
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    async with asyncio.timeout(DRAIN_LIMIT_S):
+        while not is_so():  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+
+
+def requests_read(tmp_path: Path) -> int:
+    return len((tmp_path / "requests-read").read_bytes())
+
+
+def refuses_connections(port: int) -> bool:
+    with socket.socket() as asking:
+        return asking.connect_ex(("127.0.0.1", port)) != 0
+
+
 async def test_sigterm_answers_what_was_accepted(tmp_path: Path) -> None:
-    """On a slow disk every post is still waiting for its sync when the signal comes."""
-    server = ServerProcess(tmp_path / "data", command=(sys.executable, str(BROKEN), "very-slow-disk", "serve"))
+    """The disk is held, so that every post is still waiting for its sync when the signal is handled."""
+    server = held(tmp_path)
     keys = await enroll(server, SENDER, RECEIVER)
     with server:
         await post(server, keys, "first")  # so that its key is known, and nothing but the disk is waited for
+        before = requests_read(tmp_path)
+        (tmp_path / "hold-disk").touch()
         posts = [asyncio.create_task(post(server, keys, f"late-{number}")) for number in range(30)]
-        await asyncio.sleep(0.5)  # time enough to be read, half of what a sync takes
-        code = await asyncio.to_thread(server.stop, DRAIN_LIMIT_S)
+        await until(lambda: requests_read(tmp_path) == before + 30)
+        stopping = asyncio.create_task(asyncio.to_thread(server.stop, DRAIN_LIMIT_S))
+        await until(lambda: refuses_connections(server.port))
+        assert not any(one.done() for one in posts)
+        (tmp_path / "hold-disk").unlink()
+        code = await stopping
         answers = await asyncio.gather(*posts)
         assert code == 0
         accepted = [answer for answer in answers if isinstance(answer, Answer) and answer.status == 202]
@@ -56,13 +83,14 @@ async def test_sigterm_answers_what_was_accepted(tmp_path: Path) -> None:
 
 
 async def test_a_long_poll_does_not_hold_up_the_end(tmp_path: Path) -> None:
-    server = ServerProcess(tmp_path / "data")
+    server = held(tmp_path)
     keys = await enroll(server, SENDER, RECEIVER)
     with server:
         receiving = Connection(server.port, keys[RECEIVER])
         body = JSON_FORM.encode_poll(PollRequest(wait_s=60.0))
+        (tmp_path / "requests-read").write_bytes(b"")
         polling = asyncio.create_task(receiving.post("/v1/poll", body))
-        await asyncio.sleep(1.0)
+        await until(lambda: requests_read(tmp_path) == 1)
         assert await asyncio.to_thread(server.stop, 40.0) == 0
         answer = await polling
         assert (answer.status, JSON_FORM.decode_delivered(answer.body)) == (200, [])
@@ -86,7 +114,7 @@ async def test_sigterm_under_load_loses_nothing(tmp_path: Path) -> None:
     await require_whole(server.data)
 
 
-@pytest.mark.req("A3", "D6")
+@pytest.mark.req("D6")
 async def test_a_start_with_many_messages_queued_is_quick(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path / "data")
     load = Load(port=server.port, keys=await enroll(server, SENDER, RECEIVER), chance=Random(20))

@@ -15,7 +15,7 @@ from itertools import count
 
 from benchmarks.payload import FORMS, HANDLE, RECEIVER, SENDER
 from postroad.adapters.journal.segments import frame
-from postroad.api.bulk import BulkAnswer, read_bulk
+from postroad.api.bulk import BulkAnswer
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.request import Reply
 from postroad.core.codecs.limits import WireLimits
@@ -25,6 +25,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import encode
 from postroad.errors import Refused
+from postroad.flow.bulk_reading import read_bulk
 from postroad.flow.network import Network
 from postroad.flow.posting import Posting
 from postroad.ports import Committed, NewRecord, Outcome, Step

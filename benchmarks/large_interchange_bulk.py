@@ -46,7 +46,7 @@ def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersAt
     for document in documents(standard, size):
         place = aside.put(document)
         count, total = count + 1, total + len(document)
-        row = unsaid | {"file": "orders.ndjson", "position": count, "kind": "850", "sort": []}
+        row = unsaid | {"file": "orders.ndjson", "position": count, "kind": "850", "sort": [], "declared": ""}
         members.add(row | {"bytes": place.length, "aside": place.file, "offset": place.offset})
     at = members.finish()
     aside.close()

@@ -71,7 +71,7 @@ class NetworkServer:
             )
         self._opened.callback(stop, self._server)
         try:
-            wait_until(lambda: (self._data / "url").exists(), self._server, "postroad", self._log)
+            wait_until(lambda: _is_written(self._data / "url"), self._server, "postroad", self._log)
             self.port = int((self._data / "url").read_text().strip().rpartition(":")[2])
             self._configure(environment)
         except BaseException:
@@ -135,3 +135,8 @@ class NetworkServer:
 def postmaster(server: PostgresServer) -> int:
     """The process that all of PostgreSQL's backends descend from."""
     return int((server.data_directory / "postmaster.pid").read_text().split("\n", 1)[0])
+
+
+def _is_written(file: Path) -> bool:
+    """Whether the file has its content; it is there, empty, for a moment before."""
+    return file.exists() and bool(file.read_text().strip())

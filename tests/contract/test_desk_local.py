@@ -198,6 +198,22 @@ class TestInMemory(LocalDeskContract):
         assert isinstance(await settled, Committed)
         assert numbers(await polling) == posted[1:]
 
+    async def test_a_claim_that_loses_some_while_its_hand_out_is_written_takes_others_in_their_place(
+        self, network: Network
+    ) -> None:
+        """A claim returns fewer than it asks for only if no more wait."""
+        posted = [await network.post(network.message()) << 16 for _ in range(5)]
+        await network.poll(most=3)
+        network.clock.advance(LEASE_S + 1)
+        async with self.stalled(network.desk):
+            polling = asyncio.ensure_future(network.poll(most=3))
+            await until(lambda: is_leased(network, posted[2], attempt=2))
+            settled = asyncio.ensure_future(network.acknowledge(posted[0]))
+            await asyncio.sleep(0)
+        assert isinstance(await settled, Committed)
+        assert numbers(await polling) == posted[1:4]
+        assert await leases_in(self.journal) == [tuple(posted[:3]), tuple(posted[:3]), (posted[3],)]
+
     @pytest.mark.parametrize("claim_first", [True, False])
     async def test_what_a_claim_and_another_step_find_expired_has_one_end(
         self, network: Network, claim_first: bool

@@ -72,10 +72,22 @@ class LocalQueues:
         box = self._hot.mailbox(mailbox)
         searched_to = 0 if selector.selects_all else self._searches.begin(mailbox, selector, self._clock.monotonic())
         terms = Terms(selector, max(self._attempts_most, tries), up_to, early, searched_to)
-        while leased := await self._leased(mailbox, box, terms, most):
-            if handed_out := await self._recorded(mailbox, box, leased, lease_s):
-                return handed_out
-        return []
+        handed_out: list[Queued] = []
+        while len(handed_out) < most:
+            wanted = most - len(handed_out)
+            try:
+                leased = await self._leased(mailbox, box, terms, wanted)
+                taken = len(handed_out) + len(leased)
+                handed_out += await self._recorded(mailbox, box, leased, lease_s) if leased else []
+            except Unavailable:
+                if handed_out:  # these are on record
+                    return handed_out
+                raise
+            # Another delivery takes the place of each one that was settled while the hand-out was written.
+            handed_out = [queued for queued in handed_out if box.get(queued.number) is queued]
+            if len(handed_out) == taken:
+                break
+        return handed_out
 
     async def _leased(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
         """Lease up to ``most`` that wait, in memory or in the index, until their hand-out is recorded."""

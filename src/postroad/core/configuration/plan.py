@@ -33,6 +33,7 @@ from postroad.core.configuration.owned_bindings import (
     wanted_bindings,
 )
 from postroad.core.configuration.owned_rules import new_faults
+from postroad.core.configuration.pattern_count import too_many_patterns
 from postroad.core.configuration.planning import Planning, Wanted
 from postroad.core.configuration.port_faults import new_port_faults
 from postroad.core.configuration.sections import SECTIONS
@@ -94,7 +95,9 @@ def plan(
     steps += _billing_steps(document, steps, planning, prune=prune)
     planning.faults += named_twice(document) + ownerless(document, directory, steps)
     planning.faults += [*unfit_names(wanted, directory), *wanted_otherwise(wanted)]
-    if steps:
+    unchecked = [] if may_choose_ids else too_many_patterns(steps)
+    planning.faults += unchecked
+    if steps and not unchecked:
         planning.faults += _faults_after(
             wanted, directory, directory_after(directory, steps), standards, may_choose_ids
         )

@@ -134,3 +134,30 @@ def test_a_rule_that_was_wrong_already_does_not_hold_up_the_rest() -> None:
 
 def _removal(gcid: str) -> ObjectChange:
     return ObjectChange("service", gcid, 2, None)
+
+
+def matching(*patterns: str) -> dict[str, Any]:
+    return {"or": [{"matches": {"body": "/a", "value": pattern}} for pattern in patterns]}
+
+
+@pytest.mark.req("Z7")
+def test_a_document_of_an_owner_brings_so_many_patterns_and_no_more() -> None:
+    """They would be compiled one after the other, and most of that holds the interpreter's lock."""
+    rules = [
+        rule(f"r{number}", when=matching(*[f"r{number}p{one}" for one in range(101)], "common")) for number in range(10)
+    ]
+    most = configured(*rules[:9])
+    assert planned(house(*rules[:9]), Directory()).faults == ()
+    [fault] = planned(house(*rules), Directory()).faults
+    assert fault.detail.startswith("it adds or changes 1011 patterns; at most 1000")
+    assert planned(house(*rules), most).faults == ()  # those that are saved are not counted
+    assert planned(house(*rules), Directory(), may_choose_ids=True).faults == ()  # an operator's document
+    batchers = {
+        f"B{number}": {
+            "hosted": "batcher",
+            "batching": {"sendsTo": "House/Out", "standard": "x12", "count": 2,
+                         "takes": matching(*[f"b{number}p{one}" for one in range(150)])},
+        }
+        for number in range(8)
+    }  # fmt: skip
+    assert [fault.pointer for fault in planned(house(**batchers), Directory()).faults] == ["/organizations"]

@@ -170,6 +170,18 @@ def test_finding_out_that_a_pattern_is_too_large_costs_little() -> None:
 
 
 @pytest.mark.req("Z7")
+def test_a_pattern_of_many_unicode_properties_is_refused_before_it_is_compiled() -> None:
+    """The compiled program is small, but reading each property writes hundreds of ranges out."""
+    started = process_time()
+    for number in range(100):
+        with pytest.raises(Refused, match="240 Unicode properties"):
+            pattern_of("(?i)" + r"\PL|" * 240 + str(number))
+    assert process_time() - started < 0.5
+    assert pattern_of(r"(?i)" + r"\p{L}|" * 16 + "x")("y")
+    assert pattern_of(r"\\p" * 20 + "|x")("x")  # the character \, and p
+
+
+@pytest.mark.req("Z7")
 def test_patterns_behind_one_that_is_refused_are_not_compiled() -> None:
     conditions = [compare("matches", body("/a"), rf"(?i)[\p{{L}}]{{0,900}}y{number}") for number in range(190)]
     faults = list(condition_faults(combine("or", *conditions), "/when", Directory(), SERVICE))

@@ -105,7 +105,7 @@ async def _read_ahead(request: Request, form: Form) -> None:
     long = [text for text in form.values() if len(text) > READ_AT_ONCE]
     if long and caller is not None:
         who = caller.organization or caller.name
-        await console_of(request).network.heavy.run(who, lambda: read_ahead(long))
+        await console_of(request).network.heavy_requests.run(who, lambda: read_ahead(long))
 
 
 def is_part(request: Request) -> bool:

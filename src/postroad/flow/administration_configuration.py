@@ -99,7 +99,7 @@ class _PlannedOnAnother(Exception):
 async def _read_and_work_out(
     administration: Administration, caller: Caller, content: dict[str, Any]
 ) -> tuple[NetworkDocument, WorkedOut]:
-    heavy, who = administration.network.heavy, caller.organization or caller.name
+    heavy, who = administration.network.heavy_requests, caller.organization or caller.name
     document = await heavy.run(who, lambda: _readable(caller, administration.directory, content))
     return document, await _worked_out(administration, caller, document)
 
@@ -109,7 +109,7 @@ async def _plan_elsewhere(
 ) -> Plan:
     """The plan, worked out in a thread on the directory as it is now."""
     directory, fresh_ids = administration.directory, _fresh_ids(administration)
-    return await administration.network.heavy.run(
+    return await administration.network.heavy_requests.run(
         caller.organization or caller.name,
         lambda: _plan(administration, caller, document, directory, known, fresh_ids, prune=prune),
     )

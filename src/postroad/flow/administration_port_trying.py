@@ -58,11 +58,18 @@ async def try_batching(
 ) -> PortTrial:
     """Which batches a send port would make of messages that come in this order."""
     owner = replace(own_service(caller, network.directory, service), batching=batching, hosted=Hosting.BATCHER)
+    if len(coming) > MESSAGES_MOST:
+        raise Refused("value.invalid", f"Try it on {MESSAGES_MOST} messages at most")
+    return await network.heavy_requests.run(
+        caller.organization or caller.name, lambda: _tried(network, caller, owner, batching, coming)
+    )
+
+
+def _tried(network: Network, caller: Caller, owner: Service, batching: Batching, coming: Sequence[Coming]) -> PortTrial:
+    """In a thread: patterns are compiled, and documents are parsed and searched."""
     faults = port_faults(owner, network.directory, network.standards)
     if faults:
         raise Contradictory("batching.invalid", f"{faults[0].pointer}: {faults[0].detail}", faults)
-    if len(coming) > MESSAGES_MOST:
-        raise Refused("value.invalid", f"Try it on {MESSAGES_MOST} messages at most")
     ordered = sorted(coming, key=lambda one: one.at_us)
     found = tried_policy(batching.policy, port_of(network, owner), _arrivals(network, caller, owner, batching, ordered))
     refused = [one.name for one in ordered if not _is_notification(one)]

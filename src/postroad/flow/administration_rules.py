@@ -124,7 +124,7 @@ async def check_elsewhere(network: Network, caller: Caller, rule: Rule) -> None:
     """Check a rule in a thread, so that its patterns are compiled by the time it is saved."""
     directory = network.directory
     owner = service_for(caller, directory, rule.service, Role.DEVELOPER)
-    await network.heavy.run(caller.organization or caller.name, lambda: check(rule, directory, owner))
+    await network.heavy_requests.run(caller.organization or caller.name, lambda: check(rule, directory, owner))
 
 
 def check(rule: Rule, directory: Directory, owner: Service) -> None:

@@ -39,6 +39,8 @@ async def create(
     """A new service, with a GCID drawn by the network."""
     check_party_name(name, "The service's")
     gcid = administration.new_id()
+    house = organization_for(caller, administration.directory, organization, Role.DEVELOPER)
+    await _check_port_elsewhere(administration, caller, profile.service(gcid=gcid, organization=house.name, name=name))
 
     def decide(directory: Directory) -> list[Change]:
         house = organization_for(caller, directory, organization, Role.DEVELOPER)
@@ -64,6 +66,9 @@ async def replace_service(
     seen_version: int | None,
 ) -> Service:
     check_party_name(name, "The service's")
+    known = _changeable(caller, administration.directory, named)
+    wish = profile.service(gcid=known.gcid, organization=known.organization, name=name)
+    await _check_port_elsewhere(administration, caller, wish)
 
     def decide(directory: Directory) -> list[Change]:
         service = _changeable(caller, directory, named)
@@ -79,9 +84,8 @@ async def replace_service(
         _check_push(administration, service, changed)
         return [saving(changed, seen_version), *address_claims(service, changed, directory)]
 
-    gcid = service_for(caller, administration.directory, named, Role.DEVELOPER).gcid
     directory = await administration.carry_out(caller.name, decide, "service changed")
-    return directory.services[gcid]
+    return directory.services[known.gcid]
 
 
 async def remove(administration: Administration, caller: Caller, named: str, seen_version: int | None) -> None:
@@ -203,7 +207,25 @@ def _check_schema(service: Service, directory: Directory) -> None:
 
 def _check_port(administration: Administration, service: Service, directory: Directory) -> None:
     """A batcher or splitter that could never do its work is not saved; what is wrong with it is told at once."""
-    if faults := port_faults(service, directory, administration.network.standards):
+    _refuse_port(service, port_faults(service, directory, administration.network.standards))
+
+
+async def _check_port_elsewhere(administration: Administration, caller: Caller, service: Service) -> None:
+    """Check it in a thread first, so that its patterns are compiled by the time it is saved."""
+    _refuse_port(service, await port_faults_elsewhere(administration.network, caller, service))
+
+
+async def port_faults_elsewhere(network: Network, caller: Caller, service: Service) -> list[Fault]:
+    """What is wrong with a batcher or splitter; conditions of batchers are read in a thread."""
+    directory, standards = network.directory, network.standards
+    if service.batching is None:
+        return port_faults(service, directory, standards)
+    who = caller.organization or caller.name
+    return await network.heavy_requests.run(who, lambda: port_faults(service, directory, standards))
+
+
+def _refuse_port(service: Service, faults: Sequence[Fault]) -> None:
+    if faults:
         raise Contradictory("batching.invalid", f"{service.address} cannot be used as it is written", faults)
 
 

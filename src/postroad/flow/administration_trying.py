@@ -78,7 +78,7 @@ async def _check_and_try(network: Network, caller: Caller, owner: Service, rule:
         check(rule, network.directory, owner)
         return _tried(network, caller, owner, rule, message)
 
-    return await network.heavy.run(caller.organization or caller.name, tried)
+    return await network.heavy_requests.run(caller.organization or caller.name, tried)
 
 
 async def try_stylesheet(
@@ -199,7 +199,7 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     changed = directory.changed([change], directory.version)
     veil = network.tokens.veil
     stage = ExplainStage(
-        network.journal, network.index, lambda: changed, network.clock, network.indexed, veil, network.heavy
+        network.journal, network.index, lambda: changed, network.clock, network.indexed, veil, network.heavy_requests
     )
     found = await stage.hypothetical(sender_for(caller, directory, message), message)
     return found if caller.service is None else with_own_rules(found, owns(caller, directory))

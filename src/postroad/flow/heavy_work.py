@@ -14,6 +14,7 @@ import asyncio
 import sys
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import TypeVar
 
@@ -31,16 +32,37 @@ SWITCH_S = 0.001
 _Done = TypeVar("_Done")
 
 
+class _Switching:
+    """Has the interpreter switch threads more often while any job runs, whoever had it done."""
+
+    def __init__(self) -> None:
+        self._at_work = 0
+        self._usual_s = 0.0
+
+    def begin(self) -> None:
+        if not self._at_work:
+            self._usual_s = sys.getswitchinterval()
+            sys.setswitchinterval(min(SWITCH_S, self._usual_s))
+        self._at_work += 1
+
+    def end(self) -> None:
+        self._at_work -= 1
+        if not self._at_work:
+            sys.setswitchinterval(self._usual_s)
+
+
+_switching = _Switching()  # the interval is one for all threads
+
+
 class HeavyWork:
     """All methods belong to one event loop."""
 
     def __init__(self, threads: int = THREADS) -> None:
         self._turns = Turns(1)
         self._threads = asyncio.Semaphore(threads)
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="heavy")  # for nothing else, so it is not taken
         self._jobs: Counter[str] = Counter()
         self._bytes: Counter[str] = Counter()
-        self._at_work = 0
-        self._usual_switch_s = 0.0
 
     def at_once(self, organization: str) -> int:
         """How many steps of routing the event loop does for the organization before it hands the work to a thread."""
@@ -55,22 +77,22 @@ class HeavyWork:
             return work(self.at_once(organization))
         except TooMuchAtOnce:
             pass  # not here: the traceback would keep the documents
-        return await to_its_end(self._run(self.turn(organization, bounded=False), lambda: work(None)))
+        return await self.run(organization, lambda: work(None), bounded=False)
 
-    async def run(self, organization: str, work: Callable[[], _Done], size: int = 0) -> _Done:
+    async def run(self, organization: str, work: Callable[[], _Done], size: int = 0, *, bounded: bool = True) -> _Done:
         """The result of ``work``, done in a thread; ``size`` is what it holds in memory while it waits.
 
-        Raises Refused with ``rate.exceeded`` when too much work of the organization waits already.
+        Raises Refused with ``rate.exceeded`` when it is bounded and too much work of the organization waits already.
         """
-        return await to_its_end(self._run(self.turn(organization, size), work))
+        return await to_its_end(self._run(self.turn(organization, size, bounded=bounded), work))
 
     async def _run(self, turn: AbstractAsyncContextManager[None], work: Callable[[], _Done]) -> _Done:
         async with turn, self._threads:
-            self._begin()
+            _switching.begin()
             try:
-                done = await asyncio.to_thread(_without_traceback, work)
+                done = await asyncio.get_running_loop().run_in_executor(self._executor, _without_traceback, work)
             finally:
-                self._end()
+                _switching.end()
         if isinstance(done, PostroadError):
             raise done
         return done
@@ -103,17 +125,6 @@ class HeavyWork:
         if who not in self._jobs:
             return False
         return self._jobs[who] >= WAITING_JOBS or self._bytes[who] + size > WAITING_BYTES
-
-    def _begin(self) -> None:
-        if not self._at_work:
-            self._usual_switch_s = sys.getswitchinterval()
-            sys.setswitchinterval(min(SWITCH_S, self._usual_switch_s))
-        self._at_work += 1
-
-    def _end(self) -> None:
-        self._at_work -= 1
-        if not self._at_work:
-            sys.setswitchinterval(self._usual_switch_s)
 
 
 def _without_traceback(work: Callable[[], _Done]) -> _Done | PostroadError:

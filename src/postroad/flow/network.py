@@ -80,7 +80,8 @@ class Network:
         self.randomness = randomness
         self.indexed = indexed
         self.standards = standards  # of interchanges, with those that plug-ins bring
-        self.heavy = HeavyWork()
+        self.heavy = HeavyWork()  # of messages
+        self.heavy_requests = HeavyWork()  # plans, exports, checks and trials: no message waits for them
         self.configuration = Configuration(desk, index, clock)
         directory = self.configuration.directory
         due = DueTimes()
@@ -103,7 +104,7 @@ class Network:
         )
         self._deliver = DeliverStage(desk, directory, clock, answers, TrailStage(index, indexed), tokens, ending)
         self.mediation = MediateStage(desk, clock, tokens, ending)
-        self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil, self.heavy)
+        self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil, self.heavy_requests)
         self._answers = answers
         self._forward = ForwardStage(desk, directory, clock, randomness, due.note, self.heavy)
         self.partners = PartnerStage(desk, clock, InterchangeBook(index, indexed), answers, self._forward)

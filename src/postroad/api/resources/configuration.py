@@ -93,7 +93,7 @@ async def export_configuration(request: Request, api: Api, caller: Asking) -> Re
         document = configuring.exported(caller, api.network.directory)
         return Response(as_yaml(document), media_type=YAML) if as_text else answer(document)
 
-    return await api.network.heavy.run(caller.organization or caller.name, written)
+    return await api.network.heavy_requests.run(caller.organization or caller.name, written)
 
 
 @opened.get("/v1/configuration/schema")
@@ -122,4 +122,4 @@ async def apply_configuration(api: Api, caller: Asking, wish: ApplyWish) -> Resp
 
 async def _answer_plan(api: ApiContext, caller: Caller, plan: Plan, *, applied: bool) -> Response:
     who = caller.organization or caller.name
-    return await api.network.heavy.run(who, lambda: answer(plan_view(plan, applied=applied)))
+    return await api.network.heavy_requests.run(who, lambda: answer(plan_view(plan, applied=applied)))

@@ -90,7 +90,7 @@ async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
         if condition is None:
             raise Refused("value.invalid", "Say what to try: a rule, a condition or a stylesheet")
         trial = await bench.try_condition(api.network, caller, owner.gcid, condition, message)
-    return await api.network.heavy.run(caller.organization or caller.name, lambda: _shown(trial))
+    return await api.network.heavy_requests.run(caller.organization or caller.name, lambda: _shown(trial))
 
 
 def _shown(trial: bench.Trial) -> Response:

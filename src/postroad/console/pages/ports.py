@@ -15,7 +15,6 @@ from postroad.console.guarding import Form, form_of, go, member_form, member_pag
 from postroad.console.naming import offered
 from postroad.core.configuration.batching_profile import BatchingProfile, batching_entry
 from postroad.core.configuration.document import Fault
-from postroad.core.configuration.port_faults import port_faults
 from postroad.core.configuration.profile import ServiceProfile, profile_of
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Role, Service
@@ -60,17 +59,18 @@ async def change_port(request: Request) -> Response:
 
 async def check(request: Request) -> Response:
     """What would be said if the form were sent now; asked for while somebody types."""
-    return show(request, "faults.html", {"faults": _faults(request, _service(request), await form_of(request))})
+    faults = await _faults(request, _service(request), await form_of(request))
+    return show(request, "faults.html", {"faults": faults})
 
 
-def _faults(request: Request, service: Service, form: Form) -> list[Fault]:
+async def _faults(request: Request, service: Service, form: Form) -> list[Fault]:
     console = console_of(request)
     try:
         batching = shaped(BatchingProfile, port_form.entry_in(form)).batching()
     except Faulty as faulty:
         return faulty.faults
     wanted = replace(service, batching=batching, hosted=Hosting.BATCHER)
-    return port_faults(wanted, console.directory, console.network.standards)
+    return await services.port_faults_elsewhere(console.network, caller_of(request), wanted)
 
 
 def _form(request: Request, service: Service, given: Mapping[str, str], faults: Sequence[Fault]) -> Response:

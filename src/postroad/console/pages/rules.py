@@ -119,7 +119,7 @@ async def check(request: Request) -> Response:
     service, form = _service(request, Role.DEVELOPER), await form_of(request)
     faults: list[Fault] = []
     try:
-        changing.check(_rule_in(form, service), console_of(request).directory, service)
+        await changing.check_elsewhere(console_of(request).network, caller_of(request), _rule_in(form, service))
     except Faulty as faulty:
         faults = faulty.faults
     except Refused as refusal:

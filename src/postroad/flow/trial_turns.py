@@ -20,10 +20,15 @@ def act_for(caller: Caller) -> None:
     _acting_for.set(caller.organization or caller.name)
 
 
+def acting_for() -> str:
+    """The organization whose turns this task takes; empty where nobody has said."""
+    return _acting_for.get()
+
+
 class TrialTurns:
     def __init__(self) -> None:
         self._heavy = HeavyWork()
 
     def turn(self) -> AbstractAsyncContextManager[None]:
         """For one trial; raises Refused with ``rate.exceeded`` where too many of the organization wait already."""
-        return self._heavy.turn(_acting_for.get())
+        return self._heavy.turn(acting_for())

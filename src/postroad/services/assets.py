@@ -14,7 +14,7 @@ from postroad.errors import Refused
 from postroad.ports import Validator
 from postroad.services.engine import Engines
 from postroad.services.filter_list import list_faults
-from postroad.services.off_loop import off_loop
+from postroad.services.off_loop import in_thread, off_loop
 from postroad.services.shared_map import map_faults
 from postroad.services.table import table_faults
 
@@ -32,9 +32,9 @@ async def asset_faults(draft: AssetDraft, engines: Engines) -> list[Fault]:
         case AssetKind.TABLE:
             return await off_loop(len(asset.content), table_faults, asset.content)
         case AssetKind.LIST:
-            return await off_loop(len(asset.content), list_faults, asset.content, asset.service)
+            return await in_thread(list_faults, asset.content, asset.service)  # it may have patterns
         case AssetKind.MAP:
-            return map_faults(asset.content)
+            return await off_loop(len(asset.content), map_faults, asset.content)
         case AssetKind.QUERY:
             return await _refused_by(engines.judges[Language.QUERY].check, asset.content)
         case AssetKind.SCRIPT:

@@ -58,8 +58,9 @@ async def looked_into(message: Delivered, arguments: Arguments, path: str) -> li
     """The documents that are meant, with what the path finds in each."""
     check_path(path, arguments)
     parts = chosen(message, arguments.get("document"), looks_like_json if path.startswith("$") else looks_like_xml)
+    walks = 1 if path.startswith("$") else max(1, xml_path(path, arguments.namespaces).walks)
     return [
-        Looked(part=part, found=await off_loop(len(part.data), _values, part, path, arguments.namespaces))
+        Looked(part=part, found=await off_loop(walks * len(part.data), _values, part, path, arguments.namespaces))
         for part in parts
     ]
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from postroad.core.model.asset import AssetKind
+from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Status
 from postroad.core.model.rule import RuleRole
-from postroad.core.routing.conditions import compiled
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.shares import AT_ONCE, Budget, TooMuchAtOnce
 from postroad.core.routing.subject import Header, Party, Subject
 from postroad.services.arguments import Arguments
 from postroad.services.filter_list import FilterList, read_list
-from postroad.services.off_loop import off_loop
+from postroad.services.off_loop import in_thread
 from postroad.services.service import Returned, Tools
 from postroad.services.shared_map import names_of
 
@@ -34,28 +35,44 @@ class FilterService:
     async def work(self, message: Delivered, tools: Tools) -> Returned:
         asset = tools.asset(AssetKind.LIST, Arguments(message.arguments).get("list"))
         sender = tools.directory.services.get(message.sender_gcid)
-        size = sum(len(part.data) for part in message.parts)
-        why_not = await off_loop(size, _why_not, _list(asset.content), message, sender)
-        if why_not:
-            return Returned(status=Status(REJECTED, f"no message passes {why_not}"))
-        return Returned(parts=() if not message.in_transit else None)
+        rules = await _rules(asset, tools.directory)
+        try:
+            return _returned(_why_not(rules, message, sender, Budget(AT_ONCE)), message)
+        except TooMuchAtOnce:
+            pass  # not here: the traceback would keep the documents
+        return _returned(await in_thread(_why_not, rules, message, sender, Budget()), message)
 
 
-def _why_not(rules: FilterList, message: Delivered, sender: Service | None) -> str:
+async def _rules(asset: Asset, directory: Directory) -> FilterList:
+    """The list, read in a thread the first time that it is needed."""
+    key = ("filter", asset.service, asset.name)
+    found: FilterList | None = directory.cache.get(key)
+    if found is None:
+        found = directory.cache[key] = await in_thread(_list, asset.content)
+    return found
+
+
+def _returned(why_not: str, message: Delivered) -> Returned:
+    if why_not:
+        return Returned(status=Status(REJECTED, f"no message passes {why_not}"))
+    return Returned(parts=() if not message.in_transit else None)
+
+
+def _why_not(rules: FilterList, message: Delivered, sender: Service | None, budget: Budget) -> str:
     """Why the message is stopped; empty when it may pass."""
     names = names_of(sender) if sender is not None else {message.sender_gcid}
     if not rules.deny.isdisjoint(names):
         return f"from {message.sender}"
     if not rules.allow.isdisjoint(names):
         return ""
-    if rules.when is not None and compiled(rules.when)(_subject(message, sender)):
+    if rules.holds is not None and rules.holds(_subject(message, sender, budget)):
         return ""
     if rules.otherwise == "allow":
         return ""
-    return f"from {message.sender}" if rules.when is None else "that does not meet its condition"
+    return f"from {message.sender}" if rules.holds is None else "that does not meet its condition"
 
 
-def _subject(message: Delivered, sender: Service | None) -> Subject:
+def _subject(message: Delivered, sender: Service | None, budget: Budget) -> Subject:
     organization = sender.organization if sender is not None else ""
     header = Header(
         sender=Party(address=message.sender, gcid=message.sender_gcid, organization=organization),
@@ -69,7 +86,7 @@ def _subject(message: Delivered, sender: Service | None) -> Subject:
         status=message.status,
         posted_at_us=message.posted_at_us,
     )
-    subject = Subject(header=header, parts=message.parts)
+    subject = Subject(header=header, parts=message.parts, budget=budget)
     return subject.seen_by(
         message.recipient_gcid,
         role=RuleRole.IN_TRANSIT if message.in_transit else RuleRole.RECIPIENT,

@@ -14,9 +14,10 @@ from postroad.core.configuration.document import Fault
 from postroad.core.configuration.rules import RuleEntry, rule_of
 from postroad.core.configuration.shapes import Shape, Word
 from postroad.core.model.directory import Service
-from postroad.core.model.rule import Condition, Rule
+from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.checking import rule_faults
+from postroad.core.routing.conditions import Test, compiled
 
 NAMED_MOST = 100_000
 
@@ -35,12 +36,12 @@ class ListEntry(Shape):
 class FilterList:
     """A list as it is gone by."""
 
-    __slots__ = ("allow", "deny", "otherwise", "when")
+    __slots__ = ("allow", "deny", "holds", "otherwise")
 
     def __init__(self, entry: ListEntry) -> None:
         self.allow = frozenset(name.casefold() for name in entry.allow)
         self.deny = frozenset(name.casefold() for name in entry.deny)
-        self.when: Condition | None = None if entry.when is None else _rule(entry.when, "").when
+        self.holds: Test | None = None if entry.when is None else compiled(_rule(entry.when, "").when)
         self.otherwise = entry.otherwise or ("deny" if entry.allow or entry.when is not None else "allow")
 
 

@@ -21,6 +21,7 @@ from postroad.flow.going import FORM
 from postroad.flow.network import Network
 from postroad.flow.place_of import place_of
 from postroad.flow.provisioning import Trust
+from postroad.flow.trial_turns import act_for
 from postroad.flow.turns import Turns
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.engine import Engines
@@ -60,6 +61,7 @@ class Workshop:
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """See one delivery through to its answer."""
+        act_for(caller_for(service))
         place = self._lines[service.gcid, delivered.sender_gcid if delivered.in_transit else ""].join()
         try:
             returned = await self._worked(service, delivered)

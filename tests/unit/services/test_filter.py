@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from postroad.core.model.asset import AssetKind, Hosting
+from postroad.core.model.asset import AssetDraft, AssetKind, Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Part
+from postroad.services import assets
+from postroad.services import filter as filtering
+from postroad.services.engine import Engines
 from postroad.services.filter import FilterService
-from tests.unit.services.workbench import ACME, MYBIZ, STRANGER, asset, delivered, document, tools
+from postroad.services.off_loop import in_thread
+from tests.unit.services.workbench import ACME, MYBIZ, STRANGER, UpperCase, asset, delivered, document, tools
 
 LARGE = {"greaterThan": {"body": "/Order/Total", "as": "number", "value": 100}}
 
@@ -60,3 +64,35 @@ async def test_conditions_see_the_header() -> None:
     assert await passes({"when": {"equals": {"header": "topic", "value": "orders"}}})
     assert await passes({"when": {"equals": {"header": "role", "value": "inTransit"}}})
     assert not await passes({"when": {"equals": {"header": "from", "value": "TheAcmeCompany/Supply"}}})
+
+
+@pytest.fixture
+def in_threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The names of what was done in a thread."""
+    done: list[str] = []
+
+    async def noted(work: Any, *given: Any) -> Any:
+        done.append(work.__name__)
+        return await in_thread(work, *given)
+
+    monkeypatch.setattr(filtering, "in_thread", noted)
+    monkeypatch.setattr(assets, "in_thread", noted)
+    return done
+
+
+@pytest.mark.req("Z7")
+async def test_a_small_document_with_an_expensive_condition_is_looked_at_in_a_thread(in_threads: list[str]) -> None:
+    deep = document("<a>" * 245 + "<b/>" * 7_000 + "</a>" * 245)
+    paths = {"or": [{"exists": {"body": f"//b//c{number}"}} for number in range(190)]}
+    assert not await passes({"when": paths}, MYBIZ, deep)
+    assert in_threads == ["_list", "_why_not"]
+    in_threads.clear()
+    assert not await passes({"when": LARGE}, MYBIZ, document("<Order><Total>50</Total></Order>"))
+    assert in_threads == ["_list"]
+
+
+@pytest.mark.req("Z7")
+async def test_a_list_is_checked_in_a_thread(in_threads: list[str]) -> None:
+    draft = AssetDraft(asset=asset(AssetKind.LIST, "welcome", json.dumps({"when": LARGE})), hosted=Hosting.FILTER)
+    assert await assets.asset_faults(draft, Engines(transformer=UpperCase(), judges={})) == []
+    assert in_threads == ["list_faults"]

@@ -75,6 +75,11 @@ class Attacker:
         return status
 
 
+POLL = (
+    f'<s:Envelope xmlns:s="{SOAP_11}" xmlns:p="{NAMESPACE}"><s:Body><p:Poll><p:Max>1000</p:Max></p:Poll></s:Body></s:Envelope>'
+).encode()
+
+
 @asynccontextmanager
 async def attacked() -> AsyncIterator[Attacker]:
     async with memory_network() as running:
@@ -174,6 +179,36 @@ async def test_large_posts_are_read_by_other_processes(body: bytes, kind: str, p
     async with attacked() as attacker:
         with watched() as loop:
             assert await attacker.ask("service", "POST", path, body, kind) == (413 if path == "/v1/messages" else 200)
+        assert loop.longest_s < AT_MOST_S, loop.called
+
+
+@pytest.mark.req("Z7")
+@pytest.mark.parametrize("accept", ["application/json", "text/xml"])
+async def test_answers_to_polls_of_many_messages_are_written_away_from_the_event_loop(accept: str) -> None:
+    post = json.dumps({"to": ["Evil/Service"], "documents": [{"text": "<a>&amp;</a>" * 400}]}).encode() + b"\n"
+    poll = {"application/json": b'{"max":1000}', "text/xml": POLL}[accept]
+    async with attacked() as attacker:
+        for _ in range(4):
+            assert await attacker.ask("service", "POST", "/v1/messages/bulk", post * 250, "application/x-ndjson") == 200
+        with watched() as loop:
+            path = "/soap" if accept == "text/xml" else "/v1/poll"
+            assert await attacker.ask("service", "POST", path, poll, accept) == 200
+        assert loop.longest_s < AT_MOST_S / 4, loop.called
+
+
+EXPENSIVE = [{"matches": {"body": "/a", "value": "(?i)" + r"\PL|" * 16 + str(number)}} for number in range(190)]
+
+
+@pytest.mark.req("Z7")
+async def test_conditions_of_batchers_are_compiled_away_from_the_event_loop() -> None:
+    batching = {"sendsTo": "Evil/Service", "standard": "x12", "count": 3, "takes": {"or": EXPENSIVE}}
+    batcher = {"organization": "Evil", "name": "Batcher", "hosted": "batcher", "batching": batching}
+    async with attacked() as attacker:
+        with watched() as loop:
+            assert await attacker.ask("owner", "POST", "/v1/services", json.dumps(batcher).encode()) == 201
+            path = "/v1/services/Evil%2FBatcher"
+            changed = {"name": "Batcher", "hosted": "batcher", "batching": {**batching, "last": {"or": EXPENSIVE}}}
+            assert await attacker.ask("owner", "PUT", path, json.dumps(changed).encode()) in (200, 428)
         assert loop.longest_s < AT_MOST_S, loop.called
 
 

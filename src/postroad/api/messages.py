@@ -19,11 +19,12 @@ from postroad.api.forms import form_in, spoken
 from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
 from postroad.api.plain_messages import (
-    answer_messages,
-    answer_next,
-    answer_polled,
+    Written,
     next_request,
     wants_plain,
+    write_messages,
+    write_next,
+    write_polled,
 )
 from postroad.api.posts import NO_SOAP, PostEndpoints, Served
 from postroad.core.codecs.codec import Codec
@@ -42,6 +43,8 @@ from postroad.flow.patience import Patience
 from postroad.flow.reading import LARGE_BYTES
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
+WRITTEN_AT_ONCE = 50  # messages of a poll's answer that are written on the event loop, in some milliseconds
+WRITTEN_AT_ONCE_BYTES = 1 << 20
 
 Find = Callable[[Request], tuple[Codec, Served]]
 
@@ -51,7 +54,7 @@ class HandingOut(NamedTuple):
 
     asks: Callable[[], PollRequest]
     plain: bool
-    answer: Callable[[Reply, list[Handed], Codec], None]
+    write: Callable[[list[Handed], Codec], Written]
 
 
 class MessageEndpoints(PostEndpoints):
@@ -138,7 +141,7 @@ class MessageEndpoints(PostEndpoints):
         plain = codec is JSON_FORM and wants_plain(caller, asked(request).accept)
         asks = partial(codec.decode_poll, request.body, self._limits)
         self._hand_out(
-            caller, request, reply, codec, HandingOut(asks, plain, answer_messages if plain else answer_polled)
+            caller, request, reply, codec, HandingOut(asks, plain, write_messages if plain else write_polled)
         )
 
     def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
@@ -151,7 +154,7 @@ class MessageEndpoints(PostEndpoints):
         if caller.service is not None and not plain:
             codec = FORMS.get(caller.service.format, codec)
         asks = partial(next_request, request.query, self._limits)
-        self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, answer_next))
+        self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, write_next))
 
     def _hand_out(self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut) -> None:
         if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
@@ -175,10 +178,19 @@ class MessageEndpoints(PostEndpoints):
         except Unavailable as unavailable:
             answer_unavailable(reply, codec, unavailable)
         else:
-            if reply.closed:
+            written = None if reply.closed else await self._written(caller, how, handed, into)
+            if reply.closed or written is None:
                 await self._give_back(caller, [one.delivered for one in handed])
             else:
-                how.answer(reply, handed, into)
+                reply(*written)
+
+    async def _written(self, caller: Caller, how: HandingOut, handed: list[Handed], into: Codec) -> Written:
+        """The answer with what is handed out, written in a thread where that takes long."""
+        size = sum(len(part.data) for one in handed for part in one.delivered.parts)
+        if len(handed) <= WRITTEN_AT_ONCE and size <= WRITTEN_AT_ONCE_BYTES:
+            return how.write(handed, into)
+        who = caller.organization or caller.name
+        return await self._writing.run(who, lambda: how.write(handed, into), bounded=False)
 
     async def _handed(self, caller: Caller, poll: PollRequest, plain: bool, patience: Patience) -> list[Handed]:
         if plain:

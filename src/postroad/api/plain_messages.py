@@ -7,11 +7,12 @@ message is handed out as itself, several as a multipart of them, each with its o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 from urllib.parse import parse_qs
 
 import msgspec
 
-from postroad.api.http.request import Headers, Reply, Request
+from postroad.api.http.request import Headers, Request
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.detect import CODECS
@@ -98,15 +99,23 @@ def _seconds(given: Mapping[str, str], name: str) -> float:
     return seconds
 
 
-def answer_next(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
+class Written(NamedTuple):
+    """An answer, ready to be given."""
+
+    status: int
+    body: bytes
+    content_type: bytes
+    headers: Headers = ()
+
+
+def write_next(handed: Sequence[Handed], own: Codec) -> Written:
     """One message as itself, with its header in that of the answer; in an own form where no plain one is wanted."""
     if not handed:
-        reply(204, b"", b"", NOT_KEPT)
-        return
+        return Written(204, b"", b"", NOT_KEPT)
     [one] = handed
     content_type, body = _written(one, own)
     fields = [(name.lower().encode(), _line(value)) for name, value in header_fields(one).items()]
-    reply(200, body, _line(content_type), [*fields, *NOT_KEPT])
+    return Written(200, body, _line(content_type), [*fields, *NOT_KEPT])
 
 
 def _written(handed: Handed, own: Codec) -> tuple[str, bytes]:
@@ -118,21 +127,20 @@ def _written(handed: Handed, own: Codec) -> tuple[str, bytes]:
     return own.media_type, own.encode_delivered([handed.delivered])
 
 
-def answer_polled(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
+def write_polled(handed: Sequence[Handed], own: Codec) -> Written:
     """What was polled, in an own form."""
-    reply(200, own.encode_delivered([one.delivered for one in handed]), own.media_type.encode())
+    return Written(200, own.encode_delivered([one.delivered for one in handed]), own.media_type.encode())
 
 
-def answer_messages(reply: Reply, handed: Sequence[Handed], own: Codec) -> None:
+def write_messages(handed: Sequence[Handed], own: Codec) -> Written:
     """Each message as a part of one multipart, its header above it; nothing at all when there is none."""
     if not handed:
-        reply(204, b"", b"")
-        return
+        return Written(204, b"", b"")
     parts = [_part(one, own) for one in handed]
     seed = ".".join([one.delivered.session for one in handed]).encode()
     boundary = fresh_boundary([data for _, data in parts], seed)
     body = b"".join(write_multipart(parts, boundary))
-    reply(200, body, b'multipart/mixed; boundary="%b"' % boundary)
+    return Written(200, body, b'multipart/mixed; boundary="%b"' % boundary)
 
 
 def _part(handed: Handed, own: Codec) -> tuple[bytes, bytes]:

@@ -37,6 +37,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
 from postroad.flow.authenticate import Authenticator
 from postroad.flow.bulk_reading import read_bulk
+from postroad.flow.heavy_work import HeavyWork
 from postroad.flow.network import Network
 from postroad.flow.patience import Patience
 from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
@@ -70,6 +71,7 @@ class PostEndpoints:
         self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
         self._running: set[asyncio.Task[None]] = set()
         self._waiting: set[Patience] = set()
+        self._writing = HeavyWork()  # of answers to polls; no poll waits for what else its organization has done
         self._reader = reader  # of large bodies; None: all are read on the event loop
         self._ending = False
 

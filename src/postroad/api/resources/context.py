@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any
+from functools import partial
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from fastapi import Depends, Request, Response
@@ -23,6 +24,10 @@ from postroad.flow.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody
 from postroad.ports import Validator
+
+COPIES_AT_ONCE = 200  # recipients that are told of on the event loop, in some milliseconds
+
+_Done = TypeVar("_Done")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,13 +51,24 @@ async def read_message(api: ApiContext, caller: Caller, content_type: str, body:
     """A message in a native format, read in another process where it is large."""
     if len(body) > LARGE_BYTES and api.reader is not None:
         large = LargeBody(kind="post", body=body, content_type=content_type, message_bytes=limits.body_bytes)
-        async with api.network.heavy.turn(caller.organization or caller.name, len(body)):
+        async with api.network.heavy_requests.turn(caller.organization or caller.name, len(body)):
             read = await api.reader.read(large)
         if read.refusal is not None:
             raise read.refusal.refused()
         if read.posting is not None and read.form:
             return read.posting.message
+        return await in_turn(api, caller, partial(codec_for(content_type, body).decode_post, body, limits))
     return codec_for(content_type, body).decode_post(body, limits)
+
+
+async def in_turn(api: ApiContext, caller: Caller, work: Callable[[], _Done]) -> _Done:
+    """The result of ``work``, done in a thread in the turn of the caller's organization."""
+    return await api.network.heavy_requests.run(caller.organization or caller.name, work)
+
+
+async def told_of_copies(api: ApiContext, caller: Caller, copies: int, work: Callable[[], _Done]) -> _Done:
+    """The result of ``work`` that tells of each recipient of a message, done in a thread where these are many."""
+    return work() if copies <= COPIES_AT_ONCE else await in_turn(api, caller, work)
 
 
 def _context(request: Request) -> ApiContext:

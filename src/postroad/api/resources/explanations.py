@@ -6,7 +6,7 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from postroad.api.resources.context import Api, Asking, read_message
+from postroad.api.resources.context import Api, Asking, in_turn, read_message, told_of_copies
 from postroad.api.resources.explanation_views import DRAWN, ExplanationView, explained
 from postroad.api.resources.guarded import DOCUMENT_BYTES, ExplainedRoute, MessageRoute
 from postroad.api.resources.openapi_problems import XML
@@ -37,10 +37,11 @@ async def explain_message(request: Request, api: Api, caller: Asking) -> Respons
     kind = request.headers.get("content-type", "")
     message = await read_message(api, caller, kind, await request.body(), LIMITS)
     explanation = await explaining.hypothetical(api.network, caller, message)
-    return await api.network.heavy.run(caller.organization or caller.name, lambda: explained(request, explanation))
+    return await in_turn(api, caller, lambda: explained(request, explanation))
 
 
 @router.get(SESSION + "/explanation", response_model=ExplanationView, responses={200: {"content": DRAWN}})
 async def read_explanation(request: Request, api: Api, caller: Asking, session: str) -> Response:
     """Why a posted message went its way: rules tried, what they saw and did, and the route. Reading it is on record."""
-    return explained(request, await explaining.stored(api.network, caller, session))
+    found = await explaining.stored(api.network, caller, session)
+    return await told_of_copies(api, caller, len(found.copies), lambda: explained(request, found))

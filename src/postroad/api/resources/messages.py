@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from postroad.api.pagination import Page, PageQuery, asked_by
 from postroad.api.resources.batch_stories import ContainedView, GatheredView
-from postroad.api.resources.context import Api, Asking, answer, page_answer
+from postroad.api.resources.context import Api, Asking, answer, page_answer, told_of_copies
 from postroad.api.resources.guarded import PayloadRoute, StoryRoute
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
 from postroad.api.resources.parts import part_answer
@@ -204,7 +204,8 @@ async def list_messages(
 async def read_message(api: Api, caller: Asking, session: str) -> Response:
     """What became of a message, for each recipient and in plain words."""
     try:
-        return answer(status_view(await reading.message(api.network, caller, session)))
+        found = await reading.message(api.network, caller, session)
+        return await told_of_copies(api, caller, len(found.copies), lambda: answer(status_view(found)))
     except Refused as refusal:
         if refusal.code != "not-found":
             raise
@@ -215,7 +216,9 @@ async def read_message(api: Api, caller: Asking, session: str) -> Response:
 @router.get(SESSION + "/trace", response_model=Trace)
 async def trace_message(api: Api, caller: Asking, session: str) -> Response:
     """The history of the whole transaction that a message belongs to."""
-    return answer(trace_view(await reading.trace(api.network, caller, session), shows_counters=caller.operator))
+    found = await reading.trace(api.network, caller, session)
+    copies = sum(len(one.copies) for one in found.messages)
+    return await told_of_copies(api, caller, copies, lambda: answer(trace_view(found, shows_counters=caller.operator)))
 
 
 @payloads.get(SESSION + "/parts/{part:path}", response_class=Response)

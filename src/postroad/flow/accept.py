@@ -44,7 +44,14 @@ from postroad.flow.posting import (
     result_of,
 )
 from postroad.flow.refusing import refused_entry
-from postroad.flow.routed_post import RoutedPost, route_post, routed_or_refused, with_keys
+from postroad.flow.routed_post import (
+    RECIPIENT_STEPS,
+    RoutedPost,
+    check_recipients,
+    route_post,
+    routed_or_refused,
+    with_keys,
+)
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, Outcome, Randomness, Step
 
 log = logging.getLogger(__name__)
@@ -137,8 +144,10 @@ class AcceptStage:
                 else:
                     admitted = admit_next(posting.message, admitted)
                 # What leaves the event loop leaves nothing for the rest of the call to be tried here.
-                at_once = 0 if heavy else min(left, AT_ONCE // 10)
+                at_once = 0 if heavy else max(0, min(left, AT_ONCE // 10))
                 subject = PostedSubject(admitted, directory, posting.form, at_once)
+                check_recipients(posting.message, at_once)
+                left -= RECIPIENT_STEPS * (len(posting.message.to) - 1)
                 try:
                     found = routes.itineraries(admitted, posting.form, subject)
                     routed = with_keys(admitted, directory, found, subject)

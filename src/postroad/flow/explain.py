@@ -7,7 +7,7 @@ what they did to the route; an operator reads which rules held, but not what the
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -32,17 +32,21 @@ from postroad.core.routing.explanation import (
     explained_copy,
     unpack,
 )
-from postroad.core.routing.itinerary import attempted
+from postroad.core.routing.itinerary import Attempted, attempted
 from postroad.core.routing.shares import Budget
 from postroad.core.routing.telling import tell
 from postroad.errors import Refused
 from postroad.flow.heavy_work import HeavyWork
 from postroad.flow.refusing import load_explained_refusal
+from postroad.flow.routed_post import check_recipients
 from postroad.ports import BodyAt, Clock, IndexReader, Journal
 
 BODY_OF_MESSAGE = MESSAGE.index("body_segment")
 BODY_OF_CONTENT = CONTENT.index("body_segment")
 VALUE, VERSION = 3, 2  # of a row of object_versions
+
+
+COPIES_A_TURN = 200  # that are told of in some milliseconds
 
 
 class Reader:
@@ -94,16 +98,19 @@ class ExplainStage:
                 "value.invalid", "Requests and notifications have a route to explain; a response follows its own"
             )
         admitted = admit(message, caller, directory, self._clock.now_us())
-        found = await self._heavy.route(
-            admitted.sender.organization, lambda at_once: attempted(admitted, directory, Budget(at_once))
-        )
+
+        def attempt(at_once: int | None) -> Attempted:
+            check_recipients(message, at_once)
+            return attempted(admitted, directory, Budget(at_once))
+
+        found = await self._heavy.route(admitted.sender.organization, attempt)
         reader = Reader(admitted.sender.organization, directory)
         return Explanation(
             session="",
             sender=admitted.sender.address,
             directory=directory.version,
             services=await self._services(found.tried, reader),
-            copies=tuple([explained_copy(copy, directory, reader) for copy in found.copies]),
+            copies=await _told(found.copies, lambda copy: explained_copy(copy, directory, reader)),
             code=found.refusal.code if found.refusal else "",
             detail=found.refusal.detail if found.refusal else "",
         )
@@ -129,7 +136,7 @@ class ExplainStage:
                     sender=sender.address if sender is not None else entry.sender,
                     directory=entry.directory,
                     services=await self._services(tried, reader),
-                    copies=tuple([explained_copy(copy, directory, reader) for copy in refused_copies(entry)]),
+                    copies=await _told(refused_copies(entry), lambda copy: explained_copy(copy, directory, reader)),
                     code=entry.code,
                     detail=entry.detail,
                     forgotten=forgotten,
@@ -157,7 +164,7 @@ class ExplainStage:
             sender=_shown_sender(message, directory, reader),
             directory=message.directory,
             services=await self._services(_told_of(message, tried, reader), reader),
-            copies=tuple([_as_told(message, copy, directory, reader) for copy in copies]),
+            copies=await _told(copies, lambda copy: _as_told(message, copy, directory, reader)),
             forgotten=forgotten,
         )
 
@@ -206,6 +213,16 @@ class ExplainStage:
             if row[VERSION] == version and row[VALUE]:
                 return msgspec.json.decode(row[VALUE], type=Rule)
         return None
+
+
+async def _told(copies: Iterable[Copy], tell_of: Callable[[Copy], ExplainedCopy]) -> tuple[ExplainedCopy, ...]:
+    """Each copy as it is told of; a message may have thousands, and others take their turn between them."""
+    told = []
+    for number, copy in enumerate(copies, 1):
+        told.append(tell_of(copy))
+        if number % COPIES_A_TURN == 0:
+            await asyncio.sleep(0)
+    return tuple(told)
 
 
 def _shown_sender(message: MessagePosted, directory: Directory, reader: Reader) -> str:

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from postroad.core.audit.history import tell
 from postroad.core.audit.story import History
 from postroad.core.identity.veil import Veil
-from postroad.core.model.journal import Entry, decode
+from postroad.core.model.journal import Entry, MessagePosted, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import JOURNEY, QUERIES
 from postroad.flow.batch_histories import batches_in, known_batches
+from postroad.flow.heavy_work import HeavyWork
 from postroad.ports import IndexReader, Journal
 
 SETTLED_BY = JOURNEY.index("settle_seq")
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 ENTRIES_MOST = 20_000
+TOLD_AT_ONCE = 500  # entries and copies that are told of on the event loop, in some milliseconds
 
 
 class HistoryStage:
@@ -26,11 +28,13 @@ class HistoryStage:
         directory: Callable[[], Directory],
         indexed: Callable[[], Awaitable[None]],
         veil: Veil,
+        heavy: HeavyWork,
     ) -> None:
         self._journal = journal
         self._index = index
         self._directory = directory
         self._veil = veil
+        self._heavy = heavy
         self._indexed = indexed  # waits until the index knows everything that is durable now
 
     async def trace(self, session: str, organization: str | None, service: str = "") -> History | None:
@@ -41,7 +45,14 @@ class HistoryStage:
             return None
         entries = await self._entries(rows[0][TRANSACTION])
         batches = await known_batches(self._index, batches_in(entry for _, entry in entries))
-        return tell(entries, self._directory(), organization, session, self._veil, batches, service)
+        directory = self._directory()
+
+        def told() -> History | None:
+            return tell(entries, directory, organization, session, self._veil, batches, service)
+
+        if _parts_of(entries) <= TOLD_AT_ONCE:
+            return told()
+        return await self._heavy.run(organization or "", told)
 
     async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
         posted = await self._index.query("transaction_messages", transaction)
@@ -60,3 +71,7 @@ class HistoryStage:
     async def _entry(self, seq: int) -> Entry:
         batch = await self._journal.read(seq - 1, 1)
         return decode(batch.records[0].facts)
+
+
+def _parts_of(entries: Sequence[tuple[int, Entry]]) -> int:
+    return len(entries) + sum(len(entry.copies) for _, entry in entries if isinstance(entry, MessagePosted))

@@ -113,7 +113,7 @@ class Network:
         self.bindings = BindingBook(self.configuration)
         self.pushes = PushControl()
         self.clock_steps.add(due.look_again)
-        self._history = HistoryStage(journal, index, directory, indexed, tokens.veil)
+        self._history = HistoryStage(journal, index, directory, indexed, tokens.veil, self.heavy_requests)
 
     @property
     def directory(self) -> Directory:

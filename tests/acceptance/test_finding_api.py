@@ -88,7 +88,7 @@ async def test_a_single_message_says_where_it_is_and_what_happens_next_in_fields
     assert found["by"] == ["token"]
     [where] = found["whereabouts"]
     assert where["nextAt"] > where["since"]
-    assert f"At {where['nextAt']}." in where["text"]
+    assert f" at {where['nextAt']}." in where["text"]
     await asked.running.network.settle(caller, Settlement(tokens=(delivered.token,)))
     [found] = (await find(asked, "owner of A", session))["items"]
     assert (found["state"], found["whereabouts"][0]["where"]) == ("delivered", "Birch/Public has it.")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from postroad.cli.output import Output
+from postroad.core.audit.story import shown_state
 
 STYLES = {"suspended": "bold red", "open": "green", "closed": "yellow", "assembled": "cyan", "dropped": "red"}
 BAR = 10
@@ -51,6 +52,7 @@ def details(out: Output, batch: Value, members: list[Value], *, is_all: bool) ->
 
 def member_table(out: Output, members: list[Value]) -> None:
     columns = ("delivery", "session", "from", "kind", "bytes", "state", "since", "document")
+    members = [one | {"state": shown_state(one["state"])} for one in members]
     rows = [[*(str(one[name]) for name in columns), _member_words(one)] for one in members]
     if rows:
         heads = ["DELIVERY", "SESSION", "FROM", "KIND", "BYTES", "STATE", "SINCE", "DOCUMENT", "PARTNER SAYS"]
@@ -97,7 +99,7 @@ def _range(numbers: Value) -> str:
 def _sending(sending: Value) -> str:
     later = f", again at {sending['nextAt']}" if sending["nextAt"] else ""
     reason = f": {sending['reason']}" if sending["reason"] else ""
-    return f"to {sending['recipient']}, {sending['state']}, attempts: {sending['attempts']}{later}{reason}"
+    return f"to {sending['recipient']}, {shown_state(sending['state'])}, attempts: {sending['attempts']}{later}{reason}"
 
 
 def _change_words(change: Value) -> str:

@@ -24,6 +24,7 @@ from postroad.core.audit.story import (
     History,
     MessageHistory,
     Stop,
+    shown_state,
 )
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.message import Part
@@ -96,7 +97,7 @@ class _Drawing:
 
     def _stop(self, above: Tree, stop: Stop) -> Tree:
         line = Text(stop.service + (" (in transit)" if stop.in_transit else "") + "  ")
-        line.append(stop.state, STATES.get(stop.state, "red"))
+        line.append(shown_state(stop.state), STATES.get(stop.state, "red"))
         if stop.rule:
             rule = "a rule" if stop.rule == OF_ANOTHER else f"rule {stop.rule}"
             line.append(f"  by {rule} of {stop.invoker}", "dim")

@@ -8,6 +8,7 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from postroad.core.audit.story import shown_state
 from postroad.core.codecs.lexical import write_time
 from postroad.core.delivery.retrying import times
 
@@ -29,6 +30,12 @@ def moment(at_us: int) -> Markup:
         return Markup("")
     text = datetime.fromtimestamp(at_us / SECOND_US, UTC).strftime("%Y-%m-%d %H:%M:%S")
     return Markup('<time datetime="{}">{} UTC</time>').format(write_time(at_us), text)
+
+
+def date_time(at_us: int) -> Markup:
+    """A time without its zone, for tables whose heading names it."""
+    text = datetime.fromtimestamp(at_us / SECOND_US, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    return Markup('<time datetime="{}">{}</time>').format(write_time(at_us), text)
 
 
 def clock(at_us: int) -> Markup:
@@ -87,6 +94,11 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED_MOST]) + more
 
 
+def breakable(addresses: str) -> Markup:
+    """Addresses of services that a narrow column may break behind the organization."""
+    return Markup("/<wbr>").join(addresses.split("/"))
+
+
 def access(what: str) -> str:
     """A kind of recorded access in words; one that has none, as it is."""
     return ACCESSES.get(what, what)
@@ -103,6 +115,7 @@ def looked_at(detail: str) -> Markup:
 
 FILTERS: dict[str, Callable[[Any], str]] = {
     "moment": moment,
+    "date_time": date_time,
     "clock": clock,
     "duration": duration,
     "size": size,
@@ -113,4 +126,6 @@ FILTERS: dict[str, Callable[[Any], str]] = {
     "looked_at": looked_at,
     "shortened": shortened,
     "few": few,
+    "breakable": breakable,
+    "state": shown_state,
 }

@@ -78,7 +78,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
         "assembled: 30 of 30 messages",
         f"{'c' * 32} (x12)",
         "interchange 42, group 7 to 9",
-        f"to Acme/edi, queued, attempts: 2, again at {AT}: push failed: 503",
+        f"to Acme/edi, waiting, attempts: 2, again at {AT}: push failed: 503",
         "otherwise of 1 members",
         "rejected: no price",
     ):

@@ -270,7 +270,7 @@ def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
         "    ├── session s",
         "    ├── by AS2 as <1@mybiz>, signed; MIC abc=, sha256",
         "    ├── note: said to be text/xml",
-        "    └── A/B  queued",
+        "    └── A/B  waiting",
         "        └── translated by network: from as2 to dime; 2 left out  +2.0 ms",
     ]
 

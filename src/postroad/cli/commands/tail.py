@@ -11,6 +11,7 @@ from postroad.cli.command import command
 from postroad.cli.connection import Connection, connected
 from postroad.cli.following import BOXES, Following, Seen
 from postroad.cli.output import Output
+from postroad.core.audit.story import shown_state
 
 FOLLOWING_TRIES = 12  # a server that is started again in between is followed on
 STATES = {"accepted": "cyan", "queued": "yellow", "delivered": "green"}
@@ -53,6 +54,6 @@ def _print(out: Output, seen: Seen) -> None:
     what = " ".join(word for word in (seen.type, seen.topic, seen.handle) if word)
     to = ", ".join(seen.recipients) or "?"
     out.say(
-        f"{seen.at[11:23]} {seen.session} {click.style(f'{seen.state:<9}', fg=colour)} "
+        f"{seen.at[11:23]} {seen.session} {click.style(f'{shown_state(seen.state):<9}', fg=colour)} "
         f"{seen.sender or '?'} → {to}  {what} {seen.size} B{' ' + seen.code if seen.code else ''}"
     )

@@ -15,7 +15,7 @@ from postroad.console.guarding import member_page, show
 from postroad.console.naming import OFFERED_MOST
 from postroad.console.rendering import HEADERS
 from postroad.core.audit.drawing import explanation_svg, here_of
-from postroad.core.audit.story import WAITING, MessageHistory
+from postroad.core.audit.story import MessageHistory, shown_state
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.audit.waterfall import FAILURES, waterfall_svg
 from postroad.core.audit.whereabouts import ATTEMPTS, whereabouts, whereabouts_of_refused
@@ -77,8 +77,7 @@ async def with_fates(console: Console, caller: Caller, rows: list[reading.Row]) 
 
 def _fates(row: reading.Row, sent: dict[str, Fates]) -> Fates:
     if "state" in row:
-        state = State(row["state"])
-        return [(WAITING if state is State.QUEUED else state.name.lower(), 1)]
+        return [(shown_state(State(row["state"]).name.lower()), 1)]
     return sent[row["message"].session] if "message" in row else [("refused", 1)]
 
 

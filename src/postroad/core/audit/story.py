@@ -7,7 +7,13 @@ from dataclasses import dataclass, field
 from postroad.core.delivery.pauses import Pause
 
 UNDER_WAY = "under way"  # state of a followed copy whose journey has not ended
+QUEUED = "queued"  # state of a delivery that has not ended
 WAITING, IN_TRANSIT = "waiting", "in transit"  # how people are shown what has not ended
+
+
+def shown_state(state: str) -> str:
+    """Returns the word that people are shown for the state of a delivery: ``queued`` is shown as *waiting*."""
+    return WAITING if state == QUEUED else state
 
 
 @dataclass(slots=True, kw_only=True)
@@ -134,7 +140,7 @@ class CopyHistory:
         if self.is_out_of_sight:
             return IN_TRANSIT if self.state == UNDER_WAY else self.state
         last = self.stops[-1]
-        if last.state == "queued":
+        if last.state == QUEUED:
             return WAITING
         if self.state != UNDER_WAY:
             return self.state or last.state

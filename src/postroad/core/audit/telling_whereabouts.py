@@ -50,8 +50,6 @@ def _sentences(one: Whereabouts) -> Iterator[str]:
     if one.why:
         yield f"Reason: {one.why}" + ("" if one.why.endswith((".", "!", "?")) else ".")
     if one.next:
-        yield one.next
-    if one.next_us:
-        yield f"At {write_time(one.next_us)}."
+        yield f"{one.next.removesuffix('.')} at {write_time(one.next_us)}." if one.next_us else one.next
     if one.expires_us:
         yield f"It expires {write_time(one.expires_us)}."

@@ -47,7 +47,7 @@ class Whereabouts:
     since_us: int
     why: str = ""  # in the words of whoever said so
     next: str = ""  # what happens, or what to do
-    next_us: int = 0  # when; 0: nobody can say
+    next_us: int = 0  # when, which ends the last sentence of ``next``; 0: nobody can say
     expires_us: int = 0  # when it is too late, as long as it waits; 0: never
     batch: str = ""  # id of the one that it waits in
 
@@ -220,9 +220,7 @@ def _held_back(stop: Stop) -> _Told | None:
     if stop.held is None:
         return None
     until_us = stop.held.until_us
-    next_ = (
-        "It goes together with whatever else waits then." if until_us else "It goes when enough wait, or on request."
-    )
+    next_ = "It is pushed with everything else that waits." if until_us else "It goes when enough wait, or on request."
     return _Told(where=f"It is held back for {stop.service}.", next=next_, next_us=until_us)
 
 

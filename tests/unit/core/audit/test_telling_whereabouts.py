@@ -16,7 +16,7 @@ def test_all_that_is_known_is_said_in_order() -> None:
         next_us=2_000_000, expires_us=3_000_000,
     )  # fmt: skip
     assert whereabouts_text(one) == (
-        "It waits. Since 1970-01-01T00:00:01Z. Reason: no ink. It is tried again. At 1970-01-01T00:00:02Z. "
+        "It waits. Since 1970-01-01T00:00:01Z. Reason: no ink. It is tried again at 1970-01-01T00:00:02Z. "
         "It expires 1970-01-01T00:00:03Z."
     )
 

@@ -115,7 +115,7 @@ def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(last: Ev
 
 @pytest.mark.parametrize(
     ("until_us", "next_"),
-    [(NOW + 7, "It goes together with whatever else waits then."), (0, "It goes when enough wait, or on request.")],
+    [(NOW + 7, "It is pushed with everything else that waits."), (0, "It goes when enough wait, or on request.")],
 )
 def test_what_is_held_back_says_until_when(until_us: int, next_: str) -> None:
     one = told(message(stop(held=HeldBack(until_us=until_us))), PUSHED)

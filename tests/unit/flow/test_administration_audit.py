@@ -31,6 +31,9 @@ async def test_what_one_entry_changed_is_told_whole_and_names_that_follow_from_i
             told += page
         assert [(one.by, one.name, one.version) for one in told[:1]] == [("bob", "Oak/s0", 2)]
         assert [(field.field, field.after) for field in told[0].fields] == [("description", "new")]
+        assert [one.name for one in told if one.kind == "organization"] == ["Oak"], (
+            "not in small letters, as it is stored"
+        )
         assert sorted(one.kind for one in told[1:]) == ["organization", "person", *["service"] * 7]
         assert len({(one.kind, one.name, one.version) for one in told}) == len(told), "none twice"
 

@@ -14,7 +14,7 @@ from postroad.console import binding_form
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.editing import Faulty, beside_fields, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
-from postroad.console.naming import offered
+from postroad.console.naming import offered, with_actors
 from postroad.console.pages.services import may_make_service
 from postroad.core.configuration.bindings import BindingEntry, binding_entry, binding_of
 from postroad.core.configuration.document import Fault
@@ -74,7 +74,7 @@ async def show_binding(request: Request) -> Response:
         "found": opened.explain(binding),
         "text": to_text(binding_entry(binding, queue)),
         "version": _version(console, binding),
-        "versions": [replace(one, by=queue) if one.by == binding.queue else one for one in versions],
+        "versions": with_actors(caller_of(request), console.directory, versions),
         "may_change": _may_change(request, binding),
         "may_remove": _may_change(request, binding) or _looks_after(request, binding),
     }

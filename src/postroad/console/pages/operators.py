@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.naming import with_actors
 from postroad.core.identity.expiry import due_warning, expiring_credentials, warning
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits
@@ -89,7 +90,11 @@ async def acts(request: Request) -> Response:
     before = _before(request)
     rows = await (audit.accesses if what == "accesses" else audit.acts)(console.network, caller, before, PAGE)
     following = rows[-1].seq if len(rows) >= PAGE else 0
-    return show(request, "operators_audit.html", {"what": what, "rows": rows, "following": following})
+    return show(
+        request,
+        "operators_audit.html",
+        {"what": what, "rows": with_actors(caller, console.directory, rows), "following": following},
+    )
 
 
 def _require_operator(request: Request) -> Caller:

@@ -13,7 +13,7 @@ from postroad.console import rule_form
 from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, beside_fields, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
-from postroad.console.naming import offered
+from postroad.console.naming import offered, with_actors
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.rules import ALWAYS, RuleEntry, entry_of, rule_of
 from postroad.core.model.directory import Role, Service
@@ -54,13 +54,14 @@ async def list_rules(request: Request) -> Response:
 async def show_rule(request: Request) -> Response:
     console, rule = console_of(request), _rule(request, Role.VIEWER)
     service = console.directory.services[rule.service]
+    versions = await versions_of(console.network, "rule", rule_key(rule.service, rule.name))
     values = {
         "service": service,
         "rule": rule,
         "row": _row(rule),
         "text": to_text(entry_of(rule)),
         "version": _version(request, rule),
-        "versions": await versions_of(console.network, "rule", rule_key(rule.service, rule.name)),
+        "versions": with_actors(caller_of(request), console.directory, versions),
         "may_change": _may_change(request, service),
     }
     return show(request, "rule.html", values)

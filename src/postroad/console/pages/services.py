@@ -13,6 +13,7 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.editing import Faulty, from_text, number_in, of_refusal, shaped, to_text
 from postroad.console.form_examples import EXAMPLES
 from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
+from postroad.console.naming import with_actors
 from postroad.core.configuration.document import Fault
 from postroad.core.configuration.possession import Possession
 from postroad.core.configuration.profile import ServiceProfile, profile_of
@@ -186,11 +187,12 @@ async def remove_service(request: Request) -> Response:
 async def _shown(request: Request, **more: str) -> Response:
     console, service = console_of(request), _own(request, Role.VIEWER)
     _, owned = credentials.credentials(caller_of(request), console.directory, service.gcid)
+    versions = await versions_of(console.network, "service", service.gcid)
     values: dict[str, Any] = {
         "service": service,
         "text": to_text(_without_defaults(profile_of(service))),
         "credentials": [(one, credential_warning(one, console.now_us)) for one in owned],
-        "versions": await versions_of(console.network, "service", service.gcid),
+        "versions": with_actors(caller_of(request), console.directory, versions),
         "may_change": caller_of(request).has_role(service.organization, Role.DEVELOPER),
         "is_suspended": console.directory.is_suspended(service),
         "as2_url": as2_url(console.running.own_address, service.organization) if service.as2 is not None else "",

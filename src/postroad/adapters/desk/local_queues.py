@@ -18,6 +18,7 @@ from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.desk.terms import Terms
 from postroad.adapters.index.gaps import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, Mailbox, Taken, is_wanted
+from postroad.core.delivery.retrying import times
 from postroad.core.delivery.waiting import COLUMN, found_from_row
 from postroad.core.model.delivery import Found, Queued, State
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased
@@ -167,7 +168,7 @@ class LocalQueues:
         if taken.expired:
             await self._end(box, taken.expired, "expired", "not fetched before it expired")
         if taken.exhausted:
-            tries = f"handed out {terms.attempts_most} times without being acknowledged"
+            tries = f"handed out {times(terms.attempts_most)} without being acknowledged"
             await self._end(box, taken.exhausted, "failed", tries)
 
     async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:

@@ -15,6 +15,7 @@ from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES
 from postroad.adapters.desk.shared_waiting import queued_from_row
 from postroad.adapters.journal.postgres_connections import Connections
+from postroad.core.delivery.retrying import times
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import (
     DeliveriesEnded,
@@ -115,7 +116,7 @@ class Claims:
         living = [queued for queued in reserved if not 0 < queued.expires_at_us <= lease.at_us]
         exhausted = [queued for queued in living if queued.attempt >= lease.attempts_most]
         leased = [queued for queued in living if queued.attempt < lease.attempts_most]
-        tries = f"handed out {lease.attempts_most} times without being acknowledged"
+        tries = f"handed out {times(lease.attempts_most)} without being acknowledged"
         expired = await self._end_journeys(expired, "expired", "not fetched before it expired")
         exhausted = await self._end_journeys(exhausted, "failed", tries)
         entries: list[ABOUT_DELIVERIES] = [

@@ -67,7 +67,7 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
             r"(file|env):.*(the operator has |is empty|lies outside the folder|cannot be read as text|this service may name)",
             Cause.PUSH_SETTINGS,
         ),
-        (r"handed out \d+ times", Cause.NOT_ACKNOWLEDGED),
+        (r"handed out (once|\d+ times)", Cause.NOT_ACKNOWLEDGED),
         (r"the receiver refused it with \d", Cause.REFUSED),
         (r"the receiver answered (3\d\d|410)\b", Cause.REDIRECTED),
         (r"the receiver answered \d", Cause.SERVER_ERROR),

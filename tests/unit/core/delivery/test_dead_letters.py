@@ -89,6 +89,7 @@ def test_why_there_was_no_answer(prefix: str, error: Exception, cause: Cause) ->
         ("route.failed: push.settings: anything at all", Cause.PUSH_SETTINGS),
         ("file:hook: the operator has put no such file in push-secrets; tried 3 times", Cause.PUSH_SETTINGS),
         ("env:PUSH_SECRET_X: the operator has not set this variable", Cause.PUSH_SETTINGS),
+        ("handed out once without being acknowledged", Cause.NOT_ACKNOWLEDGED),
         ("file:hook: this file cannot be read as text", Cause.PUSH_SETTINGS),
         ("env:X: there is no such secret", Cause.OTHER),
         ("", Cause.OTHER),

@@ -5,18 +5,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from postroad.core.audit.drawing import Here, explanation_svg, here_of
+from postroad.core.audit.drawing import GROUND_STYLE, STYLE, Here, explanation_svg, here_of
 from postroad.core.audit.party_view import KEPT_BACK, OF_ANOTHER, as_party, with_own_rules
 from postroad.core.audit.rows import route_rows
 from postroad.core.audit.telling_routes import explanation_text
 from postroad.core.codecs import xml
 from postroad.core.routing.explanation import Explanation
+from tests.architecture.source_tree import ROOT
 from tests.unit.core.audit.explained import EXPLANATION, GCIDS, invocation
 from tests.unit.core.audit.test_whereabouts import message, stop
 
@@ -172,3 +174,14 @@ def test_a_service_reads_its_own_rules_only() -> None:
 if __name__ == "__main__":
     for golden_name, drawn in DRAWN.items():
         (GOLDEN / golden_name).write_text(drawn(EXPLANATION))
+
+
+def test_in_dark_mode_the_ground_of_a_picture_is_that_of_the_cards_around_it() -> None:
+    style = (ROOT / "src/postroad/console/static/console.css").read_text()
+    dark = style[style.index("@media (prefers-color-scheme: dark)") :]
+    paper = re.search(r"--paper: (#[0-9a-f]{6});", dark)
+    assert paper is not None
+    assert re.search(r"\.card \{ background: var\(--paper\)", style)
+    for text in (GROUND_STYLE, STYLE):
+        pictured = text[text.index("@media (prefers-color-scheme: dark)") :]
+        assert re.search(rf"\.(ground|logical) {{ fill: {paper[1]}; }}", pictured)

@@ -41,6 +41,32 @@ def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: De
     person.picture(person.pictures / "report-usage-dark.png", full_page=True)
 
 
+def test_a_plot_of_latencies_shows_small_values_beside_large_ones(visitor: Callable[..., Person], demo: Demo) -> None:
+    person = visitor()
+    counted(demo, house(demo, person, "Medlar Ltd", "medlar@medlar.example"))
+    told = person.page.request.get(f"{demo.url}/reports/latency/plot.json").json()
+    told["curves"][0]["values"][-1] = 6_430_677.2
+    person.page.route("**/reports/latency/plot.json*", lambda route: route.fulfill(json=told))
+    person.go("/reports/latency")
+    person.page.wait_for_selector(".plot canvas")
+    plot = "document.querySelector('.plot').plot"
+    labels = [label for label in person.page.evaluate(f"{plot}.axes[1]._values") if label]
+    assert labels[0] == "10 ms"
+    assert labels[-1] == "2.8 h"
+    room, width = person.page.evaluate(
+        f"""(() => {{
+          const context = document.createElement('canvas').getContext('2d');
+          context.font = {plot}.axes[1].font[0];
+          const widths = {plot}.axes[1]._values.map((label) => context.measureText(label || '').width);
+          return [{plot}.axes[1]._size * devicePixelRatio, Math.max(...widths)];
+        }})()"""
+    )
+    assert width < room, "a label is cut off"
+    least, large = person.page.evaluate(f"[94, 6430677].map((value) => {plot}.valToPos(value, 'y'))")
+    assert least < person.page.evaluate(f"{plot}.bbox.height / devicePixelRatio") - 20, "usual values lie on the axis"
+    assert large < least
+
+
 def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor(scripts=False)
     holly = house(demo, person, "Quince Ltd", "quince@quince.example")

@@ -33,8 +33,9 @@ def show_report(out: Output, report: Report) -> None:
     for port in report.ports:
         if port.is_changed:
             out.say(f"{port.port}: {port.in_other_batches} messages would leave with others than before")
-    _table(out, ["ORGANIZATION", "CURRENCY", "BEFORE", "AFTER", "DIFFERENCE"], [
-        [bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}"]
+    _table(out, ["ORGANIZATION", "CURRENCY", "BEFORE", "AFTER", "DIFFERENCE", "INVOICED BEFORE", "INVOICED AFTER"], [
+        [bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}",
+         f"{bill.before_invoiced:,}", f"{bill.after_invoiced:,}"]
         for bill in report.bills
     ])  # fmt: skip
 

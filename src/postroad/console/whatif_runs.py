@@ -167,7 +167,7 @@ def _new(run: WhatIfRun, name: str) -> TextIO:
 
 def _arguments(run: WhatIfRun, settings: Settings) -> list[str]:
     wish, folder = run.wish, run.folder
-    files = ["--config", folder / CHANGE, "--html", folder / PAGE, "--progress", folder / PROGRESS]
+    files = ["--config", folder / CHANGE, "--html", folder / PAGE, "--progress", folder / PROGRESS, "--author", wish.by]
     begin = ["--from", wish.begin] if wish.begin else []
     end = ["--to", wish.end] if wish.end else []
     prune = ["--prune"] if wish.prune else []

@@ -18,7 +18,7 @@ from postroad.warehouse.java import OLDEST, find_java
 from postroad.warehouse.session import WarehouseSettings
 
 State = Literal["ok", "warning", "fault"]
-INSTALL = "pip install 'postroad[warehouse]'"
+INSTALL = "in a clone of the repository: pip install '.[warehouse]'"
 LEAST_FREE_BYTES = 2 << 30
 SPARE_BYTES = 1 << 30  # for Python workers and the rest of the machine
 UNITS = {"k": 10, "m": 20, "g": 30, "t": 40}

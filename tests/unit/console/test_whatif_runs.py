@@ -46,6 +46,7 @@ def test_a_run_is_asked_as_it_was_wished_and_its_report_is_kept(tmp_path: Path) 
     assert given[given.index("--from") + 1] == "2026-10-01"
     assert given[given.index("--data") + 1] == str(tmp_path)
     assert {"--prune", "--progress", "--html"} < set(given)
+    assert given[given.index("--author") + 1] == WISH.by
     assert "--to" not in given
     assert Path(given[given.index("--config") + 1]).read_text() == "postroad: 1"
     assert (found.wish, found.report["secret"]) == (WISH, "")

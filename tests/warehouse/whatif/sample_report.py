@@ -28,7 +28,8 @@ def report(**more: object) -> Report:
             ),
         ),
         "bills": (
-            Bill(organization="Acme", currency="EUR", before_micros=12_500_000, after_micros=20_000_000),
+            Bill(organization="Acme", currency="EUR", before_micros=12_500_000, after_micros=20_000_000,
+                 before_invoiced_micros=12_500_000, after_invoiced_micros=20_010_000),
             Bill(organization="Mill", currency="EUR", before_micros=0, after_micros=-5_250_000),
         ),
         "ports": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,16 +53,20 @@ def whatif(network: Path, *arguments: str | Path) -> Result:
 def test_the_report_as_json_page_and_rows(spark: SparkSession, network: Path) -> None:
     page, rows = network / "report.html", network / "rows"
     october = ("--from", "2026-10-01", "--to", "2026-11-01")
-    done = whatif(network, *october, "--json", "--html", page, "--rows", rows)
+    done = whatif(network, *october, "--json", "--html", page, "--rows", rows, "--author", "ann@network.example")
     assert done.exit_code == 0, done.output + done.stderr
     told = json.loads(done.output)
     assert told["traffic"] == {"messages": 7, "same": 4, "changed": 3, "undecidable": 0, "refused_then": 0}
     assert told["services"] == [{"service": "Mill/Split", "role": "in transit", "gained": 3, "lost": 0}]
     assert told["bills"] == [
         {"organization": "MyBiz", "currency": "EUR", "before": "0.07", "after": "0.14", "difference": "0.07"}
+        | {"beforeInvoiced": "0.07", "afterInvoiced": "0.14"}
     ]
     assert told["examples"][0]["after"] == ["Mill/Split", "Acme/Gate", "Acme/Supply"]
     assert "rule &#x27;large orders are split&#x27; of MyBiz/Purchasing holds" in page.read_text()
+    assert re.search(r"Written [-\d]+ [:\d]+ UTC for ann@network\.example\.", page.read_text())
+    change = page.read_text().partition("<h2>The change that was tried</h2><pre>")[2]
+    assert "postroad: 1" in change
     kept = spark.read.parquet(str(rows)).where("verdict = 'changed'")
     assert [row["session"] for row in kept.orderBy("seq").collect()] == [one["session"] for one in told["examples"]]
 

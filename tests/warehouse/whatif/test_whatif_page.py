@@ -106,4 +106,15 @@ def test_the_page_says_what_was_tried_and_sums_up_the_bills() -> None:
     assert "Written 2026-11-18 09:00 UTC" in text
     assert "Total" in text
     assert re.search(r"[+-]\d+\.\d %", text)
-    assert "Amounts are exact sums of charges" in text
+    assert "Before and after are exact sums of charges. Invoiced amounts are what invoices would total" in text
+    assert "applies today&#x27;s rules and prices" in text
+    assert "today&#x27;s rules" not in page(report(baseline="then")).partition("The bill")[2]
+    [row] = re.findall(r"<tr><td>Acme</td>.*?</tr>", text)
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[2:] == [
+        "12.5000",
+        "20.0000",
+        "+7.5000",
+        "+60.0 %",
+        "12.50",
+        "20.01",
+    ]

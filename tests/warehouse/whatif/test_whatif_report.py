@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace as replaced
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from msgspec.structs import replace
 
+from postroad.core.billing.invoicing import rounded, sums
 from postroad.core.billing.rating import rate
 from postroad.core.billing.uses import uses
-from postroad.core.model.billing import Party, Use, UseKind
+from postroad.core.model.billing import MICROS, Party, Use, UseKind
 from postroad.core.model.journal import Copy, Entry, Hop, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType, Recipient
 from postroad.core.model.snapshot import Directory
@@ -193,6 +195,15 @@ def owed(used: Iterable[Use], directory: Directory) -> dict[str, int]:
     return dict(sums)
 
 
+def invoiced(used: Iterable[Use], directory: Directory) -> dict[str, Decimal]:
+    """The totals of the invoices that the rating would write."""
+    owners = {gcid: service.organization for gcid, service in BEFORE.services.items()}
+    totals: Counter[str] = Counter()
+    for account, its_lines in sums(rate(used, directory.tariffs, owners, directory.books)).items():
+        totals[account.organization] += sum(rounded(line.micros, account.currency) for line in its_lines.values())
+    return dict(totals)
+
+
 def supposed_uses(journal: WrittenJournal) -> list[Use]:
     """The uses of the changed side, by plain Python."""
     after = {seq: copies for seq, _, copies in compared_posts(journal)}
@@ -233,6 +244,10 @@ def test_bills_are_those_of_the_rating_message_by_message(report: Report, journa
     assert after == owed(supposed_uses(journal), AFTER)
     assert before != after
     assert {bill.currency for bill in report.bills} == {"EUR"}
+    assert {bill.organization: bill.before_invoiced for bill in report.bills} == invoiced(
+        uses(in_window(journal)), BEFORE
+    )
+    assert {bill.organization: bill.after_invoiced for bill in report.bills} == invoiced(supposed_uses(journal), AFTER)
 
 
 @pytest.mark.req("P6")
@@ -264,3 +279,16 @@ def test_what_needs_a_body_that_is_gone_is_counted_as_undecidable(spark: SparkSe
 def test_money_is_exact_and_decimal() -> None:
     bill = Bill(organization="A", currency="EUR", before_micros=1_234_567, after_micros=1_000_000)
     assert (str(bill.before), str(bill.after), str(bill.difference)) == ("1.234567", "1", "-0.234567")
+
+
+def test_lines_are_rounded_as_invoices_round_them(spark: SparkSession) -> None:
+    given = [
+        (micros, currency)
+        for micros in (0, 4_999, 5_000, -5_000, -4_999, 499_999, 500_000, -500_000, 500, -500, 12_345_678_905_000)
+        for currency in ("EUR", "JPY", "KWD")
+    ]
+    rows = spark.createDataFrame(given, "micros bigint, currency string")
+    found = rows.select("micros", "currency", billing.rounded_micros().alias("rounded")).collect()
+    assert {(row.micros, row.currency): Decimal(row.rounded) / MICROS for row in found} == {
+        (micros, currency): rounded(micros, currency) for micros, currency in given
+    }

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page, with charts."
 )
+@click.option("--author", default="", metavar="NAME", help="Who asks, for the page.")
 @click.option("--rows", default="", metavar="FOLDER", help="Keep what is said of each message, as Parquet.")
 @click.option(
     "--progress", type=click.Path(path_type=Path, dir_okay=False), help="Say in this file how far it is, in JSON."
@@ -51,7 +52,8 @@ if TYPE_CHECKING:
 @on_spark
 def whatif(
     out: Output, files: tuple[str, ...], trees: tuple[str, ...], begin: datetime | None, end: datetime | None,
-    data: str, prune: bool, baseline: str, html: Path | None, rows: str, progress: Path | None, cluster: Cluster,
+    data: str, prune: bool, baseline: str, html: Path | None, author: str, rows: str, progress: Path | None,
+    cluster: Cluster,
 ) -> None:  # fmt: skip
     """Say what a change of configuration would have done to logged traffic.
 
@@ -80,8 +82,7 @@ def whatif(
     out.value(as_json(report))
     show_report(out, report)
     if html is not None:
-        texts = [Path(file).read_text() for file in (*files, *trees) if file != "-" and Path(file).is_file()]
-        html.write_text(page(report, "\n".join(texts), f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC"))
+        html.write_text(page(report, _text_of(files, trees), _made_by(author)))
         out.say(f"Written to {html}")
 
 
@@ -109,6 +110,17 @@ def _question(journal: str, data: str, change: Change, window: Window, baseline:
         routings=load_routings(settings.routings),
         batch_bytes=int(settings.message_bytes * ROOM),
     )
+
+
+def _text_of(files: tuple[str, ...], trees: tuple[str, ...]) -> str:
+    """The change as it was written; of a change on standard input, that it was there."""
+    named = [*files, *(tree.partition("=")[2] for tree in trees)]
+    texts = ["(the change was read from standard input)" if file == "-" else Path(file).read_text() for file in named]
+    return "\n".join(text.rstrip("\n") for text in texts)
+
+
+def _made_by(author: str) -> str:
+    return f"Written {datetime.now(UTC):%Y-%m-%d %H:%M} UTC" + (f" for {author}" if author else "")
 
 
 def _changed(today: Directory, change: Change) -> Directory:

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from postroad.core.model.billing import KILOBYTE, UseKind
+from postroad.core.model.billing import DECIMALS, KILOBYTE, MICROS, UseKind
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.billing.price_list import PriceList
 from postroad.warehouse.marts.charges import charges
-from postroad.warehouse.whatif.report import Bill
+from postroad.warehouse.marts.invoices import invoice_lines
+from postroad.warehouse.whatif.report import SUMMED, Bill
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
@@ -28,9 +29,9 @@ def bills(spark: SparkSession, rows: DataFrame, before: Directory, after: Direct
     if not before.tariffs and not after.tariffs:
         return ()
     owners = _owners(spark, before, after)
-    was = _owed(uses(rows, "before"), owners, prices_of(before)).withColumnRenamed("micros", "before_micros")
-    is_now = _owed(uses(rows, "after"), owners, prices_of(after)).withColumnRenamed("micros", "after_micros")
-    both = was.join(is_now, ["organization", "currency"], "outer").fillna(0, ["before_micros", "after_micros"])
+    was = _owed(uses(rows, "before"), owners, prices_of(before), "before")
+    is_now = _owed(uses(rows, "after"), owners, prices_of(after), "after")
+    both = was.join(is_now, ["organization", "currency"], "outer").fillna(0, list(SUMMED))
     return tuple(Bill(**row.asDict()) for row in both.orderBy("organization", "currency").collect())
 
 
@@ -44,13 +45,30 @@ def _owners(spark: SparkSession, before: Directory, after: Directory) -> DataFra
     return spark.createDataFrame(sorted(known.items()), "gcid string, organization string")
 
 
-def _owed(used: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
+def _owed(used: DataFrame, owners: DataFrame, prices: PriceList, side: str) -> DataFrame:
+    """Grain: one row per organization and currency, with the exact sum and the sum of the rounded lines of invoices."""
     from pyspark.sql import functions as f
 
+    exact, invoiced = f"{side}_micros", f"{side}_invoiced_micros"
     if not prices.tariffs:
-        return used.sparkSession.createDataFrame([], "organization string, currency string, micros bigint")
-    owed = charges(used, owners, prices)
-    return owed.groupBy("organization", "currency").agg(f.sum("micros").alias("micros"))
+        columns = f"organization string, currency string, {exact} bigint, {invoiced} bigint"
+        return used.sparkSession.createDataFrame([], columns)
+    lines = invoice_lines(charges(used, owners, prices))
+    sums = f.sum("micros").alias(exact), f.sum(rounded_micros()).alias(invoiced)
+    return lines.groupBy("organization", "currency").agg(*sums)
+
+
+def rounded_micros() -> Column:
+    """The micro-units of a line, rounded half away from zero to the decimals of its currency, as invoices round them."""
+    from pyspark.sql import functions as f
+
+    unit = f.lit(MICROS // 100)
+    for places in sorted(set(DECIMALS.values())):
+        currencies = [currency for currency, given in DECIMALS.items() if given == places]
+        unit = f.when(f.col("currency").isin(currencies), f.lit(MICROS // 10**places)).otherwise(unit)
+    magnitude = f.abs("micros") + f.floor(unit / 2)
+    whole = (magnitude - f.pmod(magnitude, unit)).cast("bigint")
+    return f.when(f.col("micros") < 0, -whole).otherwise(whole)
 
 
 def uses(rows: DataFrame, side: str) -> DataFrame:

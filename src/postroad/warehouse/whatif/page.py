@@ -17,6 +17,9 @@ SAME, CHANGED, UNDECIDABLE = "#9db4c0", "#c8553d", "#e3c567"
 BEFORE, AFTER = "#5c6b73", "#2a7f62"
 GAINED, LOST = "#2a7f62", "#c8553d"
 DECIMALS = 4  # of amounts, which are exact to the micro-unit in the JSON report
+BILL_COLUMNS = (
+    *("Organization", "Currency", "Before", "After", "Difference", "Per cent", "Invoiced before", "Invoiced after"),
+)
 DRAWN_MOST = 25  # services and organizations in a chart; the table has all
 
 STYLE = """
@@ -140,14 +143,15 @@ def _bills(report: Report) -> str:
     ]
     chart = paired_bars("Bills before and after", [f"{bill.organization} ({bill.currency})" for bill in drawn], series)
     rows = [_bill_row(bill) for bill in [*bills, *totals(bills)]]
-    table = _table(("Organization", "Currency", "Before", "After", "Difference", "Per cent"), rows, numbers=4)
+    table = _table(BILL_COLUMNS, rows, numbers=6)
     return f'<h2>The bill</h2>{chart}{legend(series)}{table}<p class="quiet">{escape(bill_notes(report.baseline))}</p>'
 
 
 def _bill_row(bill: Bill) -> tuple[str, ...]:
     share = f"{100 * bill.difference / abs(bill.before):+,.1f} %" if bill.before else ""
     amounts = (f"{bill.before:,.{DECIMALS}f}", f"{bill.after:,.{DECIMALS}f}", f"{bill.difference:+,.{DECIMALS}f}")
-    return (bill.organization, bill.currency, *amounts, share)
+    invoiced = (f"{bill.before_invoiced:,}", f"{bill.after_invoiced:,}")
+    return (bill.organization, bill.currency, *amounts, share, *invoiced)
 
 
 def _table(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:

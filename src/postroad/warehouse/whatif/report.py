@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from postroad.core.model.billing import MICROS
+from postroad.core.model.billing import MICROS, decimals
 from postroad.warehouse.whatif.port_report import PortChange
 
 
@@ -62,6 +62,11 @@ class Example:
     detail: str = ""
 
 
+def as_money(micros: int, currency: str) -> Decimal:
+    """Returns an amount with the decimals of its currency."""
+    return (Decimal(micros) / MICROS).quantize(Decimal(1).scaleb(-decimals(currency)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Bill:
     """What one organization would owe (or be owed, below zero) for the window, before and after, exact to the micro-unit."""
@@ -70,6 +75,8 @@ class Bill:
     currency: str
     before_micros: int
     after_micros: int
+    before_invoiced_micros: int = 0  # the same as invoices would total it: each line of each month rounded
+    after_invoiced_micros: int = 0
 
     @property
     def before(self) -> Decimal:
@@ -82,6 +89,14 @@ class Bill:
     @property
     def difference(self) -> Decimal:
         return self.after - self.before
+
+    @property
+    def before_invoiced(self) -> Decimal:
+        return as_money(self.before_invoiced_micros, self.currency)
+
+    @property
+    def after_invoiced(self) -> Decimal:
+        return as_money(self.after_invoiced_micros, self.currency)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,19 +114,24 @@ class Report:
     ports: tuple[PortChange, ...] = ()
 
 
+SUMMED = ("before_micros", "after_micros", "before_invoiced_micros", "after_invoiced_micros")
+
+
 def totals(bills: Sequence[Bill]) -> list[Bill]:
     """Returns one sum of all bills for each currency, in the order of currencies."""
-    sums: dict[str, tuple[int, int]] = {}
-    for bill in bills:
-        before, after = sums.get(bill.currency, (0, 0))
-        sums[bill.currency] = before + bill.before_micros, after + bill.after_micros
-    return [Bill(organization="Total", currency=currency, before_micros=before, after_micros=after)
-            for currency, (before, after) in sorted(sums.items())]  # fmt: skip
+    return [
+        Bill(organization="Total", currency=currency, **{name: sum(getattr(bill, name) for bill in bills
+             if bill.currency == currency) for name in SUMMED})
+        for currency in sorted({bill.currency for bill in bills})
+    ]  # fmt: skip
 
 
 def bill_notes(baseline: str) -> str:
-    """Returns why the amounts before the change can differ from invoices of the same time."""
-    exact = "Amounts are exact sums of charges; an invoice rounds each line, so its total can differ."
+    """Returns how the amounts are counted, and why they can differ from invoices of the same time."""
+    exact = (
+        "Before and after are exact sums of charges. Invoiced amounts are what invoices would total: each line of each month is "
+        "rounded, without corrections."
+    )
     if baseline == "then":
         return exact
     return f'"Before" applies today\'s rules and prices to the traffic of that time, not those that were in force then. {exact}'
@@ -134,4 +154,6 @@ def _bill(bill: Bill) -> dict[str, str]:
         "before": str(bill.before),
         "after": str(bill.after),
         "difference": str(bill.difference),
+        "beforeInvoiced": str(bill.before_invoiced),
+        "afterInvoiced": str(bill.after_invoiced),
     }

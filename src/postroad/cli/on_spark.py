@@ -66,4 +66,5 @@ def require_warehouse() -> None:
     missing = [name for name in ("pyspark", "pyarrow") if find_spec(name) is None]
     if missing:
         names = " and ".join(missing)
-        raise Misconfigured([f"{names} cannot be found: this command needs `pip install 'postroad[warehouse]'`"])
+        how = "in a clone of the repository: pip install '.[warehouse]'"
+        raise Misconfigured([f"{names} cannot be found: install the extra `warehouse` ({how})"])

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
+from postroad.cli import on_spark
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.checkup import port
 from postroad.cli.commands.billing import no_bill
@@ -375,3 +376,9 @@ def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
         "Organization 'Cedar Food' does not exist. Did you mean 'Cedar Foods'?"
     )
     assert no_bill("cedar foods", "2026-10", directory) == "cedar foods used nothing in 2026-10 that costs anything"
+
+
+def test_a_command_without_its_extra_says_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(on_spark, "find_spec", lambda name: None)
+    with pytest.raises(Misconfigured, match=r"in a clone of the repository: pip install '\.\[warehouse\]'"):
+        on_spark.require_warehouse()

@@ -37,9 +37,27 @@ MEANINGS = {
 }
 
 
+OWN_CODES = {
+    "misconfigured": "Settings, options or files are wrong; one line for each error.",
+    "file.unusable": "A file cannot be read or written.",
+    "system.error": "The operating system refused something else.",
+    "network.unreachable": "No answer came from the address in the text.",
+    "answer.unreadable": "An answer came, and not from a network of this version.",
+}
+OWN_HEAD = """
+## Error codes
+
+An error ends with its code in brackets. Codes of the network are in [Errors](errors.md). These are the command line's own:
+
+| Code | Meaning |
+|---|---|
+"""
+
+
 def reference() -> str:
+    own = OWN_HEAD + "".join(f"| `{code}` | {meaning} |\n" for code, meaning in OWN_CODES.items())
     codes = "".join(f"| {code.value} | {meaning} |\n" for code, meaning in MEANINGS.items())
-    return HEAD + codes + "".join(_sections(postroad, "postroad", None))
+    return HEAD + codes + own + "".join(_sections(postroad, "postroad", None))
 
 
 def _sections(command: click.Command, path: str, parent: click.Context | None) -> Iterator[str]:

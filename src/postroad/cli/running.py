@@ -54,7 +54,7 @@ def cannot_listen(settings: Settings, error: OSError) -> OSError | Misconfigured
     if isinstance(error, gaierror):
         return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
     faults = {
-        EADDRINUSE: f"port: {where} is taken; stop who listens there, or choose another with --port",
+        EADDRINUSE: f"port: {where} is taken; stop the program that listens there, or choose another port with --port",
         EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
         EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
     }

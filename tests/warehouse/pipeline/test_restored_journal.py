@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
 from pathlib import Path
 
@@ -13,7 +15,7 @@ from postroad.core.model.journal import AccessRecorded, encode
 from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
 from postroad.warehouse.jobs.export import export
-from postroad.warehouse.jobs.landing import CHAINED, land
+from postroad.warehouse.jobs.landing import CHAIN, land
 from postroad.warehouse.sources import SegmentLog, Span
 from postroad.warehouse.store.delta import DeltaStore
 
@@ -50,6 +52,29 @@ async def test_an_export_stops_at_another_history(tmp_path: Path) -> None:
     assert export(grown, folder, "jsonl") == Span(6, 9)
 
 
+@pytest.mark.parametrize("moment", range(4))
+async def test_an_export_that_was_interrupted_knows_the_history_of_every_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: int
+) -> None:
+    source, other = await restored(tmp_path)
+    folder, renamed, rename = tmp_path / "archive", [], os.replace
+
+    def interrupted(*names: Path) -> None:
+        rename(*names)
+        renamed.append(names)
+        if len(renamed) > moment:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "replace", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            export(source, folder, "jsonl", entries_per_file=3)
+    if len(list(folder.glob("*.jsonl"))) > 1:  # the first one is of both histories
+        with pytest.raises(Misconfigured):
+            export(other, folder, "jsonl")
+    assert export(source, folder, "jsonl", entries_per_file=3).upto == 6
+
+
 async def test_an_export_of_an_earlier_version_is_continued_and_gets_a_chain(tmp_path: Path) -> None:
     source, other = await restored(tmp_path)
     folder = tmp_path / "archive"
@@ -79,12 +104,23 @@ async def test_a_warehouse_of_an_earlier_version_is_continued(
     append_all = store.append_all
 
     def without_chain(frame: object, name: str, versions: dict[str, int]) -> bool:
-        return append_all(frame, name, {app: upto for app, upto in versions.items() if "chain" not in app})
+        return append_all(frame, name, {app: upto for app, upto in versions.items() if app not in CHAIN})
 
     with monkeypatch.context() as patched:
         patched.setattr(store, "append_all", without_chain)
         land(spark, store, source)
-    assert store.version("log", CHAINED) == -1
+    assert {store.version("log", app) for app in CHAIN} == {-1}
     assert land(spark, store, await append(tmp_path / "journal", "third")).upto == 9
     with pytest.raises(Misconfigured):
         land(spark, store, other)
+
+
+async def test_the_chain_takes_no_more_room_with_each_landing(spark: SparkSession, tmp_path: Path) -> None:
+    """A Delta table remembers every app that ever wrote to it."""
+    store, apps = DeltaStore(spark, tmp_path / "tables"), []
+    for word in ("first", "second", "third"):
+        land(spark, store, await append(tmp_path / "journal", word))
+        commits = [file.read_text() for file in (tmp_path / "tables" / "log" / "_delta_log").glob("*.json")]
+        actions = [json.loads(line) for commit in commits for line in commit.splitlines()]
+        apps.append({action["txn"]["appId"] for action in actions if "txn" in action})
+    assert apps[0] == apps[1] == apps[2]

@@ -1,8 +1,9 @@
 """Exporting: the journal's events as files that anybody can read, and that can be landed elsewhere as an archive.
 
 Rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
-goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed. Beside the files lies the chain
-value of the journal after the last one; a journal that does not pass through it is refused.
+goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed.
+Rule: the folder also holds the journal's chain value after the last file, written before the file itself. A journal that does not
+pass through this value is refused.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _line = msgspec.json.Encoder().encode
 
 
 class Reached(msgspec.Struct):
-    """The last entry that was exported, and the journal's chain value after its group."""
+    """The last entry that was exported or is being exported, and the journal's chain value after its group."""
 
     seq: int
     chain: str
@@ -51,11 +52,11 @@ def export(
     _require_same_history(folder, form, source, head, after)
     while done < head:
         span = Span(done, min(head, done + entries_per_file))
+        _note_chain(folder, form, Reached(span.upto, source.chain_at(span.upto).hex()))
         _write_file(
             folder / f"{span.after + 1:020d}-{span.upto:020d}.{form}", form, event_batches(source.records(span))
         )
         done = span.upto
-        _note_chain(folder, form, Reached(done, source.chain_at(done).hex()))
         exported(done)
     return Span(after, done)
 

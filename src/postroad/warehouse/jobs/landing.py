@@ -29,7 +29,10 @@ if TYPE_CHECKING:
 
 TABLE = "log"
 APP = "landing"
-CHAINED = "landing with chain"  # the last entry whose chain value was written too; earlier versions wrote none
+# The chain value at the last entry, in pieces. A version may only grow, so each is the entry's number followed by a piece of
+# the value. Always the same three, because the table remembers every app that ever wrote. Earlier versions wrote none.
+CHAIN = ("landing chain 1", "landing chain 2", "landing chain 3")
+CHAIN_BITS = 23  # in each; 40 are left for the entry's number
 FILES_PER_COMMIT = 32
 
 Landed = Callable[[int], None]  # told how many entries, or files of an archive, are in the table by now
@@ -73,7 +76,7 @@ def land(
             nonlocal batches
             upto = batch_end(Path(scratch), number)
             name_stages(spark, f"entries up to {upto}")
-            versions = {APP: upto, mark: upto, CHAINED: upto, _chain_app(source, upto): upto}
+            versions = {APP: upto, mark: upto, **_chain_versions(source, upto)}
             batches += store.append_all(_dated(frame, today()), TABLE, versions)
             landed(upto)
 
@@ -102,11 +105,14 @@ def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
 
 def _is_on_chain(store: TableStore, source: LogSource, after: int) -> bool:
     """Whether the journal has the chain value that the table has for its last entry, if it has one."""
-    return store.version(TABLE, CHAINED) < after or store.version(TABLE, _chain_app(source, after)) == after
+    landed = {app: store.version(TABLE, app) for app in CHAIN}
+    return min(landed.values()) >> CHAIN_BITS < after or landed == _chain_versions(source, after)
 
 
-def _chain_app(source: LogSource, seq: int) -> str:
-    return f"chain {source.chain_at(seq).hex()[:32]}"
+def _chain_versions(source: LogSource, seq: int) -> dict[str, int]:
+    value = int.from_bytes(source.chain_at(seq), "big")
+    pieces = [value >> CHAIN_BITS * place & (1 << CHAIN_BITS) - 1 for place in range(len(CHAIN))]
+    return {app: seq << CHAIN_BITS | piece for app, piece in zip(CHAIN, pieces, strict=True)}
 
 
 def batch_end(checkpoint: Path, number: int) -> int:

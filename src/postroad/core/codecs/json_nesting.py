@@ -8,9 +8,9 @@ import msgspec
 from msgspec import Raw
 
 _ANY = msgspec.json.Decoder(Raw)
+_NEITHER = bytes(set(range(256)).difference(b'[{]}"'))
 _STRING = re.compile(rb'"[^"]*+"?')  # one without its closing quote extends to the end
 _TO_ROUND = bytes.maketrans(b"[{]}", b"(())")
-_NO_BRACKETS = bytes(set(range(256)).difference(b"[{]}"))
 _RUNS = re.compile(rb"\(+|\)+")
 _OPENING = ord("(")
 _TAKEN_AWAY = 8
@@ -33,7 +33,7 @@ def nests_deeper(data: bytes, levels: int) -> bool:
     """
     if data.count(b"[") + data.count(b"{") <= levels:
         return False
-    brackets = _STRING.sub(b"", _without_escapes(data)).translate(_TO_ROUND, _NO_BRACKETS)
+    brackets = _brackets(data)
     depth = min(levels, _TAKEN_AWAY)
     for _ in range(depth):
         brackets = brackets.replace(b"()", b"")
@@ -45,6 +45,15 @@ def nests_deeper(data: bytes, levels: int) -> bool:
     return False
 
 
+def _brackets(data: bytes) -> bytes:
+    """Return the brackets outside strings, as round ones.
+
+    Two quotes beside each other are removed wherever they are: what follows stays inside a string, or outside.
+    """
+    quotes_and_brackets = _without_escapes(data).translate(None, _NEITHER).replace(b'""', b"")
+    return _STRING.sub(b"", quotes_and_brackets).translate(_TO_ROUND)
+
+
 def _without_escapes(data: bytes) -> bytes:
     """Remove escaped backslashes and then escaped quotes, so that every quote left opens or closes a string."""
-    return data.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in data else data
+    return data.replace(b"\\\\", b"").replace(b'\\"', b"") if b'\\"' in data else data

@@ -29,6 +29,7 @@ class _Marked(Struct, forbid_unknown_fields=True):
 _MARKED = msgspec.json.Decoder(_Marked)
 _STRING = msgspec.json.Decoder(str)
 _ITEMS = msgspec.json.Decoder(list[Raw])
+_NUMBER_BEGINS = frozenset((b"-", *[b"%d" % digit for digit in range(10)]))
 
 
 def typed_value(raw: bytes, pointer: str) -> Typed:
@@ -49,7 +50,7 @@ def typed_value(raw: bytes, pointer: str) -> Typed:
         raise malformed(f"the property's value cannot be read: {fault}", pointer) from None
     if raw in (b"true", b"false"):
         return PropertyType.BOOLEAN, raw.decode()
-    if raw[:1] in (b"-", *[b"%d" % digit for digit in range(10)]):
+    if raw[:1] in _NUMBER_BEGINS:
         return PropertyType.NUMBER, raw.decode()
     raise malformed(f"a property is {KINDS_IN_WORDS}", pointer)
 

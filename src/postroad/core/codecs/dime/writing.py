@@ -50,7 +50,7 @@ def _write_record(pieces: list[Buffer], record: Record, place: int, chunk_bytes:
     size = len(record.data)
     type_format, type_ = _type_of(record)
     id_ = _name(record.id, "id")
-    options = write_headers(record.headers)  # a multiple of 4
+    options = write_headers(record.headers) if record.headers else b""  # a multiple of 4
     names = options + id_ + _PADDING[len(id_) & 3] + type_ + _PADDING[len(type_) & 3]
     if size <= chunk_bytes:
         head = HEADER.pack(VERSION << 3 | place, type_format << 4, len(options), len(id_), len(type_), size)

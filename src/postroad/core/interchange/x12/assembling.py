@@ -118,6 +118,8 @@ class _Assembly:
 
     def _alone(self, data: Buffer, options: Mapping[str, str]) -> TransactionSet:
         """A set without an interchange, in the delimiters that it declares or that are seen in it."""
+        if not options:
+            return read_set(data, self._asked, known=False)
         if "delimiters" in options:
             return self._in_charset(read_set(data, declared_delimiters(options["delimiters"])), options)
         if "earlier_delimiters" in options:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import asyncpg
 import pytest
 from msgspec.structs import replace
 
+from postroad.adapters.desk import shared_claims
 from postroad.adapters.desk.shared import PACKAGE, SQL, SharedDesk
 from postroad.adapters.desk.shared_group import GroupPlan
 from postroad.adapters.desk.shared_rebuild import rebuild_desk
@@ -18,6 +20,7 @@ from postroad.adapters.journal import postgres_schema
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.model.delivery import Queued
+from postroad.core.model.selector import Selector
 from postroad.core.projection.keys import unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Batch, Clock, Committed, Conflict, Desk, Step
@@ -305,6 +308,35 @@ async def test_a_node_that_stood_still_longer_than_its_lease_hands_nothing_out(
     [queued] = elsewhere
     assert queued.attempt == 1
     assert await there.poll() == []  # it is still in the hands of who polled there
+
+
+async def test_a_search_takes_a_bounded_time_also_when_little_of_a_long_queue_matches(
+    nodes: Nodes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, network = await nodes.start()
+    monkeypatch.setattr(shared_claims, "PAGE_ROWS", 1)
+    topics = ["bills" if number % 4 == 3 else "orders" for number in range(40)]
+    bills = [
+        number << 16
+        for topic in topics
+        if (number := await network.post(network.message(topic=topic))) and topic == "bills"
+    ]
+    claims = network.desk._claims  # type: ignore[attr-defined]
+    fetch = claims._connections.fetch
+
+    async def slowly(sql: str, *parameters: Any) -> list[Any]:
+        if sql == SQL["candidates"]:
+            nodes.clock.advance(shared_claims.SEARCH_S / 10)
+        return list(await fetch(sql, *parameters))
+
+    monkeypatch.setattr(claims, "_connections", SimpleNamespace(fetch=slowly))
+    found: list[int] = []
+    selector = Selector(topic="bills")
+    while not found or network.desk.is_searching(SELLER, selector):
+        began = nodes.clock.monotonic()
+        found += numbers(await network.poll(selector=selector))
+        assert nodes.clock.monotonic() - began < 1.2 * shared_claims.SEARCH_S
+    assert found == bills
 
 
 async def test_what_cannot_be_said_of_one_step_leaves_the_others_as_they_are(

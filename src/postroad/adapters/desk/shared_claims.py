@@ -40,6 +40,7 @@ class Lease(NamedTuple):
     until: float  # monotonic
     attempts_most: int
     up_to: int  # the highest number that is asked for
+    search_until: float  # monotonic; how long it may look for what a selector asks for
     early: bool = False  # also what waits for its next push
 
     @property
@@ -65,8 +66,9 @@ class Claims:
     async def claim(
         self, mailbox: str, selector: Selector, most: int, lease_s: float, tries: int, up_to: int, early: bool
     ) -> list[Queued]:
-        until = self._clock.monotonic() + lease_s
-        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, max(self._attempts_most, tries), up_to, early)
+        began, attempts_most = self._clock.monotonic(), max(self._attempts_most, tries)
+        until, search_until = began + lease_s, began + SEARCH_S
+        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, attempts_most, up_to, search_until, early)
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
@@ -87,10 +89,9 @@ class Claims:
     async def _reserve(self, lease: Lease, selector: Selector, most: int) -> list[Queued]:
         if selector == EVERYTHING:
             return await self._reserve_rows(lease, most, None)
-        began = self._clock.monotonic()
-        after, through = self.searches.begin(lease.mailbox, selector, began), False
+        after, through = self.searches.begin(lease.mailbox, selector, self._clock.monotonic()), False
         reserved: list[Queued] = []
-        while not reserved and not through and self._clock.monotonic() < began + SEARCH_S:
+        while not reserved and not through and self._clock.monotonic() < lease.search_until:
             rows = await self._connections.fetch(
                 self._sql["candidates"], lease.mailbox, lease.at_us, after, PAGE_ROWS, lease.early
             )

@@ -78,12 +78,14 @@ class ExpireStage:
         while True:
             await self._indexed()
             began, now_us = self._clock.monotonic(), self._clock.now_us()
+            # Deliveries first: a journey that moves on in between leaves one that is over, and is not taken for what it left.
+            deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
             journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
             ended = await self._end(journeys)
-            if journeys:
-                await self._indexed()
-            deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
-            expired = await self._expire(deliveries)
+            if ended and len(journeys) == AT_ONCE:
+                continue  # more are due, and have deliveries that end with them
+            on_the_way = {row[AT_NUMBER] for row in journeys}
+            expired = await self._expire([row for row in deliveries if row[0] not in on_the_way])
             if not ended and not expired:  # also when something has moved on just now: it is looked at again soon
                 break
         kept_us = await self._keeping.end_overdue()

@@ -152,6 +152,26 @@ async def test_a_request_that_is_fetched_and_never_answered_ends_with_one_error_
     assert settled.code == "delivery.over"
 
 
+@pytest.mark.parametrize("at_once", [2, 5, 100])
+async def test_of_many_that_expire_together_each_has_one_end(
+    houses: Houses, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    monkeypatch.setattr("postroad.flow.expire.AT_ONCE", at_once)
+    for type_ in [MessageType.REQUEST] * 7 + [MessageType.NOTIFICATION] * 3:
+        await houses.post(type_, "Acme/One", expires_at_us=1_060 * SECOND_US)
+    houses.clock.seconds = 1_061
+    await houses.network.expiry.expire_due()
+    ended = [number for entry in await houses.entries() for number in ended_by(entry)]
+    assert len(ended) == 10
+    assert len(set(ended)) == 10
+
+
+def ended_by(entry: object) -> tuple[int, ...]:
+    if isinstance(entry, DeliveriesEnded):
+        return entry.deliveries
+    return (entry.ends.delivery,) if isinstance(entry, MessagePosted) and entry.ends is not None else ()
+
+
 @pytest.mark.req("M10")
 async def test_a_notification_expires_in_silence_and_on_record(houses: Houses) -> None:
     await houses.post(MessageType.NOTIFICATION, "Acme/One", expires_at_us=1_060 * SECOND_US)

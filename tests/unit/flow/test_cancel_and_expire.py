@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
 import pytest
 
+from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.batch_policy import Policy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
@@ -16,6 +17,7 @@ from postroad.core.model.message import Message, MessageType, Part, PostResult, 
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
 from postroad.flow.batch_book import BatchBook
+from postroad.ports import Appended, NewRecord
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.batching_bench import bench, order
 
@@ -164,6 +166,25 @@ async def test_of_many_that_expire_together_each_has_one_end(
     ended = [number for entry in await houses.entries() for number in ended_by(entry)]
     assert len(ended) == 10
     assert len(set(ended)) == 10
+
+
+@pytest.mark.parametrize("type_", [MessageType.REQUEST, MessageType.NOTIFICATION])
+async def test_what_expires_together_is_ended_in_few_writes(
+    houses: Houses, monkeypatch: pytest.MonkeyPatch, type_: MessageType
+) -> None:
+    for _ in range(300):
+        await houses.post(type_, "Acme/One", expires_at_us=1_060 * SECOND_US)
+    append, writes = MemoryJournal.append, []
+
+    async def counted(journal: MemoryJournal, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
+        writes.append(len(records))
+        return await append(journal, records, reserve=reserve)
+
+    monkeypatch.setattr(MemoryJournal, "append", counted)
+    houses.clock.seconds = 1_061
+    await houses.network.expiry.expire_due()
+    assert len([number for entry in await houses.entries() for number in ended_by(entry)]) == 300
+    assert len(writes) <= 10
 
 
 def ended_by(entry: object) -> tuple[int, ...]:

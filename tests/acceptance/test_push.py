@@ -93,7 +93,6 @@ def test_a_profile_cannot_name_what_is_not_its_organizations(network: Served, re
         assert receiving.at(path) == []
 
 
-@pytest.mark.req("K2", "Z4")
 def test_a_secret_that_a_restore_left_out_is_named_by_doctor_and_dead_letters(
     network: Served, receiving: Receiver
 ) -> None:

@@ -54,7 +54,6 @@ async def through_proxy(dsn: str) -> AsyncIterator[tuple[CuttingProxy, str]]:
     server.close()
 
 
-@pytest.mark.req("D2")
 async def test_a_connection_that_is_cut_is_told_as_unavailable(postgres_database: str) -> None:
     async with through_proxy(postgres_database) as (proxy, dsn):
         connections = await Connections.open(dsn, most=4)

@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from random import Random
 
-import pytest
-
 from tests.faults.index_damage import MOMENTS, Damage, make_template, one_round
 
 
-@pytest.mark.req("A3", "D2")
 async def test_damage_of_any_size_at_any_moment_loses_nothing(tmp_path: Path) -> None:
     """Three of many; ``python -m tests.faults.index_damage`` does as many as one likes."""
     template = await make_template(tmp_path, 1_200)

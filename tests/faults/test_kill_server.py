@@ -114,7 +114,6 @@ async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for child processes in /proc")
-@pytest.mark.req("A3", "O3")
 async def test_a_stopped_index_process_is_reported_and_replaced(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS)
     with server:

@@ -145,7 +145,6 @@ def fill(path: Path, size: int) -> None:
                     return
 
 
-@pytest.mark.req("A3", "D2")
 async def test_posts_are_refused_below_the_watermark(tmp_path: Path) -> None:
     """How much is free on the machine's own disk changes while other tests run beside this one."""
     settings = {"segment_bytes": MIB, "least_free_bytes": 128 * MIB}
@@ -153,13 +152,11 @@ async def test_posts_are_refused_below_the_watermark(tmp_path: Path) -> None:
     await live_through_a_full_disk(server, tmp_path / "filler", 192 * MIB)
 
 
-@pytest.mark.req("A3", "D2")
 async def test_a_disk_without_a_free_byte(small_disk: Path) -> None:
     server = ServerProcess(small_disk / "data", {"segment_bytes": MIB, "least_free_bytes": 16 * MIB})
     await live_through_a_full_disk(server, small_disk / "filler", 1 << 40)
 
 
-@pytest.mark.req("A3", "D2")
 async def test_a_server_killed_on_a_full_disk_starts_and_hands_out(small_disk: Path) -> None:
     """Not a byte is free: the index catches up in space reserved for it, acknowledgments go to the journal's reserve."""
     server = ServerProcess(small_disk / "data", {"segment_bytes": MIB, "least_free_bytes": 8 * MIB})

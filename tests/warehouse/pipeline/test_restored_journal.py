@@ -39,7 +39,6 @@ async def restored(tmp_path: Path) -> tuple[SegmentLog, SegmentLog]:
     return source, await append(tmp_path / "copy", "other", "longer", "still")
 
 
-@pytest.mark.req("A3", "P1")
 async def test_an_export_stops_at_another_history(tmp_path: Path) -> None:
     source, other = await restored(tmp_path)
     folder = tmp_path / "archive"
@@ -86,7 +85,7 @@ async def test_an_export_of_an_earlier_version_is_continued_and_gets_a_chain(tmp
         export(other, folder, "parquet")
 
 
-@pytest.mark.req("A3", "P1")
+@pytest.mark.req("P1")
 async def test_landing_stops_at_another_history(spark: SparkSession, tmp_path: Path) -> None:
     source, other = await restored(tmp_path)
     store = DeltaStore(spark, tmp_path / "tables")

@@ -28,6 +28,7 @@ from postroad.core.interchange.edifact.envelopes import (
 from postroad.core.interchange.edifact.messages import Message, in_delimiters, read_message
 from postroad.core.interchange.edifact.segments import segment
 from postroad.core.interchange.edifact.splitting import split_stream
+from postroad.core.interchange.faults import without_breaks
 from postroad.core.interchange.fitting import unfit, unfit_member
 from postroad.core.interchange.nouns import Described, Dirt, Envelope, Note, Numbers, Placed
 from postroad.errors import Refused
@@ -159,7 +160,7 @@ class _Assembly:
     def _room_for(self, found: Message, key: tuple[str, ...], marks: Delimiters) -> list[bytes]:
         """What ends and what begins before this message can stand."""
         pieces: list[bytes] = []
-        repeated = self._numbering == "own" and found.reference in self._references
+        repeated = self._numbering == "own" and without_breaks(found.reference) in self._references
         full = self._in_group >= MOST_MESSAGES or self._groups >= MOST_MESSAGES
         if marks != self._marks or (not self._in_groups and (repeated or full)):
             pieces += [*self._close(), self._open(marks)]
@@ -178,7 +179,7 @@ class _Assembly:
 
     def _reference_of(self, found: Message) -> str:
         if self._numbering == "own":
-            return found.reference
+            return without_breaks(found.reference)
         if self._numbering == "drawn":
             return str(checked_number(self._numbers.next("member")))
         return str(self._messages + 1)

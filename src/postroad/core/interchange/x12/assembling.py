@@ -17,6 +17,7 @@ from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.declared import charset_declared, codec_of, in_ascii_superset, in_charset
+from postroad.core.interchange.faults import without_breaks
 from postroad.core.interchange.fitting import unfit, unfit_member
 from postroad.core.interchange.nouns import Described, Dirt, Envelope, Note, Numbers, Placed
 from postroad.core.interchange.x12.delimiters import (
@@ -213,11 +214,11 @@ class _Assembly:
     def _group_is_over(self, key: GroupKey, found: TransactionSet) -> bool:
         if key != self._key or self._sets >= MOST_SETS:
             return True
-        return self._numbering == "own" and found.reference in self._references
+        return self._numbering == "own" and without_breaks(found.reference) in self._references
 
     def _reference_of(self, found: TransactionSet) -> str:
         if self._numbering == "own":
-            return found.reference
+            return without_breaks(found.reference)
         number = self._sets + 1 if self._numbering == "group" else checked_number(self._numbers.next("member"))
         return f"{number:04d}"
 

@@ -117,3 +117,12 @@ def test_a_delimiter_in_a_name_is_released() -> None:
     assert data.startswith(b"UNB+UNOC:3+A?+B?:C???'+")
     assert split(data).sender == "A+B:C?'"
     assert UNB.startswith(data[:10])
+
+
+@pytest.mark.parametrize("head", [b"UNH+1\r\n7+", b"UNH+17\n+"])
+def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(head: bytes) -> None:
+    order = ORDER.replace(b"UNH+1+", b"UNH+17+").replace(b"UNT+4+1'", b"UNT+4+17'")
+    wrapped = order.replace(b"UNH+17+", head)
+    assert order in written(wrapped, counts="repair")
+    with pytest.raises(Refused, match="UNT says"):
+        written(wrapped)

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from postroad.core.interchange.nouns import Envelope, Placed
+from postroad.core.interchange.nouns import Described, Envelope, Placed
 from postroad.core.interchange.x12 import assemble, split, split_stream
 from postroad.core.interchange.x12 import assembling as assembling_room
 from postroad.errors import Refused
@@ -240,3 +240,12 @@ def test_a_line_break_in_se_is_not_written(member: bytes) -> None:
 def test_a_wrong_count_is_refused_where_the_last_terminator_is_missing_too() -> None:
     with pytest.raises(Refused, match="SE says"):
         b"".join(assemble([b"ST*850*0001~BEG*~1~SE*3*0001"], envelope(), Counting()))
+
+
+@pytest.mark.parametrize("head", [b"ST*850*00\r\n01~", b"ST*850*0001\n~"])
+def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(head: bytes) -> None:
+    document = Described(head + b"BEG*1~SE*3*0001~", {"delimiters": "2a.3a.7e.20"})
+    stream = b"".join(assemble([document], envelope({"counts": "repair"}), Counting()))
+    assert b"~ST*850*0001~BEG*1~SE*3*0001~GE*" in stream
+    with pytest.raises(Refused, match="SE says"):
+        b"".join(assemble([document], envelope(), Counting()))

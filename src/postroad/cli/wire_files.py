@@ -30,7 +30,7 @@ def wire_in(file: str, content_type: str = "", headers_file: str = "") -> Wire:
     declared = content_type or _beside(file)
     if declared:
         headers = [*[pair for pair in headers if pair[0] != "content-type"], ("content-type", declared)]
-    return Wire(headers, body) if headers else captured(body)
+    return _unchunked(Wire(headers, body)) if headers else captured(body)
 
 
 def _header_lines(file: str) -> list[tuple[str, str]]:

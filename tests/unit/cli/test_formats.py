@@ -166,6 +166,15 @@ def test_chunks_of_a_captured_request_are_joined() -> None:
     assert captured(head + SWA.body).body == SWA.body, "joined by the program that captured it"
 
 
+def test_chunks_are_joined_where_the_head_is_in_a_file_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / "head").write_bytes(
+        b"POST /in HTTP/1.1\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n"
+    )
+    (tmp_path / "body").write_bytes(in_chunks(b"<order/>"))
+    wire = wire_in(str(tmp_path / "body"), headers_file=str(tmp_path / "head"))
+    assert wire == Wire([("content-type", "text/xml")], b"<order/>")
+
+
 @pytest.mark.parametrize("body", [b"5\r\nab", b"2\r\nabc\r\n0\r\n\r\n", b"2\r\nab\r\n"])
 def test_chunks_that_are_not_whole_are_refused(tmp_path: Path, body: bytes) -> None:
     file = tmp_path / "captured"

@@ -266,3 +266,14 @@ async def test_a_splitter_whose_receiver_is_gone_keeps_what_comes(house: House) 
     await house.send(interchange("x12"))
     [letter] = await house.letters()
     assert letter.startswith("recipient.unknown: ")
+
+
+@pytest.mark.req("B10")
+@pytest.mark.parametrize("name", ["x12", "edifact"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
+async def test_a_splitter_without_a_standard_recognizes_utf_16(house: House, name: str, encoding: str) -> None:
+    await house.agree(standard="")
+    await house.send(interchange(name).decode().encode(encoding))
+    documents = await house.got("inbox", 2)
+    assert {told(one)["interchange.standard"] for one in documents} == {name}
+    assert documents[0].parts[0].data.isascii()

@@ -240,3 +240,9 @@ def test_a_fresh_boundary_follows_from_the_seed_and_is_not_in_the_data() -> None
     assert read_entity(b"Content-Type: multipart/mixed; boundary=%b\r\n\r\n" % third).content_type.endswith(
         third.decode()
     )
+
+
+def test_a_boundary_that_is_too_long_is_refused_with_its_length() -> None:
+    with pytest.raises(Refused, match="the boundary has 201 characters; at most 200 are read"):
+        read_multipart_type(f"multipart/mixed; boundary={'x' * 201}", DEFAULT_LIMITS)
+    assert read_multipart_type(f"multipart/mixed; boundary={'x' * 200}", DEFAULT_LIMITS).boundary == b"x" * 200

@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from postroad.adapters.saxon.queries import SaxonQueries
@@ -100,6 +100,7 @@ def no_root() -> Tree:
 @pytest.mark.req("X10", "X5")
 @settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(asked=st.lists(queries, min_size=1, max_size=12), document=documents)
+@example(asked=["$h = 'x'", "not($msg?a)", "empty($msg)", "exists($msg)", "empty(?a)", "not(.)"], document=None)
 def test_the_matcher_says_what_the_engine_says(engine: Engine, asked: list[str], document: Any) -> None:
     content = json.dumps(document).encode()
     matcher = Matcher()

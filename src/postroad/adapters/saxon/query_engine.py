@@ -51,7 +51,7 @@ class QueryEngine:
         self._processor = processor
         self._many = self._value(MANY).head
         self._one = self._value(ONE).head
-        self._compiled: OrderedDict[str, Compiled] = OrderedDict()
+        self._compiled: OrderedDict[tuple[str, bool], Compiled] = OrderedDict()  # by text, and whether for JSON null
         self._characters = 0
 
     def check(self, query: str) -> Outcome:
@@ -101,12 +101,11 @@ class QueryEngine:
     # ---- what is asked about
 
     def _message(self, batch: Batch) -> Any:
+        """The document; None for a JSON null."""
         text = _without_nul(batch.document.decode())
         if batch.is_json:
             _check_depth(text)
-            return (
-                self._processor.parse_json(json_text=text, encoding="UTF-8") or self._processor.empty_sequence()
-            )  # null
+            return self._processor.parse_json(json_text=text, encoding="UTF-8")
         return self._processor.parse_xml(xml_text=text, encoding="UTF-8")
 
     def _item(self, kind: str, text: str) -> Any:
@@ -121,7 +120,7 @@ class QueryEngine:
         functions: dict[int, Any] = {}
         for place, query in enumerate(queries):
             try:
-                compiled = self._kept(query)
+                compiled = self._kept(query, message is None)
             except (PySaxonApiError, ValueError) as fault:
                 answers[place] = _error(str(fault))
                 continue
@@ -139,7 +138,7 @@ class QueryEngine:
         known = self._processor.make_map2(
             {"-": self._processor.make_boolean_value(True), **items}
         )  # none would be no map
-        told = self._many.call([self._processor.make_array(functions), message, known])
+        told = self._many.call([self._processor.make_array(functions), self._sequence(message), known])
         letters, place = told.item_at(0).string_value, 0
         answers = []
         for letter in letters:
@@ -150,8 +149,9 @@ class QueryEngine:
     def _run(self, compiled: Compiled, message: Any, items: dict[str, Any]) -> Answer:
         xquery = self._processor.new_xquery_processor()
         xquery.set_query_content(compiled.whole)
-        xquery.set_context(xdm_item=message)
-        for name, value in {**items, "msg": message}.items():
+        if message is not None:
+            xquery.set_context(xdm_item=message)
+        for name, value in {**items, "msg": self._sequence(message)}.items():
             xquery.set_parameter(name, value)
         try:
             result = xquery.run_query_to_value()
@@ -159,26 +159,30 @@ class QueryEngine:
             return _error(str(fault))
         if result is None:
             return NO
-        told = self._one.call([result, message, compiled.options or self._processor.empty_sequence()])
+        told = self._one.call([result, self._sequence(message), self._sequence(compiled.options)])
         return _answer(told.item_at(0).string_value, told, 1)
+
+    def _sequence(self, item: Any) -> Any:
+        return self._processor.empty_sequence() if item is None else item
 
     # ---- compiling
 
-    def _kept(self, query: str) -> Compiled:
-        if query in self._compiled:
-            self._compiled.move_to_end(query)
-            return self._compiled[query]
-        compiled = self._compiled[query] = self._compile(read_query(_without_nul(query)))
+    def _kept(self, query: str, is_null: bool) -> Compiled:
+        key = query, is_null
+        if key in self._compiled:
+            self._compiled.move_to_end(key)
+            return self._compiled[key]
+        compiled = self._compiled[key] = self._compile(read_query(_without_nul(query)), is_null)
         self._characters += len(query)
         while len(self._compiled) > KEPT_QUERIES or self._characters > KEPT_CHARACTERS:
-            forgotten, _ = self._compiled.popitem(last=False)
+            (forgotten, _), _ = self._compiled.popitem(last=False)
             self._characters -= len(forgotten)
         return compiled
 
-    def _compile(self, text: QueryText) -> Compiled:
+    def _compile(self, text: QueryText, is_null: bool) -> Compiled:
         if not text.whole:
             try:
-                return Compiled(self._value(text.as_function().text).head)
+                return Compiled(self._value(text.as_function(is_null=is_null).text).head)
             except PySaxonApiError:
                 if not text.functions:
                     raise

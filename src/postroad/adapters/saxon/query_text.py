@@ -78,11 +78,17 @@ class QueryText:
     def blank(self) -> bool:
         return not self.body.strip()
 
-    def as_function(self, opening: str = "(", closing: str = ")") -> Form:
-        """An array: a function of the message and a map of the variables, then what the output options say, if anything."""
+    def as_function(self, opening: str = "(", closing: str = ")", *, is_null: bool = False) -> Form:
+        """An array: a function of the message and a map of the variables, then what the output options say, if anything.
+
+        ``is_null``: the message is a JSON null, which is the empty sequence, so there is no context item.
+        """
         _, *names = self._names(self.body)
         lets = "".join(f"let ${name}{self._type(name)} := {self._item(name)} " for name in names)
-        ours = f"[function(${OURS}m, ${OURS}h) {{ let $msg{self._type('msg')} := ${OURS}m {lets}return $msg ! {opening}"
+        context = "" if is_null else "$msg ! "
+        ours = (
+            f"[function(${OURS}m, ${OURS}h) {{ let $msg{self._type('msg')} := ${OURS}m {lets}return {context}{opening}"
+        )
         options = f", {self.output_parameters()}" if self.output else ""
         return Form(self.settings + self.functions, ours, f"{self.body}\n{closing} }}{options}]")
 

@@ -280,7 +280,13 @@ async def test_json_is_maps_and_arrays(engine: QueryEngine, query: str, expected
 @pytest.mark.parametrize(
     ("content", "query", "expected"),
     [
-        (b"null", "true()", NO),
+        (b"null", "true()", AS_IT_CAME),
+        (b"null", "$msg", NO),
+        (b"null", "exists($msg)", NO),
+        (b"null", "empty($msg)", AS_IT_CAME),
+        (b"null", "empty($msg?a)", AS_IT_CAME),
+        (b"null", "declare variable $n := count($msg); $n = 0", AS_IT_CAME),
+        (b"null", "declare variable $n := .; empty($n)", NO),
         (b"[1]", "$msg", AS_IT_CAME),
         (b"false", "$msg", NO),
         (b'"x"', "$msg", AS_IT_CAME),
@@ -289,6 +295,13 @@ async def test_json_is_maps_and_arrays(engine: QueryEngine, query: str, expected
 )
 async def test_any_json_value_is_a_message(engine: QueryEngine, content: bytes, query: str, expected: Verdict) -> None:
     assert await verdict(engine, query, content, "application/json") == expected
+
+
+@pytest.mark.parametrize("query", [". = 1", "?a"])
+async def test_null_leaves_a_query_without_a_context_item(engine: QueryEngine, query: str) -> None:
+    found = await verdict(engine, query, b"null", "application/json")
+    assert not found.goes
+    assert "XPDY0002" in found.error
 
 
 @pytest.mark.parametrize(

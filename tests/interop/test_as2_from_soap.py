@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from postroad.core.model.message import Message, MessageType
 from tests.acceptance.served_network import eventually, succeeded
 from tests.interop.test_as2_partner import House, fresh, house
 from tests.unit.core.mediation.test_soap_part import INVOICE, NETWORK_HEADER, ONE, TWO, X12, swa
@@ -80,3 +82,21 @@ def test_a_filled_body_is_a_part_where_that_was_agreed_on(house: House) -> None:
     assert partner.types[0].startswith("multipart/")
     assert b"<order xmlns='urn:o'/>" in taken
     assert PLAIN[1] in taken
+
+
+@pytest.mark.req("T6")
+@pytest.mark.parametrize("changed", [False, True])
+def test_the_envelope_does_not_reach_the_partner_after_a_service_in_transit(house: House, changed: bool) -> None:
+    partner = fresh(house)
+    if not house.network.key("Trans/Stamp").exists():
+        house.network.register("Trans/Stamp")
+    wire = swa("", ONE)
+    session = house.orders.post_wire(wire.body, wire.content_type, to="Aster/Acme", route=("Trans/Stamp",)).session
+    with house.network.client("Trans/Stamp") as stamp:
+        [asked] = stamp.poll(wait_s=60)
+        envelope, attachment = asked.parts
+        parts = (envelope, replace(attachment, data=attachment.data + b"stamped")) if changed else ()
+        stamp.post_message(Message(type=MessageType.RESPONSE, reference=asked.token, parts=parts))
+    house.ends(session, "delivered")
+    assert partner.taken == [X12 + b"stamped" if changed else X12]
+    assert partner.types == ["application/edi-x12"]

@@ -135,6 +135,8 @@ class _Assembly:
     def _put(self, found: Message, position: int) -> list[bytes]:
         if not found.is_right and not self._repairs:
             raise unfit(f"UNT says {found.said}, and the message {found.reference} has {found.segments} segments")
+        if self._numbering == "own" and not without_breaks(found.reference):
+            raise unfit(f"a message {found.kind} has no reference; set messageNumbers to number the messages")
         fitted, marks = self._fitted(found)
         key = (fitted.kind, *fitted.version) if self._in_groups else ()
         pieces = self._room_for(fitted, key, marks)

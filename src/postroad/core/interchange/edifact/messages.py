@@ -82,12 +82,17 @@ def read_message(data: Buffer, marks: Delimiters, *, known: bool = True) -> Mess
         tail=tail.start(1),
         end=end,
         kind=component(head, 2),
-        reference=component(head, 1),
+        reference=_alone(head, 1),
         version=(facts["version"], facts["release"], facts["agency"], facts["association"]),
         segments=count_segments(raw, begin, end, marks),
-        said=(component(trailer, 1), component(trailer, 2)),
+        said=(_alone(trailer, 1), _alone(trailer, 2)) if _alone(trailer, 0) else ("", ""),
         marks=marks,
     )
+
+
+def _alone(segment: list[list[str]], place: int) -> str:
+    """An element that is one component; empty where it has more, which readers refuse."""
+    return component(segment, place) if place < len(segment) and len(segment[place]) == 1 else ""
 
 
 def in_delimiters(found: Message, wanted: Delimiters) -> Message | None:

@@ -180,6 +180,8 @@ class _Assembly:
         if not found.is_right and not self._repairs:
             detail = f"SE says {found.said}, and the set {found.reference} has {found.segments} segments"
             raise unfit_member(position, detail)
+        if self._numbering == "own" and not without_breaks(found.reference):
+            raise unfit_member(position, f"a set {found.kind} has no number; set setNumbers to number the sets")
         fitted, marks = self._fitted(found, position)
         over = self._group_is_over(key, found)
         if marks is not self._marks or (over and self._groups >= MOST_GROUPS):

@@ -126,3 +126,28 @@ def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(he
     assert order in written(wrapped, counts="repair")
     with pytest.raises(Refused, match="UNT says"):
         written(wrapped)
+
+
+@pytest.mark.parametrize(
+    ("good", "wrong"),
+    [
+        (b"UNT+4+1'", b"UNT+4:+1'"),
+        (b"UNT+4+1'", b"UNT+4+1:2'"),
+        (b"UNT+4+1'", b"UNT:+4+1'"),
+        (b"UNH+1+", b"UNH+1:2+"),
+        (b"UNH+1+", b"UNH++"),
+        (b"UNH+1+", b"UNH+\r\n+"),
+    ],
+)
+def test_a_message_that_readers_refuse_is_not_written(good: bytes, wrong: bytes) -> None:
+    order = ORDER.replace(good, wrong)
+    with pytest.raises(Refused, match="UNT says"):
+        written(order)
+    if wrong.startswith(b"UNT"):
+        assert ORDER in written(order, counts="repair")
+        return
+    with pytest.raises(Refused, match="has no reference; set messageNumbers") as refused:
+        written(order, counts="repair")
+    assert refused.value.pointer == "/members/0"
+    [part] = split_stream(written(order, counts="repair", message_numbers="drawn"))
+    assert [one.reference for one in part.members] == ["1"]

@@ -249,3 +249,12 @@ def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(he
     assert b"~ST*850*0001~BEG*1~SE*3*0001~GE*" in stream
     with pytest.raises(Refused, match="SE says"):
         b"".join(assemble([document], envelope(), Counting()))
+
+
+def test_a_set_without_a_number_is_not_written() -> None:
+    document = Described(b"ST*850**0001~BEG*1~SE*3*~", {"delimiters": "2a.3a.7e.20"})
+    with pytest.raises(Refused, match="has no number; set setNumbers") as refused:
+        b"".join(assemble([ORDER, document], envelope({"counts": "repair"}), Counting()))
+    assert refused.value.pointer == "/members/1"
+    drawn = envelope({"counts": "repair", "set_numbers": "drawn"})
+    assert b"~SE*3*0001~" in b"".join(assemble([document], drawn, Counting()))

@@ -37,6 +37,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.batch_book import Gathered, Held, next_version
 from postroad.flow.batch_posting import interchange_step
 from postroad.flow.commit import committed
+from postroad.flow.context import properties_at
 from postroad.flow.interchange_book import InterchangeBook
 from postroad.flow.network import Network
 from postroad.flow.place_of import place_of
@@ -238,9 +239,9 @@ class Assembling:
 
 
 def _document(batching: Batching, held: Held, body: bytes) -> Document:
-    message, part = held.queued.message, document_of(parts_of(held.queued.content.parts, body))
-    options = declared_options(batching.standard, part.content_type, message.properties)
-    return Document(held.member, held.gathered, message.topic, part.data, options)
+    queued, part = held.queued, document_of(parts_of(held.queued.content.parts, body))
+    options = declared_options(batching.standard, part.content_type, properties_at(queued))
+    return Document(held.member, held.gathered, queued.message.topic, part.data, options)
 
 
 def _sides(service: Service, batching: Batching) -> Sides:

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from postroad.core.delivery.documents import access_at, readable
 from postroad.core.identity.veil import Veil
 from postroad.core.model.delivery import Queued
-from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult, Reference
+from postroad.core.model.message import Cookie, Delivered, MessageType, PostResult, Property, Reference
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.contexts import Ancestry, augmented, is_asker_hidden
 from postroad.errors import Refused
@@ -30,13 +30,19 @@ def in_context(delivered: Delivered, queued: Queued, directory: Directory, veil:
     delivered = replace(
         delivered,
         topic=context.topic or delivered.topic,
-        properties=augmented(delivered.properties, ancestry.seen_at(queued.hop, queued.content.returned)),
+        properties=properties_at(queued),
     )
     if queued.in_transit:
         delivered = replace(delivered, parts=readable(delivered.parts, access_at(queued, directory)))
     if context.shown_sender:
         return isolated(delivered, context.shown_sender, directory, veil)
     return _to_unknown(delivered, veil) if _is_asker_hidden(queued) else delivered
+
+
+def properties_at(queued: Queued) -> tuple[Property, ...]:
+    """The message's properties as its receiver sees them, with what services on the way have returned."""
+    seen = Ancestry(queued.hops, queued.logical).seen_at(queued.hop, queued.content.returned)
+    return augmented(queued.message.properties, seen)
 
 
 def _is_asker_hidden(queued: Queued) -> bool:

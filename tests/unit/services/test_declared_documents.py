@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Batching, Policy, Splitting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
-from postroad.core.model.message import Delivered, Message, Part, Property, Recipient
+from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, Recipient
+from postroad.core.model.polling import PollRequest
 from postroad.testing.network import MemoryNetwork
 from tests.unit.services.test_there_and_back import got, running
 
@@ -162,3 +164,22 @@ async def test_a_property_of_another_standard_is_ignored(running: MemoryNetwork)
     told = (Property("document.delimiters", "3a 2b 2e 3f 20 27"), Property("interchange.standard", "edifact"))
     await sent(running, sender, "MyBiz/to-acme", b"ST*850*0001~PO1*1~SE*3*0001~", "application/edi-x12", *told)
     assert b"PO1*1~" in await interchange(running, receiver)
+
+
+async def test_a_service_in_transit_declares_what_it_has_made_of_the_document(running: MemoryNetwork) -> None:
+    sender, receiver = await connect(running, "x12")
+    fixing = await running.register("Transmatics/Fix", visibility=Visibility.PUBLIC)
+    part = Part(id="1", content_type="application/edi-x12", data=b"ST*850*0001~PO1*A|B~SE*3*0001~")
+    message = Message(
+        to=(Recipient("MyBiz/to-acme"),), route=(Recipient("Transmatics/Fix"),), parts=(part,),
+        properties=(Property("document.delimiters", "2a 7c 7e 20"),),
+    )  # fmt: skip
+    await running.network.post(sender, message)
+    [asked] = await running.network.poll(fixing, PollRequest(wait_s=5))
+    changed = replace(part, data=part.data.replace(b"A|B", b"A:B"))
+    told = (Property("document.delimiters", "2a 3a 7e 20"),)
+    answer = Message(type=MessageType.RESPONSE, reference=asked.token, parts=(changed,), properties=told)
+    await running.network.post(fixing, answer)
+    data = await interchange(running, receiver)
+    assert b"PO1*A:B~" in data
+    assert data[104:106] == b":~", "the service has said that a colon separates components"

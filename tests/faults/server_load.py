@@ -38,12 +38,19 @@ class Load:
     ending: bool = False
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
-    async def run(self, seconds: float, *, singles: int = 6, bulks: int = 3, receivers: int = 2) -> None:
-        """Start clients and let them work for that time; they go on until ``ended``, or until the server is gone."""
+    async def run(
+        self, seconds: float, *, accepted: int = 0, singles: int = 6, bulks: int = 3, receivers: int = 2
+    ) -> None:
+        """Start clients and let them work for that time, and until so many messages were accepted in all.
+
+        They continue until ``ended``, or until the server is gone.
+        """
         clients = [self.single_poster] * singles + [self.bulk_poster] * bulks + [self.receiver] * receivers
         started = [asyncio.create_task(self._until_gone(client)) for client in clients]
         self._tasks += started
-        await asyncio.wait(started, timeout=seconds)
+        _, working = await asyncio.wait(started, timeout=seconds)
+        while working and len(self.ledger.sessions) < accepted:
+            _, working = await asyncio.wait(working, timeout=0.02)
 
     async def ended(self) -> None:
         """Wait until every client has had its answer or has seen that none will come."""

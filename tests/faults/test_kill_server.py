@@ -27,9 +27,12 @@ KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 SETTINGS = {"segment_bytes": 4 << 20, "attempts_most": 10_000}
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
-ENOUGH = 2_000  # messages, so that the deaths had something to destroy
+LIVES = 16 * KILLS
+ENOUGH = 125  # messages accepted for each life, so that the deaths had something to destroy
 LIVES_MOST = 20
 BROKEN = Path(__file__).with_name("broken_server.py")
+
+pytestmark = pytest.mark.timeout(900 * KILLS)  # each life starts the server, which takes seconds on a busy machine
 
 
 @pytest.fixture
@@ -43,14 +46,17 @@ async def load_on(server: ServerProcess, chance: Random, lease_s: float = 60.0) 
     return Load(port=server.port, keys=keys, chance=chance, lease_s=lease_s)
 
 
-async def one_life(server: ServerProcess, load: Load, *, kill_index_too: bool = False) -> None:
-    """From a start to a death under load; now and then the death comes while it is still recovering."""
+async def one_life(server: ServerProcess, load: Load, *, accepted: int = 0, kill_index_too: bool = False) -> None:
+    """From a start to a death under load, not before so many messages were accepted in all lives.
+
+    Now and then another death comes while the server is still recovering.
+    """
     if load.chance.random() < 0.1:
         server.launch()
         await asyncio.sleep(load.chance.uniform(0.1, 1.0))
         server.kill()
     await asyncio.to_thread(server.start)
-    await load.run(load.chance.uniform(0.05, 0.6))
+    await load.run(load.chance.uniform(0.05, 0.6), accepted=accepted)
     if kill_index_too:
         kill_children(server)
     server.kill()
@@ -82,10 +88,8 @@ async def test_a_killed_server_keeps_every_promise(tmp_path: Path, chance: Rando
     server = ServerProcess(tmp_path / "data", SETTINGS)
     load = await load_on(server, chance)
     try:
-        lives = 0
-        while lives < 16 * KILLS or len(load.ledger.sessions) <= ENOUGH:  # on a slow machine a life is worth less
-            await one_life(server, load)
-            lives += 1
+        for life in range(LIVES):
+            await one_life(server, load, accepted=life * ENOUGH)
         await after_the_last_life(server, load)
     finally:
         server.kill()
@@ -186,9 +190,9 @@ async def test_postgres_may_stop_at_once_under_load(
 async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mistake: str, found: str) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS, command=(sys.executable, str(BROKEN), mistake, "serve"))
     load = await load_on(server, chance)
-    for _ in range(LIVES_MOST):
+    for life in range(LIVES_MOST):
         try:
-            await one_life(server, load)
+            await one_life(server, load, accepted=life * ENOUGH)
             await asyncio.to_thread(server.start)
             await load.drain(0.3)
         finally:
@@ -204,8 +208,8 @@ async def test_hand_outs_that_are_answered_before_they_are_written_are_found_out
     command = (sys.executable, str(BROKEN), "early-hand-outs", "serve")
     server = ServerProcess(tmp_path / "data", SETTINGS, command=command)
     load = await load_on(server, chance)
-    for _ in range(LIVES_MOST):
-        await one_life(server, load)
+    for life in range(LIVES_MOST):
+        await one_life(server, load, accepted=life * ENOUGH)
         repeated = any("handed out twice" in fault for fault in load.ledger.faults)
         if repeated or load.ledger.missing_from(await hand_outs_in(server.data)):
             return

@@ -21,7 +21,7 @@ QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 )  # fmt: skip
-TIMEOUT_MS = 8_000
+TIMEOUT_MS = 30_000  # for what shows within a second unless the machine is busy
 NOT_READY = "Unable to capture screenshot"
 PICTURES_MOST, PAUSE_MS = 4, 500
 REPORT = """document.addEventListener('securitypolicyviolation',

@@ -63,8 +63,8 @@ class Settings:
     stored_bytes: int = 0
     # deliveries of each organization's own messages that may wait; 0 means no limit
     queued_messages: int = 0
-    # who may register an organization: "open" anybody, "approval" anybody, and an operator approves it before it takes part,
-    # "closed" nobody (operators create organizations)
+    # who may register an organization: "open" (anyone), "approval" (anyone, but it is suspended until an operator approves it)
+    # or "closed" (only operators create organizations)
     registration: str = "open"
     # organizations that may be registered from one address within a day; 0 means no limit
     registrations_per_day: int = 50

@@ -43,7 +43,7 @@ def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: De
 
 def test_a_plot_of_latencies_shows_small_values_beside_large_ones(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    counted(demo, house(demo, person, "Medlar Ltd", "medlar@medlar.example"))
+    counted(demo, house(demo, person, "Damson Ltd", "damson@damson.example"))
     told = person.page.request.get(f"{demo.url}/reports/latency/plot.json").json()
     told["curves"][0]["values"][-1] = 6_430_677.2
     person.page.route("**/reports/latency/plot.json*", lambda route: route.fulfill(json=told))

@@ -262,8 +262,12 @@ async def test_plans_and_exports_of_thousands_of_services_leave_the_event_loop()
         document = {"postroad": 1, "organizations": {"Evil": {"services": services}}}
         plan = json.dumps({"document": document}).encode()
         flat = json.dumps({"document": {"organizations": [[]] * 2_000_000}}).encode()
-        with watched() as loop:
-            assert await attacker.ask("owner", "POST", "/v1/configuration/plan", plan) == 200
-            assert await attacker.ask("owner", "GET", "/v1/configuration") == 200
-            assert await attacker.ask("owner", "POST", "/v1/configuration/plan", flat) == 413
-        assert loop.longest_s < AT_MOST_S, loop.called
+
+        async def asked() -> Loop:
+            with watched() as loop:
+                assert await attacker.ask("owner", "POST", "/v1/configuration/plan", plan) == 200
+                assert await attacker.ask("owner", "GET", "/v1/configuration") == 200
+                assert await attacker.ask("owner", "POST", "/v1/configuration/plan", flat) == 413
+            return loop
+
+        await least_disturbed(asked, AT_MOST_S / 8)

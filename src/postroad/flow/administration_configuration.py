@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from hashlib import sha256
@@ -17,14 +17,14 @@ from postroad.core.configuration.document import (
     pointer,
     read_document,
 )
-from postroad.core.configuration.owned_bindings import binding_places
+from postroad.core.configuration.owned_bindings import BindingPlace, binding_places
 from postroad.core.configuration.plan import plan
 from postroad.core.configuration.possession import Possession, is_possessed
 from postroad.core.configuration.sections import export
 from postroad.core.configuration.steps import Plan
 from postroad.core.exchange.bound import decider_of
 from postroad.core.identity import api_key
-from postroad.core.model.asset import Hosting
+from postroad.core.model.asset import AssetDraft, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import CredentialKind, Organization, Person, Role
 from postroad.core.model.exchange import Binding
@@ -96,12 +96,33 @@ class _PlannedOnAnother(Exception):
     """The directory has changed since the plan was made."""
 
 
+class _Read(NamedTuple):
+    """A document, and what in it takes a hash or a compiler to work out, collected in a thread."""
+
+    document: NetworkDocument
+    credentials: list[tuple[str, str, CredentialEntry]]
+    drafts: list[tuple[str, AssetDraft]]
+    bindings: list[BindingPlace]
+    proven: frozenset[str] | None
+
+
 async def _read_and_work_out(
     administration: Administration, caller: Caller, content: dict[str, Any]
 ) -> tuple[NetworkDocument, WorkedOut]:
-    heavy, who = administration.network.heavy_requests, caller.organization or caller.name
-    document = await heavy.run(who, lambda: _readable(caller, administration.directory, content))
-    return document, await _worked_out(administration, caller, document)
+    directory = administration.directory
+
+    def read() -> _Read:
+        document = _readable(caller, directory, content)
+        return _Read(
+            document,
+            list(_credential_entries(document)),
+            list(asset_drafts(document, directory)),
+            list(binding_places(document)),
+            None if caller.operator else frozenset(_proven(administration, caller, document)),
+        )
+
+    found = await administration.network.heavy_requests.run(caller.organization or caller.name, read)
+    return found.document, await _worked_out(administration, caller, found)
 
 
 async def _plan_elsewhere(
@@ -273,14 +294,14 @@ def _fresh_ids(administration: Administration) -> Iterator[str]:
         yield administration.new_id()
 
 
-async def _worked_out(administration: Administration, caller: Caller, document: NetworkDocument) -> WorkedOut:
+async def _worked_out(administration: Administration, caller: Caller, found: _Read) -> WorkedOut:
     async with administration.turn(caller.organization or caller.name):
-        secrets = await _stored_secrets(administration, document)
+        secrets = await _stored_secrets(administration, found.credentials)
     return WorkedOut(
         secrets,
-        await _asset_faults(administration, document),
-        await _binding_faults(administration, document),
-        None if caller.operator else frozenset(_proven(administration, caller, document)),
+        await _asset_faults(administration, found.drafts),
+        await _binding_faults(administration, found.bindings),
+        found.proven,
     )
 
 
@@ -297,20 +318,22 @@ def _proven(administration: Administration, caller: Caller, document: NetworkDoc
             yield place
 
 
-async def _asset_faults(administration: Administration, document: NetworkDocument) -> dict[str, list[Fault]]:
+async def _asset_faults(
+    administration: Administration, drafts: Sequence[tuple[str, AssetDraft]]
+) -> dict[str, list[Fault]]:
     """What is wrong with the document's assets, as far as it takes a compiler to find out; of those that are new."""
     found = {}
-    for place, draft in asset_drafts(document, administration.directory):
+    for place, draft in drafts:
         faults = await administration.asset_faults(draft)
         found[place] = [Fault(f"{place}/content", located(fault)) for fault in faults]
     return found
 
 
-async def _binding_faults(administration: Administration, document: NetworkDocument) -> dict[str, list[Fault]]:
+async def _binding_faults(administration: Administration, bindings: Sequence[BindingPlace]) -> dict[str, list[Fault]]:
     """What is wrong with queries and scripts that come with bindings, as their engines find; of those that are new."""
     found: dict[str, list[Fault]] = {}
     directory, checked = administration.directory, dict[tuple[str, str], list[Fault]]()
-    for place, address, name, entry in binding_places(document):
+    for place, address, name, entry in bindings:
         exchange = directory.service(address)
         saved = directory.binding(exchange.gcid, name) if exchange else None
         said = (entry.query, entry.script)
@@ -330,11 +353,13 @@ async def _program_faults(administration: Administration, binding: Binding) -> l
     return []
 
 
-async def _stored_secrets(administration: Administration, document: NetworkDocument) -> dict[str, str]:
+async def _stored_secrets(
+    administration: Administration, credentials: Sequence[tuple[str, str, CredentialEntry]]
+) -> dict[str, str]:
     """What is kept of each secret in the document: what is kept already, where it is the same secret."""
     secrets: dict[str, str] = {}
     passwords = 0
-    for place, address, entry in _credential_entries(document):
+    for place, address, entry in credentials:
         if entry.password is not None:
             passwords += 1
             if passwords > PASSWORDS_MOST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
+import msgspec
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictStr
 
@@ -11,7 +12,7 @@ from postroad.api.resources.context import Api, ApiContext, Asking, answer
 from postroad.api.resources.guarded import YAML, DocumentRoute, OpenRoute, prefers
 from postroad.core.configuration.document import document_schema
 from postroad.core.configuration.shapes import Shape
-from postroad.core.configuration.steps import Action, FieldChange, Plan
+from postroad.core.configuration.steps import Action, FieldChange, Plan, PlannedStep
 from postroad.core.configuration.yaml_text import as_yaml
 from postroad.core.model.caller import Caller
 from postroad.flow import administration_configuration as configuring
@@ -66,17 +67,19 @@ def plan_view(plan: Plan, *, applied: bool) -> dict[str, Any]:
         "add": plan.count(Action.ADD),
         "change": plan.count(Action.CHANGE),
         "remove": plan.count(Action.REMOVE),
-        "steps": [
-            {
-                "action": step.action.value,
-                "kind": step.kind,
-                "name": step.name,
-                "fields": [_field_view(item) for item in step.fields],
-            }
-            for step in plan.steps
-        ],
+        # One at a time: a plan of thousands of steps would keep the interpreter's lock while it is written as a whole.
+        "steps": [msgspec.Raw(msgspec.json.encode(_step_view(step))) for step in plan.steps],
         "warnings": [{"pointer": one.pointer, "detail": one.detail} for one in plan.warnings],
         "applied": applied,
+    }
+
+
+def _step_view(step: PlannedStep) -> dict[str, Any]:
+    return {
+        "action": step.action.value,
+        "kind": step.kind,
+        "name": step.name,
+        "fields": [_field_view(item) for item in step.fields],
     }
 
 

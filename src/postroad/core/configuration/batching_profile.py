@@ -102,7 +102,9 @@ class BatchingProfile(Shape):
     batcher: Annotated[
         StandardName | Literal[""], Field(description="A batcher plug-in that decides when a batch is complete, too")
     ] = ""
-    batcher_settings: Annotated[FactsEntry, Field(description="Settings passed to the plug-in, by the names the plug-in defines")]
+    batcher_settings: Annotated[
+        FactsEntry, Field(description="Settings passed to the plug-in, by the names the plug-in defines")
+    ]
     ordered: Annotated[StrictBool, Field(description="The next batch waits for what becomes of this one")] = False
     persist_at: Annotated[
         StrictInt,

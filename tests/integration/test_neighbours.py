@@ -7,6 +7,7 @@ requests took the event loop between one second and a minute.
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -20,6 +21,7 @@ from postroad.api.answers import answer_of_front
 from postroad.api.application import application
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
+from postroad.api.serve import COLLECTED
 from postroad.bootstrap.settings import Settings
 from postroad.core.codecs.soap.names import NAMESPACE, SOAP_11
 from postroad.testing.network import MemoryNetwork, memory_network
@@ -40,7 +42,8 @@ class Loop:
 
 @contextmanager
 def watched() -> Iterator[Loop]:
-    seen, run = Loop(), asyncio.Handle._run
+    """The turns of the event loop, with the garbage collector as a server sets it: other tests' objects are left alone."""
+    seen, run, usual = Loop(), asyncio.Handle._run, gc.get_threshold()
 
     def timed(handle: asyncio.Handle) -> None:
         began = time.thread_time()
@@ -50,11 +53,16 @@ def watched() -> Iterator[Loop]:
             seen.longest_s = took
             seen.called.append(f"{took:.3f} s: {handle!r}"[:200])
 
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*COLLECTED)
     asyncio.Handle._run = timed  # type: ignore[method-assign]
     try:
         yield seen
     finally:
         asyncio.Handle._run = run  # type: ignore[method-assign]
+        gc.set_threshold(*usual)
+        gc.unfreeze()
 
 
 async def least_disturbed(asked: Callable[[], Awaitable[Loop]], most_s: float) -> None:

@@ -25,6 +25,7 @@ from postroad.errors import Misconfigured
 
 DRAIN_S = 20.0
 RENEWED_EVERY_S = 10.0
+COLLECTED = (10_000, 5, 2_000)  # new objects, and how often they come before older ones are collected, too
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +86,7 @@ def _spare_the_collector() -> None:
     """
     gc.collect()
     gc.freeze()
-    gc.set_threshold(10_000, 5, 2_000)
+    gc.set_threshold(*COLLECTED)
 
 
 async def _renewing(front: TlsFront) -> None:

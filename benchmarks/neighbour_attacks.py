@@ -16,6 +16,7 @@ POLLED = 1_000  # messages at a time
 BIG = 3_000  # services of an organization whose plan or export is big
 YAML_CHARS = 64 << 10
 TOLD_EVERY_S = 0.5
+XML = "application/xml"
 FORM = "application/x-www-form-urlencoded"
 ACCOUNT = {"email": "owner@evil.example", "password": "a long sentence about the sea"}
 VIEWER = {"email": "viewer@evil.example", "password": "another sentence about the sea"}
@@ -45,8 +46,9 @@ class Ask(NamedTuple):
     is_read: bool = True
 
 
-def deep() -> str:
-    return "<a>" * 245 + "<b/>" * 9_900 + "</a>" * 245
+def deep(leaves: int = 9_900, text: str = "") -> str:
+    leaf = f"<b>{text}</b>" if text else "<b/>"
+    return "<a>" * 245 + leaf * leaves + "</a>" * 245
 
 
 def patterns(number: int) -> list[dict[str, Any]]:
@@ -61,6 +63,19 @@ def soap(document: str) -> bytes:
     ).encode()
 
 
+def polled(blocks: str) -> bytes:
+    return (
+        f'<s:Envelope xmlns:s="{SOAP_11}" xmlns:p="{NAMESPACE}"><s:Header>{blocks}</s:Header>'
+        "<s:Body><p:Poll><p:Max>1</p:Max></p:Poll></s:Body></s:Envelope>"
+    ).encode()
+
+
+def rule_in_xml() -> bytes:
+    conditions = '<exists><Header item="to"/></exists>' * 25_000
+    actions = "<Actions><StopRuleEvaluation/></Actions>"
+    return f'<Rule xmlns="urn:postroad:rules:1" name="r"><Condition><OR>{conditions}</OR></Condition>{actions}</Rule>'.encode()
+
+
 def attacks() -> dict[str, Ask]:
     explained = [f"Evil/S{number}" for number in range(EXPLAINED)]
     to = explained[:SERVICES]
@@ -73,7 +88,9 @@ def attacks() -> dict[str, Ask]:
     )
     rules = {f"r{n}": {"when": one, "then": [{"stopRuleEvaluation": True}]} for n, one in enumerate(patterns(150))}
     services: dict[str, Any] = {f"P{number}": {"description": "x"} for number in range(BIG)}
-    namespaces = "<r>" + "".join(f'<a xmlns="urn:n{n}"/>' for n in range(100_000)) + "</r>"
+    wide = {**ruled, "documents": [{"text": deep(9_900, "c" * 12), "contentType": "application/xml"}]}
+    namespaces = "<r>" + "".join(f'<a xmlns="urn:namespace:{n:06}"/>' for n in range(100_000)) + "</r>"
+    blocks = "".join(f'<a xmlns="urn:namespace:{n:06}"/>' for n in range(100_000))
     documents = b'{"to":["Evil/Post"],"documents":[' + b",".join([b"{}"] * 1_000_000) + b"]}"
 
     def plan(of: dict[str, Any]) -> bytes:
@@ -83,16 +100,22 @@ def attacks() -> dict[str, Ask]:
         return written({"service": "Evil/S0", "document": deep(), **what})
 
     paths = [{"exists": {"body": f"//b//t{n}"}} for n in range(CONDITIONS)]
+    texts = [{"equals": {"body": "//b//c/text()", "value": str(n)}} for n in range(CONDITIONS)]
     return {
         "rules: post of 40 KiB to 20 services": Ask(4, "POST", "/v1/messages", written(ruled), by="service"),
         "rules: post of 40 KiB to one service": Ask(4, "POST", "/v1/messages", written({**ruled, "to": to[:1]}), by="service"),
         "rules: explained to 50 services": Ask(2, "POST", "/v1/explain", written({**ruled, "to": explained}), by="service"),
         "rules: condition on the test page": Ask(4, "POST", "/v1/try", tried(condition={"or": paths})),
+        "rules: 193 KiB to 20 services": Ask(4, "POST", "/v1/messages", written(wide), by="service"),
+        "rules: texts on the test page": Ask(4, "POST", "/v1/try", tried(condition={"or": texts})),
         "patterns: 190 on the test page": Ask(4, "POST", "/v1/try", tried(condition={"or": patterns(190)})),
         "patterns: 100 of a viewer": Ask(4, "POST", "/v1/try", tried(condition={"or": patterns(100)}), by="viewer"),
         "patterns: plan with 150": Ask(4, "POST", "/v1/configuration/plan", plan({"S0": {"rules": rules}})),
         "trials: 16 endless stylesheets": Ask(16, "POST", "/v1/try", written({"stylesheet": endless, "document": "<a/>"})),
         "SOAP with 100,000 namespaces": Ask(4, "POST", "/soap", soap(namespaces), by="service", kind="text/xml"),
+        "SOAP: poll with 100,000 namespaces": Ask(4, "POST", "/soap", polled(blocks), by="receiver", kind="text/xml"),
+        "rule in XML with 25,000 conditions": Ask(4, "POST", "/v1/services/Evil%2FS0/rules", rule_in_xml(), kind=XML),
+        "login form of 2 MiB": Ask(4, "POST", "/login", b"password=" + b"%41" * 700_000, kind=FORM),
         "JSON with a million documents": Ask(4, "POST", "/v1/messages", documents, by="service"),
         "plan of 3,000 services": Ask(2, "POST", "/v1/configuration/plan", plan(services)),
         "export of 3,000 services": Ask(4, "GET", "/v1/configuration", b""),

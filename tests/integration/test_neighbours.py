@@ -210,6 +210,44 @@ async def test_large_posts_are_read_by_other_processes(body: bytes, kind: str, p
         assert loop.longest_s < AT_MOST_S, loop.called
 
 
+def crowded_poll(namespaces: int) -> bytes:
+    """A poll over SOAP with many blocks of others in its header."""
+    blocks = "".join(f'<a xmlns="urn:n{n}"/>' for n in range(namespaces))
+    return (
+        f'<s:Envelope xmlns:s="{SOAP_11}" xmlns:p="{NAMESPACE}"><s:Header>{blocks}</s:Header>'
+        "<s:Body><p:Poll><p:Max>1</p:Max></p:Poll></s:Body></s:Envelope>"
+    ).encode()
+
+
+def rule_in_xml(conditions: int) -> bytes:
+    compared = '<exists><Header item="to"/></exists>' * conditions
+    actions = "<Actions><StopRuleEvaluation/></Actions>"
+    return f'<Rule xmlns="urn:postroad:rules:1" name="r"><Condition><OR>{compared}</OR></Condition>{actions}</Rule>'.encode()
+
+
+@pytest.mark.req("Z7")
+@pytest.mark.parametrize(
+    ("who", "body", "kind", "path"),
+    [
+        ("service", crowded_poll(100_000), "text/xml", "/soap"),
+        ("service", crowded_poll(30_000), "text/xml", "/v1/poll"),
+        ("owner", rule_in_xml(25_000), "application/xml", "/v1/services/Evil%2FService/rules"),
+    ],
+    ids=["poll over SOAP", "poll", "rule in XML"],
+)
+async def test_large_polls_and_rules_are_decoded_away_from_the_event_loop(
+    who: str, body: bytes, kind: str, path: str
+) -> None:
+    async with attacked() as attacker:
+
+        async def asked() -> Loop:
+            with watched() as loop:
+                assert await attacker.ask(who, "POST", path, body, kind) in (200, 400, 413, 422)
+            return loop
+
+        await least_disturbed(asked, AT_MOST_S / 5)
+
+
 @pytest.mark.req("Z7")
 @pytest.mark.parametrize("accept", ["application/json", "text/xml"])
 async def test_answers_to_polls_of_many_messages_are_written_away_from_the_event_loop(accept: str) -> None:

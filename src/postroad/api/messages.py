@@ -50,10 +50,11 @@ Find = Callable[[Request], tuple[Codec, Served]]
 
 
 class HandingOut(NamedTuple):
-    """How messages are handed out: what is asked for, whether in the caller's plain format, and how they are answered."""
+    """How a poll is carried out: its request, decoded in a thread if it is ``large``; the format; and how to write the answer."""
 
     asks: Callable[[], PollRequest]
     plain: bool
+    large: bool
     write: Callable[[list[Handed], Codec], Written]
 
 
@@ -141,7 +142,11 @@ class MessageEndpoints(PostEndpoints):
         plain = codec is JSON_FORM and wants_plain(caller, asked(request).accept)
         asks = partial(codec.decode_poll, request.body, self._limits)
         self._hand_out(
-            caller, request, reply, codec, HandingOut(asks, plain, write_messages if plain else write_polled)
+            caller,
+            request,
+            reply,
+            codec,
+            HandingOut(asks, plain, len(request.body) > LARGE_BYTES, write_messages if plain else write_polled),
         )
 
     def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
@@ -154,7 +159,7 @@ class MessageEndpoints(PostEndpoints):
         if caller.service is not None and not plain:
             codec = FORMS.get(caller.service.format, codec)
         asks = partial(next_request, request.query, self._limits)
-        self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, write_next))
+        self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, large=False, write=write_next))
 
     def _hand_out(self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut) -> None:
         if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
@@ -170,7 +175,8 @@ class MessageEndpoints(PostEndpoints):
         self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut, patience: Patience
     ) -> None:
         try:
-            poll = how.asks()
+            who = caller.organization or caller.name
+            poll = await self._network.heavy.run(who, how.asks) if how.large else how.asks()
             into = codec if how.plain else answer_codec(asked(request).accept, codec)
             handed = await self._handed(caller, poll, how.plain, patience)
         except Refused as refusal:

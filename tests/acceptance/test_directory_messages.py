@@ -8,11 +8,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from postroad.api.resources.guarded import ABSENT_S
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, PostResult, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
+from postroad.flow.administration import ABSENT_S
 from postroad.flow.authenticate import Proof
 from tests.acceptance.asking import Asked, asked_network
 
@@ -176,7 +176,12 @@ async def test_numbers_of_journal_entries_are_for_operators(asked: Asked) -> Non
         events = [
             event for one in found for copy in one["copies"] for stop in copy["stops"] for event in stop["events"]
         ]
-        return {number for one in found for number in (one["seq"], one["directory"])} | {one["seq"] for one in events}
+        path = f"/v1/messages/{posted.session}/explanation"
+        explained = (await asked.ask(who, "GET", path)).json()["directory"]
+        numbers = {number for one in found for number in (one["seq"], one["directory"])} | {
+            one["seq"] for one in events
+        }
+        return numbers | {explained}
 
     assert await counters("owner of A") == await counters("owner of B") == {0}
     assert min(await counters("operator")) > 0

@@ -33,6 +33,7 @@ Decision = Callable[[Directory], Sequence[Change]]
 Judges = Mapping[Language, QueryEngine]  # who runs what decides about bindings
 NO_JUDGES: Judges = MappingProxyType({})
 ADDRESS = "address"
+ABSENT_S = 0.01  # several times what it takes to find out that a message belongs to others; "not found" takes as long
 NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
 
 

@@ -29,7 +29,14 @@ from postroad.ports import Step
 async def hypothetical(network: Network, caller: Caller, message: Message) -> Explanation:
     """Which way the message would go if it were posted now; nothing is stored or sent."""
     found = await network.explain(sender_for(caller, network.directory, message), message)
-    return found if caller.service is None else with_own_rules(found, owns(caller, network.directory))
+    return as_asked(caller, network.directory, found)
+
+
+def as_asked(caller: Caller, directory: Directory, found: Explanation) -> Explanation:
+    """An explanation of the caller's own message: without entry numbers, and for a service with its own rules only."""
+    if caller.service is not None:
+        found = with_own_rules(found, owns(caller, directory))
+    return found if caller.operator else replace(found, directory=0)
 
 
 def sender_for(caller: Caller, directory: Directory, message: Message) -> Caller:
@@ -57,7 +64,7 @@ async def stored(network: Network, caller: Caller, session: str) -> Explanation:
         raise not_found()
     if caller.operator:
         return found
-    seen = await _as_seen(network, caller, found, session)
+    seen = replace(await _as_seen(network, caller, found, session), directory=0)
     if caller.person is not None and seen.services:
         entry = AccessRecorded(network.clock.now_us(), caller.name, "explanation.read", session)
         await committed(network.desk, Step(entry, reserve=True))

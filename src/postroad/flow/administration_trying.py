@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 import msgspec
 
 from postroad.core.admission.admit import ADDRESSED
-from postroad.core.audit.party_view import with_own_rules
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.journal import Copy, ObjectChange
@@ -30,7 +29,7 @@ from postroad.core.routing.telling import Told, tell
 from postroad.errors import Refused
 from postroad.flow.administration import denied, service_for
 from postroad.flow.administration_contents import whole
-from postroad.flow.administration_explaining import may_speak_for, owns, sender_for
+from postroad.flow.administration_explaining import as_asked, may_speak_for, sender_for
 from postroad.flow.administration_rules import LAST, check
 from postroad.flow.explain import ExplainStage
 from postroad.flow.network import Network
@@ -202,4 +201,4 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
         network.journal, network.index, lambda: changed, network.clock, network.indexed, veil, network.heavy_requests
     )
     found = await stage.hypothetical(sender_for(caller, directory, message), message)
-    return found if caller.service is None else with_own_rules(found, owns(caller, directory))
+    return as_asked(caller, directory, found)

@@ -74,7 +74,10 @@ class RouteView(Shape):
 
 
 class ExplanationView(Shape):
-    """Why a message went its way, or would go it; ``session`` is empty for one that was not posted."""
+    """Why a message took its route, or would take it; ``session`` is empty for one that was not posted.
+
+    ``directory`` is 0 for members, because it counts the entries of the whole network.
+    """
 
     session: str
     sender: str

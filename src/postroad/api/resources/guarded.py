@@ -21,6 +21,7 @@ from postroad.core.admission.rate import RateState
 from postroad.core.codecs.detect import CODECS
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused
+from postroad.flow.administration import ABSENT_S
 from postroad.flow.authenticate import REQUIRED, Proof
 from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody
 from postroad.flow.registration import check_approved
@@ -29,7 +30,6 @@ from postroad.flow.trial_turns import act_for
 
 BODY_BYTES = 1 << 20
 MEMBERS_MOST = 50_000  # of one object or array in a large body
-ABSENT_S = 0.01  # some times what it takes to find out that a message is of others
 DOCUMENT_BYTES = 8 << 20  # configuration documents
 JSON, XML, TEXT, SVG = "application/json", "application/xml", "text/plain", "image/svg+xml"
 YAML = "application/yaml"
@@ -138,7 +138,13 @@ class RuleRoute(GuardedRoute):
         request = await super().receive(request)
         if content_type(request) != XML or request.method not in WITH_BODY:
             return request
-        return with_json(request, rule_entry_of_xml(await request.body()))
+        body = await request.body()
+        if len(body) <= LARGE_BYTES:
+            return with_json(request, rule_entry_of_xml(body))
+        caller = request.state.caller
+        heavy = request.app.state.api.network.heavy_requests
+        entry = await heavy.run(caller.organization or caller.name, lambda: rule_entry_of_xml(body))
+        return with_json(request, entry)
 
 
 class ExplainedRoute(GuardedRoute):

@@ -22,7 +22,8 @@ def explanation_text(explanation: Explanation) -> str:
 
 def _lines(explanation: Explanation) -> Lines:
     what = f"message {explanation.session}" if explanation.session else "a message that was not posted"
-    yield f"{what} from {explanation.sender}, by the rules of directory version {explanation.directory}"
+    by = f", by the rules of directory version {explanation.directory}" if explanation.directory else ""
+    yield f"{what} from {explanation.sender}{by}"
     if explanation.code:
         yield f"refused: {explanation.detail} [{explanation.code}]"
     yield ""

@@ -6,6 +6,7 @@ is taken from the visit that it was shown to, and from no other site; what goes 
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import traceback
 from collections.abc import Awaitable, Callable, Mapping
@@ -21,13 +22,16 @@ from postroad.console.editing import READ_AT_ONCE, read_ahead
 from postroad.core.model.caller import Caller
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
+from postroad.flow.administration import ABSENT_S
 from postroad.flow.authenticate import Proof
+from postroad.flow.reading import LARGE_BYTES
 from postroad.flow.registration import check_approved
 from postroad.flow.throttle import neighbourhood
 from postroad.flow.trial_turns import act_for
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 2 << 20  # rules, stylesheets and messages are pasted into forms
+OPEN_FORM_BYTES = 16 << 10  # of people who are not logged in: names, addresses and passwords
 FIELDS_MOST = 500
 CSRF = "csrf"
 OWN_ACCOUNT = ("/account", "/logout")  # what people change of themselves
@@ -47,7 +51,7 @@ def opened(path: str, page: Page, name: str = "") -> Route:
 
 def member_page(path: str, page: Page, name: str = "") -> Route:
     """A page for people who are logged in."""
-    return Route(path, _told(_limited(_for_members(page))), methods=["GET"], name=name or None)
+    return Route(path, _told(_limited(_for_members(_evenly(page)))), methods=["GET"], name=name or None)
 
 
 def opened_form(path: str, page: Page) -> Route:
@@ -57,7 +61,7 @@ def opened_form(path: str, page: Page) -> Route:
 
 def member_form(path: str, page: Page) -> Route:
     """A form for people who are logged in; what it carries is read by ``form_of``."""
-    return Route(path, _told(_limited(_for_members(_from_here(_of_this_visit(page))))), methods=["POST"])
+    return Route(path, _told(_limited(_for_members(_from_here(_of_this_visit(_evenly(page)))))), methods=["POST"])
 
 
 def show(
@@ -178,6 +182,21 @@ def _for_members(page: Page) -> Page:
     return entered
 
 
+def _evenly(page: Page) -> Page:
+    """The page; "not found" is not answered sooner than after ``ABSENT_S``, whether others have it or not."""
+
+    async def shown(request: Request) -> Response:
+        answered_at = asyncio.get_running_loop().time() + ABSENT_S
+        try:
+            return await page(request)
+        except Refused as refusal:
+            if refusal.code == "not-found":
+                await asyncio.sleep(max(0.0, answered_at - asyncio.get_running_loop().time()))
+            raise
+
+    return shown
+
+
 def _is_from_here(request: Request) -> bool:
     """Whether a page of ours led here; a link from elsewhere could put any words into our mouth."""
     return request.headers.get("sec-fetch-site", "same-origin") == "same-origin"
@@ -257,14 +276,24 @@ async def missing_page(request: Request) -> Response:
 async def _read_form(request: Request) -> Form:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         raise Refused("wire.unsupported", f"Forms are sent as {FORM}")
+    caller: Caller | None = getattr(request.state, "caller", None)
+    limit = FORM_BYTES if caller is not None else OPEN_FORM_BYTES
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
-        if size > FORM_BYTES:
-            raise Refused("wire.too-large", f"A form has at most {FORM_BYTES} bytes")
+        if size > limit:
+            raise Refused("wire.too-large", f"A form has at most {limit} bytes")
         pieces.append(piece)
+    body = b"".join(pieces)
+    if caller is None or size <= LARGE_BYTES:
+        return _fields(body)
+    heavy = console_of(request).network.heavy_requests
+    return await heavy.run(caller.organization or caller.name, lambda: _fields(body))
+
+
+def _fields(body: bytes) -> Form:
     try:
-        text = b"".join(pieces).decode("ascii")
-        return dict(parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MOST, errors="strict"))
-    except ValueError:  # not UTF-8, or too many
-        raise Refused("request.malformed", "The form could not be read; open the page again and send it anew") from None
+        fields = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=FIELDS_MOST, errors="strict")
+    except ValueError:  # not UTF-8, or too many fields
+        raise Refused("request.malformed", "The form could not be read; open the page again and resend it") from None
+    return dict(fields)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -10,10 +11,13 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
+from postroad.console.guarding import OPEN_FORM_BYTES
 from postroad.core.model.directory import Person, Role
 from postroad.core.model.message import Message, Part, Property, Recipient
 from postroad.flow import administration_support as support
+from postroad.flow.administration import ABSENT_S
 from postroad.flow.configure import saving
+from postroad.flow.reading import LARGE_BYTES
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import PASSWORD, Inhabited, Visitor, enter_all, inhabited
 from tests.unit.console.test_privileges import ROWS
@@ -133,3 +137,27 @@ async def _send(found: Inhabited) -> list[str]:
     for delivered in await found.fetch(f"{HOUSE}/Shop"):
         await found.running.network.fail(delivered, ALL)
     return sessions[:1] + sessions[4:6]
+
+
+@pytest.mark.req("Z7")
+async def test_forms_before_the_login_are_small_and_those_of_members_are_read_whole(tmp_path: Path) -> None:
+    async with inhabited(tmp_path) as found:
+        people = await enter_all(found)
+        stranger = found.visitor()
+        answer = await stranger.send("/login", {"email": "x@x.example", "password": "x" * (OPEN_FORM_BYTES + 1)})
+        assert (answer.status_code, f"at most {OPEN_FORM_BYTES} bytes" in answer.text) == (413, True)
+        text = "é" * LARGE_BYTES  # read in a thread, and unchanged
+        answer = await people["owner"].send(
+            found.place("/rules/{buyer}/check", "owner"), {"name": "r", "description": text}
+        )
+        assert answer.status_code == 200
+
+
+@pytest.mark.req("Z5")
+async def test_a_page_that_does_not_exist_takes_as_long_as_one_of_others(tmp_path: Path) -> None:
+    async with inhabited(tmp_path) as found:
+        people = await enter_all(found)
+        for path in ("/messages/" + "0" * 32, f"/dead-letters/{1 << 40}"):
+            began = asyncio.get_running_loop().time()
+            assert (await people["owner"].get(path)).status_code == 404
+            assert asyncio.get_running_loop().time() - began >= ABSENT_S

@@ -15,7 +15,7 @@ from postroad.bootstrap import RunningNetwork, open_network
 from postroad.bootstrap.settings import Settings
 from postroad.console import console
 from postroad.console.login_link import login_link
-from postroad.console.streams import ALL, AT_THAT_PACE, EVERY_S, PER_PERSON, TYPE, Streams, event
+from postroad.console.streams import ALL, AT_THAT_PACE, EVERY_S, PER_ORGANIZATION, PER_PERSON, TYPE, Streams, event
 from postroad.errors import Refused
 from postroad.testing.ports import free_port
 
@@ -95,6 +95,16 @@ async def test_one_person_has_a_few_and_all_together_a_bounded_number() -> None:
             await stack.enter_async_context(streams.place("q@x.example", "last"))
     async with streams.place("p@x.example", "another"):
         assert streams.every_s() == EVERY_S
+
+
+async def test_one_organization_has_a_quarter_of_all() -> None:
+    streams = Streams()
+    async with AsyncExitStack() as stack:
+        for place in range(PER_ORGANIZATION):
+            await stack.enter_async_context(streams.place(f"p{place}@x.example", f"visit {place}", "X"))
+        with pytest.raises(Refused, match=f"{PER_ORGANIZATION} browsers of your organization"):
+            await stack.enter_async_context(streams.place("q@x.example", "another", "X"))
+        await stack.enter_async_context(streams.place("p@y.example", "visit of Y", "Y"))
 
 
 def test_a_text_cannot_begin_an_event_of_its_own() -> None:

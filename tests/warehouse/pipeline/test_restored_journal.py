@@ -15,8 +15,9 @@ from postroad.core.model.journal import AccessRecorded, encode
 from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
 from postroad.warehouse.jobs.export import export
-from postroad.warehouse.jobs.landing import CHAIN, land
+from postroad.warehouse.jobs.landing import CHAIN, land, land_archive
 from postroad.warehouse.sources import SegmentLog, Span
+from postroad.warehouse.sources.archive import Archive
 from postroad.warehouse.store.delta import DeltaStore
 
 
@@ -123,3 +124,36 @@ async def test_the_chain_takes_no_more_room_with_each_landing(spark: SparkSessio
         actions = [json.loads(line) for commit in commits for line in commit.splitlines()]
         apps.append({action["txn"]["appId"] for action in actions if "txn" in action})
     assert apps[0] == apps[1] == apps[2]
+
+
+@pytest.mark.req("P1")
+async def test_landing_stops_at_an_archive_of_another_history(spark: SparkSession, tmp_path: Path) -> None:
+    source, other = await restored(tmp_path)
+    store = DeltaStore(spark, tmp_path / "tables")
+    export(source, tmp_path / "archive", "jsonl", entries_per_file=3)
+    export(other, tmp_path / "another", "jsonl", entries_per_file=3)
+    assert land_archive(spark, store, Archive.found_in(tmp_path / "archive")).files == 2
+    rows = store.rows("log")
+    with pytest.raises(Misconfigured, match="before the journal was restored"):
+        land_archive(spark, store, Archive.found_in(tmp_path / "another"))
+    assert store.rows("log") == rows
+    export(await append(tmp_path / "journal", "third"), tmp_path / "archive", "jsonl")
+    assert land_archive(spark, store, Archive.found_in(tmp_path / "archive")).files == 1
+
+
+@pytest.mark.parametrize("noted", ["nothing", "the last file only"])
+async def test_an_archive_of_an_earlier_version_is_landed_and_continued(
+    spark: SparkSession, tmp_path: Path, noted: str
+) -> None:
+    source, _ = await restored(tmp_path)
+    folder, store = tmp_path / "archive", DeltaStore(spark, tmp_path / "tables")
+    export(source, folder, "jsonl", entries_per_file=3)
+    lines = (folder / "jsonl.chain").read_text().splitlines()
+    (folder / "jsonl.chain").unlink()
+    if noted != "nothing":
+        (folder / "jsonl.chain").write_text(lines[-1])
+    assert land_archive(spark, store, Archive.found_in(folder)).files == 2
+    export(await append(tmp_path / "journal", "third"), folder, "jsonl")
+    assert land_archive(spark, store, Archive.found_in(folder)).files == 1
+    export(await append(tmp_path / "journal", "fourth"), folder, "jsonl")
+    assert land_archive(spark, store, Archive.found_in(folder)).files == 1

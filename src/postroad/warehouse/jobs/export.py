@@ -2,8 +2,8 @@
 
 Rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
 goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed.
-Rule: the folder also holds the journal's chain value after the last file, written before the file itself. A journal that does not
-pass through this value is refused.
+Rule: the folder also holds the journal's chain value after each file, written before the file itself. A journal that does not
+pass through the last value is refused.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 
 from postroad.errors import Misconfigured
 from postroad.warehouse.landing.log import SCHEMA, event_batches
-from postroad.warehouse.sources.archive import Form
+from postroad.warehouse.sources.archive import Form, Reached, chain_path, read_chain
 from postroad.warehouse.sources.log_source import LogSource, Span
 
 ENTRIES_PER_FILE = 250_000
@@ -28,13 +28,6 @@ UNFINISHED = ".tmp"
 NAME = re.compile(r"(\d{20})-(\d{20})\.(jsonl|parquet)\Z")
 
 _line = msgspec.json.Encoder().encode
-
-
-class Reached(msgspec.Struct):
-    """The last entry that was exported or is being exported, and the journal's chain value after its group."""
-
-    seq: int
-    chain: str
 
 
 def export(
@@ -52,7 +45,7 @@ def export(
     _require_same_history(folder, form, source, head, after)
     while done < head:
         span = Span(done, min(head, done + entries_per_file))
-        _note_chain(folder, form, Reached(span.upto, source.chain_at(span.upto).hex()))
+        _note_chain(folder, form, span, source.chain_at(span.upto).hex())
         _write_file(
             folder / f"{span.after + 1:020d}-{span.upto:020d}.{form}", form, event_batches(source.records(span))
         )
@@ -69,8 +62,8 @@ def exported_seq(folder: Path, form: Form) -> int:
 
 def _require_same_history(folder: Path, form: Form, source: LogSource, head: int, after: int) -> None:
     """Refuse a journal that is shorter than the export, or has another history. Exports of earlier versions noted no chain."""
-    note = _note_path(folder, form)
-    reached = msgspec.json.decode(note.read_bytes(), type=Reached) if note.exists() else None
+    noted = read_chain(folder, form)
+    reached = noted[-1] if noted else None
     seq = reached.seq if reached else after
     if head < after or head < seq or (reached and seq and source.chain_at(seq).hex() != reached.chain):
         raise Misconfigured(
@@ -81,14 +74,13 @@ def _require_same_history(folder: Path, form: Form, source: LogSource, head: int
         )
 
 
-def _note_chain(folder: Path, form: Form, reached: Reached) -> None:
-    unfinished = _note_path(folder, form).with_suffix(UNFINISHED)
-    unfinished.write_bytes(_line(reached))
-    os.replace(unfinished, _note_path(folder, form))
-
-
-def _note_path(folder: Path, form: Form) -> Path:
-    return folder / f"{form}.chain"
+def _note_chain(folder: Path, form: Form, span: Span, chain: str) -> None:
+    """Add the chain value after a file that is about to be written; one of a file that was not finished is replaced."""
+    path = chain_path(folder, form)
+    noted = [reached for reached in read_chain(folder, form) if reached.seq <= span.after]
+    unfinished = path.with_suffix(UNFINISHED)
+    unfinished.write_bytes(b"".join(_line(reached) + b"\n" for reached in [*noted, Reached(span.upto, chain)]))
+    os.replace(unfinished, path)
 
 
 def _write_file(path: Path, form: Form, batches: Iterable[pa.RecordBatch]) -> None:

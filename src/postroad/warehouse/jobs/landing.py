@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import sha256
@@ -32,6 +32,7 @@ APP = "landing"
 # The chain value at the last entry, in pieces. A version may only grow, so each is the entry's number followed by a piece of
 # the value. Always the same three, because the table remembers every app that ever wrote. Earlier versions wrote none.
 CHAIN = ("landing chain 1", "landing chain 2", "landing chain 3")
+ARCHIVE_CHAIN = ("archive chain 1", "archive chain 2", "archive chain 3")  # at the last entry of the archive's files
 CHAIN_BITS = 23  # in each; 40 are left for the entry's number
 FILES_PER_COMMIT = 32
 
@@ -76,7 +77,7 @@ def land(
             nonlocal batches
             upto = batch_end(Path(scratch), number)
             name_stages(spark, f"entries up to {upto}")
-            versions = {APP: upto, mark: upto, **_chain_versions(source, upto)}
+            versions = {APP: upto, mark: upto, **_chain_versions(CHAIN, upto, source.chain_at(upto))}
             batches += store.append_all(_dated(frame, today()), TABLE, versions)
             landed(upto)
 
@@ -106,13 +107,15 @@ def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
 def _is_on_chain(store: TableStore, source: LogSource, after: int) -> bool:
     """Whether the journal has the chain value that the table has for its last entry, if it has one."""
     landed = {app: store.version(TABLE, app) for app in CHAIN}
-    return min(landed.values()) >> CHAIN_BITS < after or landed == _chain_versions(source, after)
+    if min(landed.values()) >> CHAIN_BITS < after:
+        return True
+    return landed == _chain_versions(CHAIN, after, source.chain_at(after))
 
 
-def _chain_versions(source: LogSource, seq: int) -> dict[str, int]:
-    value = int.from_bytes(source.chain_at(seq), "big")
-    pieces = [value >> CHAIN_BITS * place & (1 << CHAIN_BITS) - 1 for place in range(len(CHAIN))]
-    return {app: seq << CHAIN_BITS | piece for app, piece in zip(CHAIN, pieces, strict=True)}
+def _chain_versions(apps: tuple[str, ...], seq: int, chain: bytes) -> dict[str, int]:
+    value = int.from_bytes(chain, "big")
+    pieces = [value >> CHAIN_BITS * place & (1 << CHAIN_BITS) - 1 for place in range(len(apps))]
+    return {app: seq << CHAIN_BITS | piece for app, piece in zip(apps, pieces, strict=True)}
 
 
 def batch_end(checkpoint: Path, number: int) -> int:
@@ -131,15 +134,42 @@ def land_archive(
 ) -> Landing:
     """Land the archive's files that are not in the table yet; each leaves its own name in the table's log."""
     after = landed_seq(store)
+    chain = archive.chain()
+    reached = _archive_landed(store, archive, chain)
     new = [file for file in archive.files() if store.version(TABLE, _file_app(file)) == NEVER]
     batches = 0
     for start in range(0, len(new), FILES_PER_COMMIT):
         files = new[start : start + FILES_PER_COMMIT]
         frame = _dated(archive.frame(spark, files), today())
         with told_plainly():
-            batches += store.append_all(frame, TABLE, {_file_app(file): 0 for file in files})
+            versions = {_file_app(file): 0 for file in files}
+            last = max((seq for file in files if (seq := last_entry(file)) in chain), default=0)
+            if last > reached:
+                versions |= _chain_versions(ARCHIVE_CHAIN, last, chain[last])
+                reached = last
+            batches += store.append_all(frame, TABLE, versions)
         landed(start + len(files))
     return Landing(after=after, upto=landed_seq(store), batches=batches, files=len(new))
+
+
+def _archive_landed(store: TableStore, archive: Archive, chain: Mapping[int, bytes]) -> int:
+    """The last entry of the archive's files in the table, as far as it is known; an archive of another history is refused."""
+    versions = {app: store.version(TABLE, app) for app in ARCHIVE_CHAIN}
+    reached = max(0, min(versions.values()) >> CHAIN_BITS)
+    if reached and chain and versions != _chain_versions(ARCHIVE_CHAIN, reached, chain.get(reached, b"")):
+        raise Misconfigured(
+            [
+                f"the warehouse holds {reached} entries of another archive than {archive.folder}, or of one exported before "
+                "the journal was restored from a copy; choose another folder with --warehouse"
+            ]
+        )
+    return reached
+
+
+def last_entry(file: Path) -> int:
+    """The number of the last entry in a file of an archive, by its name; 0 if the name does not tell."""
+    last = file.stem.rpartition("-")[2]
+    return int(last) if last.isdecimal() else 0
 
 
 def _file_app(file: Path) -> str:

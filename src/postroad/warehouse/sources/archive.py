@@ -1,7 +1,9 @@
 """An archive as a source: files that ``postroad pipeline export`` wrote, JSON lines or Parquet, read by Spark's own readers.
 
-Kept rule: a file that is there is complete and never changes, since an export gives it its name when it is done. So landing an
+Rule: a file that is there is complete and never changes, since an export gives it its name when it is done. So landing an
 archive is landing each of its files once, in any order.
+Rule: ``FORM.chain`` has a line for each file with its last entry and the journal's chain value there, so that files of two
+histories are not mixed. Archives of earlier versions have a line for the last file only, or no such file.
 """
 
 from __future__ import annotations
@@ -11,6 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import msgspec
+
 from postroad.errors import Misconfigured
 from postroad.warehouse.landing.frame import log_schema
 
@@ -19,6 +23,23 @@ if TYPE_CHECKING:
 
 Form = Literal["jsonl", "parquet"]
 FORMS: tuple[Form, ...] = ("jsonl", "parquet")
+
+
+class Reached(msgspec.Struct):
+    """The last entry of a file that was exported or is being exported, and the journal's chain value after its group."""
+
+    seq: int
+    chain: str
+
+
+def read_chain(folder: Path, form: Form) -> list[Reached]:
+    """The chain values that exports noted in a folder, in the order of their entries."""
+    path = chain_path(folder, form)
+    return [msgspec.json.decode(line, type=Reached) for line in path.read_bytes().splitlines()] if path.exists() else []
+
+
+def chain_path(folder: Path, form: Form) -> Path:
+    return folder / f"{form}.chain"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,6 +63,10 @@ class Archive:
 
     def files(self) -> list[Path]:
         return sorted(self.folder.glob(f"*.{self.form}"))
+
+    def chain(self) -> dict[int, bytes]:
+        """The journal's chain value after the last entry of each file, by the number of that entry."""
+        return {reached.seq: bytes.fromhex(reached.chain) for reached in read_chain(self.folder, self.form)}
 
     def frame(self, spark: SparkSession, files: Sequence[Path]) -> DataFrame:
         """The events in these files; a line that is not one of ours fails the job and is not skipped."""

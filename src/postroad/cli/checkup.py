@@ -225,7 +225,7 @@ def pushes(settings: Settings) -> Finding:
     if faults:
         more = f" (and {len(faults) - TOLD_MOST} more)" if len(faults) > TOLD_MOST else ""
         return Finding("pushes", "warning", "; ".join(faults[:TOLD_MOST]) + more)
-    return Finding("pushes", "ok", f"{len(pushed)} services are pushed to")
+    return Finding("pushes", "ok", f"{len(pushed)} {'service is' if len(pushed) == 1 else 'services are'} pushed to")
 
 
 async def _heads(settings: Settings) -> tuple[int, int]:

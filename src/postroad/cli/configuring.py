@@ -37,14 +37,20 @@ def settings_from(
 ) -> Settings:
     """Return the settings of the file, the environment and the command line; ``defaults`` hold where none of them sets one."""
     overrides: dict[str, Any] = {"data": data} if data else {}
+    errors: list[str] = []
     for change in changes:
         name, equals, value = change.partition("=")
+        setting = name.strip().replace("-", "_")
         if not equals:
-            raise Misconfigured([f"--set {change}: write it as NAME=VALUE"])
-        overrides[name.strip().replace("-", "_")] = value
-    unknown = [name for name in overrides if name not in Settings.__dataclass_fields__]
-    if unknown:
-        raise Misconfigured(
-            [f"--set {name}: there is no such setting; see `postroad doctor --settings`" for name in unknown]
-        )
-    return read_settings(file=config, environment=os.environ, overrides=overrides, defaults=defaults)
+            errors.append(f"--set {change}: write it as NAME=VALUE")
+        elif setting not in Settings.__dataclass_fields__:
+            errors.append(f"--set {setting}: there is no such setting; see `postroad doctor --settings`")
+        else:
+            overrides[setting] = value
+    try:
+        settings = read_settings(file=config, environment=os.environ, overrides=overrides, defaults=defaults)
+    except Misconfigured as error:
+        raise Misconfigured([*errors, *error.faults]) from None
+    if errors:
+        raise Misconfigured(errors)
+    return settings

@@ -20,6 +20,8 @@ ACCESSES = {
     "payload.read": "read the contents of a message",
     "explanation.read": "read the explanation of a route",
     "login.failed": "failed to log in",
+    "push.tried": "tried a push at once",
+    "certificate.conflict": "registered a certificate that another service uses",
 }
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 

@@ -45,7 +45,7 @@ async def try_now(network: Network, caller: Caller, named: str) -> tuple[Service
         raise Refused("service.suspended", f"{service.address} is suspended; its messages wait until that ends")
     if service.delivery is not DeliveryMode.PUSH:
         return service, Tried(reason=NOT_PUSHED)
-    entry = AccessRecorded(network.clock.now_us(), caller.name, "push.tried", service.gcid)
+    entry = AccessRecorded(network.clock.now_us(), caller.name, "push.tried", service.address)
     await committed(network.desk, Step(entry, reserve=True))
     return service, await network.pushes.try_now(service.gcid) or Tried(reason=NOT_HERE)
 

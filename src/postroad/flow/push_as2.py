@@ -18,6 +18,7 @@ from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.mime import write_head
 from postroad.core.delivery.places import Target
 from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.delivery.retrying import times
 from postroad.core.mediation.as2_stations import Partnership
 from postroad.core.mediation.nouns import Given
 from postroad.core.model.directory import Push, PushAuthentication, Service
@@ -77,7 +78,7 @@ class As2Pushes:
         """One attempt; raises Misconfigured when our key or the profile lacks what it takes."""
         partnership = self._partners.of(service)
         if target.attempt > target.tries:
-            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {target.tries} times", final=True)
+            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {times(target.tries)}", final=True)
         if handed.given is None:
             raise Misconfigured(["The message is not in the format AS2"])
         try:

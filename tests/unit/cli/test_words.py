@@ -18,7 +18,7 @@ from rich.text import Text
 from postroad.cli import on_spark
 from postroad.cli.assignments import assignments, moment
 from postroad.cli.checkup import port
-from postroad.cli.commands.billing import no_bill
+from postroad.cli.commands.billing import no_bill, no_organization
 from postroad.cli.commands.post import composed
 from postroad.cli.commands.support import show_request
 from postroad.cli.commands.trace import written
@@ -352,6 +352,17 @@ def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
     assert lines[:2] == ["~ service A/B", "    description: old → new⏎- organization Acme [1A"]
 
 
+def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POSTROAD_PORT", "abc")
+    file = tmp_path / "postroad.toml"
+    file.write_text('index = "foo"\n')
+    with pytest.raises(Misconfigured) as refused:
+        settings_from(file, "", ("host", "nosuch=1", "acceptance=x"))
+    found = [fault.partition(":")[0] for fault in refused.value.faults]
+    assert found[:2] == ["--set host", "--set nosuch"]
+    assert {"port", "index", "acceptance"} <= set(found)
+
+
 @pytest.mark.parametrize(
     ("error", "words"),
     [
@@ -375,6 +386,7 @@ def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
     assert no_bill("Cedar Food", "2026-10", directory) == (
         "Organization 'Cedar Food' does not exist. Did you mean 'Cedar Foods'?"
     )
+    assert no_organization("Cedar Foods", directory) == ""
     assert no_bill("cedar foods", "2026-10", directory) == "cedar foods used nothing in 2026-10 that costs anything"
 
 

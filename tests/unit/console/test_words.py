@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
-from postroad.console.words import access, brief, duration, looked_at, short, shortened, size
+import postroad
+from postroad.console.words import ACCESSES, access, brief, duration, looked_at, short, shortened, size
 
 
 def test_ids_of_one_hour_are_told_apart_by_what_is_shown_of_them() -> None:
@@ -37,6 +39,13 @@ def test_a_long_reference_is_cut_in_the_middle_and_whole_in_its_title() -> None:
 
 def test_recorded_accesses_are_shown_in_words() -> None:
     assert access("payload.read") == "read the contents of a message"
+    source = Path(postroad.__file__).parent
+    written = [
+        re.findall(r'AccessRecorded\([^\n]*?"([a-z.]+)"', file.read_text()) for file in source.rglob("flow/*.py")
+    ]
+    kinds = {kind for found in written for kind in found}
+    assert "push.tried" in kinds
+    assert kinds <= ACCESSES.keys()
     shown = str(looked_at(f"{'a' * 32} 47251456 1"))
     assert ("delivery 47251456, part 1" in shown, 'title="aaaa' in shown) == (True, True)
     assert str(looked_at("<wrong password>")) == "&lt;wrong password&gt;"

@@ -94,8 +94,13 @@ def invoice(
 
 
 def no_bill(organization: str, period: str, directory: Directory) -> str:
+    return no_organization(organization, directory) or f"{organization} used nothing in {period} that costs anything"
+
+
+def no_organization(organization: str, directory: Directory) -> str:
+    """That the organization does not exist, with the name that was probably meant; empty if it exists."""
     if directory.organization(organization) is not None or not directory.organizations:
-        return f"{organization} used nothing in {period} that costs anything"
+        return ""
     names = [item.name for item in directory.organizations.values()]
     near = get_close_matches(organization, names, 1)
     return f"Organization {organization!r} does not exist." + (f" Did you mean {near[0]!r}?" if near else "")
@@ -108,6 +113,8 @@ def no_bill(organization: str, period: str, directory: Directory) -> str:
 def invoices(out: Output, period: str, organization: str, settings: Settings) -> None:
     """List invoices with what was paid and what is open."""
     records = Records.read(settings)
+    if organization and (unknown := no_organization(organization, records.directory)):
+        raise Refused("not-found", unknown)
     found = balances(records.of(period, organization), records.payments.values())
     for one in found:
         out.value(balance_value(one))
@@ -244,9 +251,12 @@ def export(
     out: Output, period: str, form: str, target: Path, organization: str, folder: Path | None, settings: Settings
 ) -> None:
     """Write the issued invoices of a month as files: a table of lines, JSON, or UBL 2.1 for accounting programs."""
-    documents = Records.read(settings).of(checked_period(period), organization)
+    records = Records.read(settings)
+    documents = records.of(checked_period(period), organization)
     if not documents:
-        raise Refused("not-found", f"No invoices of {period} have been issued; `postroad billing close` issues them")
+        unknown = organization and no_organization(organization, records.directory)
+        detail = f"No invoices of {period} have been issued; `postroad billing close` issues them"
+        raise Refused("not-found", unknown or detail)
     files = write_documents(documents, open_ledger(settings, folder).addresses(), form, target)
     for file in files:
         out.value({"file": str(file)})

@@ -25,6 +25,6 @@ def release(out: Output, service: str, connection: Connection) -> None:
 
 def _said(service: str, going: int, not_before: str | None) -> str:
     if not going:
-        return f"{service}: nothing is held back"
+        return f"{service}: no message waits for a release (to try a paused push now: `postroad services try-push {service}`)"
     messages = "1 message is" if going == 1 else f"{going} messages are"
     return f"{service}: {messages} going" + (f", when the delivery window opens at {not_before}" if not_before else "")

@@ -95,7 +95,10 @@ def _report(out: Output, found: Found, noted: int) -> Exit:
     if found.index_faults:
         out.say("the index does not match: stop the server and run `postroad index rebuild`; nothing is lost")
         return Exit.ERROR
-    witnesses = ["the index"] * (found.index_state == "same") + [f"noted heads: {noted}"] * bool(noted)
+    index = (
+        "the index" if noted else "the index of this machine (--head compares with a head that you stored elsewhere)"
+    )
+    witnesses = [index] * (found.index_state == "same") + [f"noted heads: {noted}"] * bool(noted)
     out.say("compared with " + ", ".join(witnesses) if witnesses else NOTHING_COMPARED)
     return Exit.OK if witnesses else Exit.NOT_COMPARED
 

@@ -17,7 +17,7 @@ from benchmarks.payload import FORMS, HANDLE, RECEIVER, SENDER
 from postroad.adapters.journal.segments import frame
 from postroad.api.bulk import BulkAnswer
 from postroad.api.http.outbox import Outbox
-from postroad.api.http.request import Reply
+from postroad.api.http.request import FastReply
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.codecs.xml import check_well_formed
@@ -25,10 +25,10 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import encode
 from postroad.errors import Refused
-from postroad.flow.bulk_reading import read_bulk
 from postroad.flow.network import Network
-from postroad.flow.posting import Posting
-from postroad.ports import Committed, NewRecord, Outcome, Step
+from postroad.flow.stages.body_reader import read_bulk
+from postroad.flow.stages.posting import Posting
+from postroad.ports import Committed, JournalStep, NewRecord, Outcome
 from postroad.testing.network import memory_network
 
 ROUNDS, REPEATS = 200, 20
@@ -50,10 +50,10 @@ class Shelf:
     """In the place of the desk: keeps what would be written, and who is to be told."""
 
     def __init__(self) -> None:
-        self.steps: Sequence[Step] = ()
+        self.steps: Sequence[JournalStep] = ()
         self.done: Callable[[list[Outcome]], None] = lambda outcomes: None
 
-    def submit_many(self, steps: Sequence[Step], done: Callable[[list[Outcome]], None]) -> None:
+    def submit_many(self, steps: Sequence[JournalStep], done: Callable[[list[Outcome]], None]) -> None:
         self.steps, self.done = steps, done
 
 
@@ -111,7 +111,7 @@ def accepting(network: Network, sender: Caller) -> dict[str, float]:
     outcomes: list[Outcome] = [Committed(number) for number in range(len(posts))]
 
     def submit() -> None:
-        reply = Reply(Silent(), b"1.1", False, False, 0.0)
+        reply = FastReply(Silent(), b"1.1", False, False, 0.0)
         network.submit_many(sender, posts, BulkAnswer(reply, form.content_type, len(posts)).answered)
 
     costs = {"admitted and routed": least_us(submit, len(posts))}

@@ -28,13 +28,13 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from benchmarks import as2_peer
 from benchmarks.codecs import cpu_us
-from postroad.cli.as2_keys import station_key
+from postroad.cli.commands.config.as2_keys import make_station_key
 from postroad.core.codecs.as2 import (
     PROCESSED,
-    Agreement,
-    Built,
+    As2Identity,
     BuiltMdn,
-    Station,
+    BuiltMessage,
+    PartnershipTerms,
     build,
     build_mdn,
     judge_mdn,
@@ -51,7 +51,7 @@ TIMES_FASTER, SHARE_OF_FLOOR = 10.0, 0.6  # at 2 KB, where keys are all the work
 BUYER, SELLER = "mybiz", "acme"
 HEAD = b"Content-Type: application/octet-stream\r\nContent-Transfer-Encoding: binary\r\n"
 NOW = datetime(2026, 11, 16, 9, 30, tzinfo=UTC)
-AGREEMENT = Agreement()
+AGREEMENT = PartnershipTerms()
 KEY_BYTES = 32
 
 Call = Callable[[], object]
@@ -80,18 +80,18 @@ class Ours:
     """Buyer and seller as postroad has them."""
 
     def __init__(self, parties: Parties) -> None:
-        self.buyer = Station(name=BUYER, identities=(parties.buyer,))
-        self.seller = Station(name=SELLER, identities=(parties.seller,))
-        self.known_buyer = Station(name=BUYER, certificates=(parties.buyer.certificate,))
-        self.known_seller = Station(name=SELLER, certificates=(parties.seller.certificate,))
+        self.buyer = As2Identity(name=BUYER, identities=(parties.buyer,))
+        self.seller = As2Identity(name=SELLER, identities=(parties.seller,))
+        self.known_buyer = As2Identity(name=BUYER, certificates=(parties.buyer.certificate,))
+        self.known_seller = As2Identity(name=SELLER, certificates=(parties.seller.certificate,))
 
-    def build(self, document: bytes) -> Built:
+    def build(self, document: bytes) -> BuiltMessage:
         return build(
             HEAD, [document], self.buyer, self.known_seller, AGREEMENT,
             message_id="<1@mybiz.example>", at=NOW, boundary_seed=b"seed", randomness=os.urandom,
         )  # fmt: skip
 
-    def receive(self, built: Built, document: bytes) -> BuiltMdn:
+    def receive(self, built: BuiltMessage, document: bytes) -> BuiltMdn:
         opened = open_message(built.headers, built.body, self.seller, self.known_buyer, AGREEMENT)
         if len(opened.entity.body) != len(document):
             raise AssertionError("another document arrived than was sent")
@@ -100,7 +100,7 @@ class Ours:
             boundary_seed=b"seed",
         )  # fmt: skip
 
-    def check(self, built: Built, headers: Any, body: bytes) -> None:
+    def check(self, built: BuiltMessage, headers: Any, body: bytes) -> None:
         verdict = judge_mdn(read_mdn(headers, body, self.known_seller), built.sent)
         if not verdict.acknowledged:
             raise AssertionError(f"the receipt is no success: {verdict}")
@@ -218,7 +218,9 @@ def main() -> int:
     missed = 0
     gc.collect()
     gc.freeze()  # as the server does once it has started
-    for work in works(Parties(buyer=station_key(BUYER, 10).identity, seller=station_key(SELLER, 10).identity)):
+    for work in works(
+        Parties(buyer=make_station_key(BUYER, 10).identity, seller=make_station_key(SELLER, 10).identity)
+    ):
         best = least_us({"postroad": work.postroad, "pyas2lib": work.pyas2lib, "floor": work.floor})
         faster, share = best["pyas2lib"] / best["postroad"], best["floor"] / best["postroad"]
         counts = work.size == "2 KB"

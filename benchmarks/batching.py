@@ -27,16 +27,16 @@ from benchmarks.comparing import work_folder
 from benchmarks.processes import cpu_s_at_rest
 from postroad.bootstrap import open_network, read_settings
 from postroad.core.model.asset import Hosting
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import PostroadError
-from postroad.flow.configure import saving
 from postroad.flow.network import Network
-from postroad.flow.posting import Answer, Posting
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.posting import Answer, Posting
 
 ROUNDS = 4
 MESSAGES = 10_000
@@ -65,7 +65,7 @@ def port(persist_at: int) -> Service:
         sender="MYBIZ",
         receiver="ACME",
         envelope=(("version", "00401"),),
-        policy=Policy(count=IN_A_BATCH),
+        policy=BatchPolicy(count=IN_A_BATCH),
         persist_at=persist_at,
     )
     return Service(gcid="c" * 16, organization="MyBiz", name="orders", hosted=Hosting.BATCHER, batching=batching)
@@ -83,7 +83,7 @@ async def opened(folder: Path, persist_at: int | None) -> AsyncIterator[Network]
     settings = read_settings(file=Path(os.devnull), environment={}, overrides=chosen)
     async with open_network(settings) as running:
         services = [SALES, PARTNER, *([port(persist_at)] if persist_at is not None else [])]
-        changes = [saving(one) for one in (Organization(name="MyBiz"), *services)]
+        changes = [build_save(one) for one in (Organization(name="MyBiz"), *services)]
         await running.network.configuration.change("benchmark", changes)
         yield running.network
 
@@ -135,7 +135,7 @@ async def settled(network: Network, count: int) -> None:
     async with asyncio.timeout(PATIENCE_S):
         while True:
             await network.indexed()
-            if dict(await network.index.query("states")) == {State.DELIVERED: count}:
+            if dict(await network.index.query("states")) == {DeliveryState.DELIVERED: count}:
                 return
             await asyncio.sleep(0.01)
 

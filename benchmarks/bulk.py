@@ -29,19 +29,19 @@ from benchmarks.payload import SENDER
 from benchmarks.routing import network
 from benchmarks.routing_cases import BODY, ORDER
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.warehouse.bulk.archive import Piece, pieces_of
-from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
-from postroad.warehouse.bulk.job import LaneRun, lane_rows, shares_of
-from postroad.warehouse.bulk.lane import schema_of
-from postroad.warehouse.bulk.output import PARQUET, write, write_file
-from postroad.warehouse.bulk.reading import Unsaid
-from postroad.warehouse.bulk.routing import RouteLane
+from postroad.warehouse.bulk.job import BulkRun, divide_by_weight, run_locally
+from postroad.warehouse.bulk.operation import schema_of
+from postroad.warehouse.bulk.output import PARQUET, write_file, write_results
+from postroad.warehouse.bulk.read.archive import ArchivePiece, list_pieces
+from postroad.warehouse.bulk.read.directories import DirectoryText, directory_from_text, directory_text
+from postroad.warehouse.bulk.read.messages import ArchiveDefaults
+from postroad.warehouse.bulk.routing import RouteOperation
 from postroad.warehouse.session import WarehouseSettings, spark_session
 
 FLOOR = 0.85
 RULES = 1_000
 SHARES_PER_PROCESS = 4
-UNSAID = Unsaid(sender=SENDER, at_us=1_794_909_600_000_000)
+UNSAID = ArchiveDefaults(sender=SENDER, at_us=1_794_909_600_000_000)
 
 Side = Callable[[Path], None]
 
@@ -52,13 +52,13 @@ def make_archive(folder: Path, count: int) -> None:
             file.write(JSON_FORM.encode_post(replace(ORDER, handle=f"order-{number}")) + b"\n")
 
 
-def plain_share(pieces: list[Piece], text: DirectoryText, file: Path) -> int:
-    lane = RouteLane()
-    return write_file(lane_rows(pieces, lane, directory_from(text), UNSAID), schema_of(lane), str(file)).total()
+def plain_share(pieces: list[ArchivePiece], text: DirectoryText, file: Path) -> int:
+    lane = RouteOperation()
+    return write_file(run_locally(pieces, lane, directory_from_text(text), UNSAID), schema_of(lane), str(file)).total()
 
 
-def plain_side(pool: Pool, pieces: list[Piece], text: DirectoryText, processes: int, messages: int) -> Side:
-    shares = shares_of(pieces, SHARES_PER_PROCESS * processes)
+def plain_side(pool: Pool, pieces: list[ArchivePiece], text: DirectoryText, processes: int, messages: int) -> Side:
+    shares = divide_by_weight(pieces, SHARES_PER_PROCESS * processes)
 
     def run(folder: Path) -> None:
         tasks = [(share, text, folder / f"{number}.parquet") for number, share in enumerate(shares)]
@@ -106,12 +106,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, multiprocessing.get_context("spawn").Pool(given.processes) as pool:
         folder = Path(name)
         make_archive(folder, given.messages)
-        pieces = pieces_of(str(folder))
+        pieces = list_pieces(str(folder))
         spark = spark_session(WarehouseSettings(folder=folder, master=f"local[{given.processes}]"), "benchmark")
-        run = LaneRun(lane=RouteLane(), pieces=pieces, directory=directory, unsaid=UNSAID)
+        run = BulkRun(lane=RouteOperation(), pieces=pieces, directory=directory, unsaid=UNSAID)
         sides: dict[str, Side] = {
-            "plain": plain_side(pool, pieces, text_of(directory), given.processes, given.messages),
-            "spark": lambda target: check_count(write(spark, run, str(target)), given.messages),
+            "plain": plain_side(pool, pieces, directory_text(directory), given.processes, given.messages),
+            "spark": lambda target: check_count(write_results(spark, run, str(target)), given.messages),
         }
         best = best_of(sides, given.rounds, folder)
         spark.stop()

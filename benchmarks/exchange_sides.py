@@ -11,7 +11,7 @@ from saxonche import PySaxonProcessor  # type: ignore[import-not-found]
 
 from postroad.adapters.saxon.query_text import read_query
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import Incoming, Matcher
+from postroad.core.exchange.matching import MatchableMessage, Matcher
 
 Message = tuple[bytes, dict[str, Any]]
 Side = Callable[[Message], object]
@@ -24,7 +24,7 @@ def bare(message: Message) -> object:
 def matching(matcher: Matcher) -> Callable[[Message], frozenset[Any]]:
     def match(message: Message) -> frozenset[Any]:
         content, items = message
-        return matcher.match(Incoming(headers=items, content=content, root=partial(parse, content))).decided
+        return matcher.match(MatchableMessage(headers=items, content=content, root=partial(parse, content))).decided
 
     return match
 

@@ -22,14 +22,14 @@ from msgspec.structs import replace
 
 from benchmarks.indexing import opened
 from postroad.core.model.journal import MessagePosted, decode
-from postroad.core.projection.found_by import found_key, is_known_by
 from postroad.core.projection.project import project
 from postroad.core.projection.queries import MESSAGE
-from postroad.flow.administration_candidates import PORTION
-from postroad.flow.administration_finding import FOUND_MOST
-from postroad.flow.administration_messages import NEWEST
-from postroad.ports import Head, Index
-from postroad.testing.journals import as_records, plain_posts
+from postroad.core.projection.search_keys import matching_search_keys, search_key_hash
+from postroad.flow.administration.messages.message_list import NEWEST
+from postroad.flow.administration.messages.search import MAX_FOUND
+from postroad.flow.administration.messages.search_candidates import PORTION
+from postroad.ports import Index, JournalHead
+from postroad.testing.random_journals.journals import make_plain_posts, to_records
 
 GROUP = 20_000
 SERVICES = 500
@@ -41,21 +41,21 @@ OF_TRANSACTIONS = (
 
 
 def posts(first_seq: int, count: int) -> Iterator[MessagePosted]:
-    for seq, post in enumerate(plain_posts(count, first_seq, SERVICES), first_seq):
+    for seq, post in enumerate(make_plain_posts(count, first_seq, SERVICES), first_seq):
         yield replace(post, found_by=(("order", f"PO-{seq // 3}"), ("customer", f"C{seq % CUSTOMERS:05d}")))
 
 
 async def filled(index: Index, count: int) -> None:
     for first_seq in range(1, count + 1, GROUP):
-        records = as_records(list(posts(first_seq, min(GROUP, count + 1 - first_seq))), first_seq)
-        await index.apply(project(records), Head(records[-1].seq, bytes(32)))
+        records = to_records(list(posts(first_seq, min(GROUP, count + 1 - first_seq))), first_seq)
+        await index.apply(project(records), JournalHead(records[-1].seq, bytes(32)))
 
 
 async def look(index: Index, value: str) -> int:
     """Everything that is asked for a value; how many messages were found."""
-    rows = await index.query("found", found_key(value), NEWEST, PORTION)
-    known = [session for _, session, header in rows if header and is_known_by(_entry(header), value)]
-    for session in known[:FOUND_MOST]:
+    rows = await index.query("found", search_key_hash(value), NEWEST, PORTION)
+    known = [session for _, session, header in rows if header and matching_search_keys(_entry(header), value)]
+    for session in known[:MAX_FOUND]:
         [message] = await index.query("message", session)
         for question in OF_TRANSACTIONS:
             await index.query(question, message[MESSAGE.index("transaction_id")])

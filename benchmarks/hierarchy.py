@@ -28,7 +28,7 @@ from benchmarks.machine import description
 from benchmarks.routing import least_us
 from benchmarks.sections import PAGE, publish
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way
+from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way
 
 SIZES = (1_000, 30_000, 1_000_000)  # nodes
 CHILDREN = 10

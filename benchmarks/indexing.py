@@ -24,8 +24,8 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased, Entry
 from postroad.core.projection.project import project
-from postroad.ports import Head, Index
-from postroad.testing.journals import as_records, plain_posts
+from postroad.ports import Index, JournalHead
+from postroad.testing.random_journals.journals import make_plain_posts, to_records
 
 Seconds = Callable[[], float]
 PER_ENTRY = 100  # deliveries in one lease or acknowledgement
@@ -41,7 +41,7 @@ class Cost(NamedTuple):
 
 async def measure(index: Index, elsewhere: Seconds, entries: Sequence[Entry], first_seq: int, group: int) -> Cost:
     """What it costs to index the entries in groups."""
-    records = as_records(entries, first_seq)
+    records = to_records(entries, first_seq)
     projecting, applying = 0.0, -elsewhere()
     started = time.perf_counter()
     for start in range(0, len(records), group):
@@ -49,7 +49,7 @@ async def measure(index: Index, elsewhere: Seconds, entries: Sequence[Entry], fi
         before = time.process_time()
         changes = project(batch)
         projected = time.process_time()
-        await index.apply(changes, Head(batch[-1].seq, bytes(32)))
+        await index.apply(changes, JournalHead(batch[-1].seq, bytes(32)))
         projecting += projected - before
         applying += time.process_time() - projected
     applying += elsewhere()
@@ -134,7 +134,7 @@ async def one_round(kind: str, posts: int, group: int, services: int) -> dict[st
     groups = max(1, group // PER_ENTRY)
     leases, acknowledgements = handed_out(posts, 1), acknowledged(posts, 1)
     phases: list[tuple[str, list[Entry], int]] = [
-        ("post", list(plain_posts(posts, services=services)), group),
+        ("post", list(make_plain_posts(posts, services=services)), group),
         ("lease", leases, groups),
         ("ack", acknowledgements, groups),
         ("prompt", prompt(posts, 1 + posts + len(leases) + len(acknowledgements), group, services), group + 2 * groups),
@@ -152,7 +152,7 @@ def prompt(count: int, first_seq: int, group: int, services: int) -> list[Entry]
     entries: list[Entry] = []
     for _ in range(0, count, group):
         seq = first_seq + len(entries)
-        entries += [*plain_posts(group, seq, services), *handed_out(group, seq), *acknowledged(group, seq)]
+        entries += [*make_plain_posts(group, seq, services), *handed_out(group, seq), *acknowledged(group, seq)]
     return entries
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.nouns import Envelope
-from postroad.core.interchange.numbering import Drawing, Sides
+from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
 
 MOST_BYTES = 200_000_000  # of memory
 NOON_US = 1_794_830_400_000_000
@@ -74,7 +74,7 @@ def streamed(standard: str, size: int, folder: Path) -> tuple[int, int]:
             count += 1
             yield document
 
-    drawing = Drawing(Sides("MyBiz", standard, "MYBIZ", "ACME"), {})
+    drawing = NumberDrawing(NumberingParties("MyBiz", standard, "MYBIZ", "ACME"), {})
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON_US)
     with (folder / "interchange").open("wb") as target:
         written = sum(map(target.write, assemble(counted(), envelope, drawing)))

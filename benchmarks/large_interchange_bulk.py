@@ -8,17 +8,17 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from benchmarks.large_interchange import NOON_US, documents
-from postroad.core.batching.moves import closed, opened
+from postroad.core.batching.moves import close_batch, open_batch
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.model.batch import Batch, Criterion
-from postroad.core.model.batch_policy import Batching, Policy
-from postroad.warehouse.bulk.batch_manifest import assembled, record_batches
-from postroad.warehouse.bulk.interchange_files import InterchangeFiles
-from postroad.warehouse.bulk.lane import COLUMNS
-from postroad.warehouse.bulk.member_files import Members, MembersAt, MembersWriter
-from postroad.warehouse.bulk.put_aside import PuttingAside
+from postroad.core.model.batch_policy import Batching, BatchPolicy
+from postroad.warehouse.bulk.batch.interchange_files import InterchangeFiles
+from postroad.warehouse.bulk.batch.manifest import assembled_rows, record_batches
+from postroad.warehouse.bulk.batch.member_files import BatchMembers, MembersPosition, MembersWriter
+from postroad.warehouse.bulk.batch.stored_documents import DocumentWriter
+from postroad.warehouse.bulk.operation import COLUMNS
 
-POLICY = Policy(count=1_000_000)
+POLICY = BatchPolicy(count=1_000_000)
 
 
 def warmed_up() -> None:
@@ -30,17 +30,17 @@ def in_bulk(standard: str, size: int, folder: Path) -> tuple[int, int]:
     """Documents and bytes of an interchange that was written of what had been put aside."""
     batch, at = _put_aside(standard, size, folder)
     batching = Batching(sends_to="", standard=standard, sender="MYBIZ", receiver="ACME", policy=POLICY)
-    files, members = InterchangeFiles(batching, BUILT_IN.standard(standard)), Members(at, POLICY)
+    files, members = InterchangeFiles(batching, BUILT_IN.standard(standard)), BatchMembers(at, POLICY)
     counted = files.counted(batch, members)
     written = files.write(batch, members, counted.unfit, {}, str(folder / "interchange"))
-    rows = record_batches(assembled(members, {}, written.placed, batch, "interchange"))
+    rows = record_batches(assembled_rows(members, {}, written.placed, batch, "interchange"))
     files.close()
     return sum(one.num_rows for one in rows), written.size
 
 
-def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersAt]:
+def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersPosition]:
     """The batch as the lane and the fold leave it."""
-    aside, members = PuttingAside(str(folder / "documents")), MembersWriter(str(folder / "members"))
+    aside, members = DocumentWriter(str(folder / "documents")), MembersWriter(str(folder / "members"))
     unsaid = {field.name: "" if field.type == pa.string() else 0 for field in COLUMNS}
     count = total = 0
     for document in documents(standard, size):
@@ -51,5 +51,5 @@ def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersAt
     at = members.finish()
     aside.close()
     members.close()
-    batch = closed(opened("b", ("group",), NOON_US), Criterion.COUNT, "", NOON_US)
+    batch = close_batch(open_batch("b", ("group",), NOON_US), Criterion.COUNT, "", NOON_US)
     return replace(batch, count=count, bytes=total), at

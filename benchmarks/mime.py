@@ -20,10 +20,10 @@ from typing import NamedTuple
 
 from benchmarks.codecs import cpu_us
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.dime import Record, TypeFormat, write_dime
+from postroad.core.codecs.dime import DimeRecord, TypeFormat, write_dime
 from postroad.core.codecs.mime import (
-    encoded,
-    fresh_boundary,
+    encode_content,
+    make_boundary,
     read_multipart,
     read_related,
     write_head,
@@ -80,7 +80,7 @@ def message(number: int, attachment: bytes, kind: str, encoding: Encoding = "bin
     """The number makes ids and boundary its own."""
     root_id, attached_id = f"root.{number}@example.com", f"attached.{number}@example.com"
     parts = [part("text/xml; charset=UTF-8", root_id, "binary", ROOT), part(kind, attached_id, encoding, attachment)]
-    boundary = fresh_boundary([data for _, data in parts], b"%d" % number)
+    boundary = make_boundary([data for _, data in parts], b"%d" % number)
     content_type = f'multipart/related; type="text/xml"; start="<{root_id}>"; boundary="{boundary.decode()}"'
     body = b"".join(write_multipart(parts, boundary))
     head = write_head([("MIME-Version", "1.0"), ("Content-Type", content_type)])
@@ -89,7 +89,7 @@ def message(number: int, attachment: bytes, kind: str, encoding: Encoding = "bin
 
 def part(kind: str, id_: str, encoding: Encoding, data: bytes) -> tuple[bytes, bytes]:
     fields = [("Content-Type", kind), ("Content-Transfer-Encoding", encoding), ("Content-ID", f"<{id_}>")]
-    return write_head(fields), encoded(data, encoding)
+    return write_head(fields), encode_content(data, encoding)
 
 
 def parts_by_us(wire: Wire) -> list[Part]:
@@ -121,9 +121,10 @@ def dime_by_email(wire: Wire) -> list[Buffer]:
 
 def in_dime(root_id: str, root: Buffer, others: Sequence[Part]) -> list[Buffer]:
     """The root first and the others behind it; the ids here are such that they need no escaping."""
-    records = [Record(type_format=TypeFormat.URI, type=SOAP_TYPE, id=f"cid:{root_id}", data=root)]
+    records = [DimeRecord(type_format=TypeFormat.URI, type=SOAP_TYPE, id=f"cid:{root_id}", data=root)]
     records += [
-        Record(type_format=TypeFormat.MEDIA_TYPE, type=kind, id=f"cid:{id_}", data=data) for kind, id_, data in others
+        DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type=kind, id=f"cid:{id_}", data=data)
+        for kind, id_, data in others
     ]
     return write_dime(records)
 

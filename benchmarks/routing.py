@@ -27,14 +27,14 @@ from postroad.core.codecs.xml import parse
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import ObjectChange
-from postroad.core.model.rule import Action, ActionKind, Combination, Combining, Comparing, Rule, RuleRole
+from postroad.core.model.rule import ActionKind, Combination, Combining, Comparing, Rule, RuleAction, RuleRole
 from postroad.core.model.snapshot import Directory, object_key
-from postroad.core.routing import documents
-from postroad.core.routing.conditions import compile_rule, compiled
-from postroad.core.routing.explanation import pack
+from postroad.core.routing.conditions import documents
+from postroad.core.routing.conditions.compiled_rule import compile_condition, compile_rule
+from postroad.core.routing.conditions.literals import pattern_of
+from postroad.core.routing.conditions.places import lookup_of
+from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.itinerary import Routed, itineraries
-from postroad.core.routing.literals import pattern_of
-from postroad.core.routing.places import lookup_of
 
 ROUNDS = 9
 SECONDS_PER_ROUND = 0.03
@@ -61,7 +61,7 @@ def rules_on_the_way(owners: Sequence[Service], cases: Sequence[Case]) -> Iterat
     """Two rules for each: one that holds, and brings the next service in where there is one, and one that does not."""
     for number, owner in enumerate(owners):
         brought = BRINGING.get(owner.address, "")
-        then = Action(
+        then = RuleAction(
             kind=ActionKind.ADD_SERVICE if brought else ActionKind.CHANGE_TOPIC, service=brought, topic="orders/split"
         )
         for place, case in enumerate((cases[number % HOLDING], cases[HOLDING])):
@@ -84,7 +84,7 @@ def another_rule(owner: Service, place: int) -> Rule:
             body(Comparing.EQUALS, f"/o:order/o:field{place}", owner.gcid),
         ),
     )
-    then = (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
+    then = (RuleAction(kind=ActionKind.STOP_RULE_EVALUATION),)
     return Rule(service=owner.gcid, name=f"rule {place}", place=place, role=RuleRole.ANY, when=when, then=then)
 
 
@@ -184,7 +184,7 @@ def show_routes(directories: dict[tuple[str, int], Directory]) -> None:
 
 
 def condition_alone(case: Case) -> Call:
-    test, view = compiled(case.condition), subject()
+    test, view = compile_condition(case.condition), subject()
 
     def call() -> bool:
         view.looked_at.clear()  # as for the first service that looks there
@@ -216,7 +216,7 @@ def whole_message(way: Way, directory: Directory) -> dict[str, Call]:
         root = parse(data)
         return [path(root) for path in paths]
 
-    calls: dict[str, Call] = {"postroad": lambda: pack(itineraries(posted, directory).tried), "Python": by_hand}
+    calls: dict[str, Call] = {"postroad": lambda: pack_tried(itineraries(posted, directory).tried), "Python": by_hand}
     return {**calls, "XPath": by_xpath} if paths else calls
 
 
@@ -237,7 +237,7 @@ def show_comparison(directories: dict[tuple[str, int], Directory]) -> None:
 
 
 def compile_anew(rules: Sequence[Rule]) -> None:
-    for cache in (compiled, lookup_of, pattern_of):
+    for cache in (compile_condition, lookup_of, pattern_of):
         cache.cache_clear()
     for rule in rules:
         compile_rule(rule)
@@ -247,8 +247,8 @@ def show_surroundings(directories: dict[tuple[str, int], Directory]) -> None:
     print()
     for way in WAYS[1:]:
         tried = checked_route(directories[way.name, SIZES[0]], ruled=True).tried
-        took = least_us({"pack": partial(pack, tried)})["pack"]
-        print(f"{f'explanation of {way.name} packed, {len(pack(tried))} bytes':60} {took:9.2f} µs")
+        took = least_us({"pack": partial(pack_tried, tried)})["pack"]
+        print(f"{f'explanation of {way.name} packed, {len(pack_tried(tried))} bytes':60} {took:9.2f} µs")
     took = least_us({"parse": lambda: parse(ORDER.parts[0].data)})["parse"]
     print(f"{'the document checked and parsed, once for rules on the body':60} {took:9.2f} µs")
     rules = [another_rule(service(number, f"Other/s{number}"), 1) for number in range(COMPILED)]

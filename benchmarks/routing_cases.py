@@ -14,9 +14,18 @@ from lxml import etree
 from benchmarks.payload import RECEIVER, SENDER, purchase_order
 from postroad.core.codecs.xml import Tree, parse
 from postroad.core.model.message import Message, MessageType, Part, Property, PropertyType, Recipient
-from postroad.core.model.rule import Combination, Combining, Comparing, Comparison, Condition, Place, ValueType, Where
-from postroad.core.routing.conditions import compiled
-from postroad.core.routing.subject import Addressed, Header, Party, Subject
+from postroad.core.model.rule import (
+    Combination,
+    Combining,
+    Comparing,
+    Condition,
+    MessageSection,
+    ValueComparison,
+    ValueLocation,
+    ValueType,
+)
+from postroad.core.routing.conditions.compiled_rule import compile_condition
+from postroad.core.routing.conditions.subject import Addressed, NamedService, RuleHeader, Subject
 
 NAMESPACE = "urn:example:order:1"
 NAMESPACES = {"o": NAMESPACE, "re": "http://exslt.org/regular-expressions"}
@@ -41,13 +50,15 @@ class Case:
     xpath: etree.XPath | None = None
 
 
-def header(operator: Comparing, path: str, *values: str, kind: ValueType = ValueType.STRING) -> Comparison:
-    return Comparison(operator=operator, place=Place(where=Where.HEADER, path=path), values=values, type=kind)
+def header(operator: Comparing, path: str, *values: str, kind: ValueType = ValueType.STRING) -> ValueComparison:
+    return ValueComparison(
+        operator=operator, place=ValueLocation(where=MessageSection.HEADER, path=path), values=values, type=kind
+    )
 
 
-def body(operator: Comparing, path: str, *values: str, kind: ValueType = ValueType.STRING) -> Comparison:
-    place = Place(where=Where.BODY, path=path, namespaces=(("o", NAMESPACE),))
-    return Comparison(operator=operator, place=place, values=values, type=kind)
+def body(operator: Comparing, path: str, *values: str, kind: ValueType = ValueType.STRING) -> ValueComparison:
+    place = ValueLocation(where=MessageSection.BODY, path=path, namespaces=(("o", NAMESPACE),))
+    return ValueComparison(operator=operator, place=place, values=values, type=kind)
 
 
 def both(*conditions: Condition) -> Combination:
@@ -145,15 +156,15 @@ BODY = (
         xpath=xpath("re:test(/o:order/o:items/o:item[3]/o:sku, '^HB-9')"),
     ),
 )
-PARSING = Place(where=Where.BODY, path="/*")  # to look there is enough to have the document parsed
+PARSING = ValueLocation(where=MessageSection.BODY, path="/*")  # to look there is enough to have the document parsed
 HOLDING = 3  # the first ones of each; the last one does not hold
 
 
 def subject() -> Subject:
     """The order as the conditions look at it, its document parsed already."""
-    parties = [Party(address=address, organization=address.partition("/")[0]) for address in (SENDER, RECEIVER)]
+    parties = [NamedService(address=address, organization=address.partition("/")[0]) for address in (SENDER, RECEIVER)]
     seen = Subject(
-        header=Header(
+        header=RuleHeader(
             sender=parties[0],
             to=(Addressed(party=parties[1]),),
             type=ORDER.type,
@@ -172,7 +183,7 @@ def check() -> None:
     root = parse(ORDER.parts[0].data)
     for cases in (HEADER, BODY):
         for number, case in enumerate(cases):
-            answers = {compiled(case.condition)(subject()), case.by_hand(ORDER, root)}
+            answers = {compile_condition(case.condition)(subject()), case.by_hand(ORDER, root)}
             answers |= {bool(case.xpath(root))} if case.xpath is not None else set()
             if answers != {number < HOLDING}:
                 raise AssertionError(f"{case.name}: the ways to write it answer differently, or not as expected")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.core.model.delivery import DEALT_WITH, MOVES, State
+from postroad.core.model.delivery import DEALT_WITH, MOVES, DeliveryState
 
 WIDTH, ROW, BOX_WIDTH, BOX_HEIGHT = 640, 70, 150, 40
 LEFT, RIGHT = 60, WIDTH - BOX_WIDTH - 20
@@ -26,14 +26,14 @@ def render() -> str:
     for number, state in enumerate(others):
         y = 10 + ROW * (number + 0.5)
         boxes += [_box(state, RIGHT, y), _arrow(_moves(start, state), middle, y)]
-        if state is State.FAILED:
+        if state is DeliveryState.FAILED:
             boxes.append(_new_round(y, start))
     label = f"A delivery begins {start.name.lower()} and ends " + ", ".join(state.name.lower() for state in others)
     head = HEAD.format(width=WIDTH, height=height, label=label, line=LINE, paper=PAPER, ink=INK)
     return head + "".join(boxes) + "</g>\n</svg>\n"
 
 
-def _new_round(y: float, start: State) -> str:
+def _new_round(y: float, start: DeliveryState) -> str:
     """What may be done about a delivery that failed: a dashed line to a new delivery, or nothing more."""
     again = ", ".join(what for what, leads_to in DEALT_WITH.items() if leads_to is start)
     aside = ", ".join(what for what, leads_to in DEALT_WITH.items() if leads_to is not start)
@@ -45,11 +45,11 @@ def _new_round(y: float, start: State) -> str:
     return line + label
 
 
-def _moves(start: State, end: State) -> str:
+def _moves(start: DeliveryState, end: DeliveryState) -> str:
     return ", ".join(move for move, leads_to in MOVES[start].items() if leads_to is end)
 
 
-def _box(state: State, x: float, y: float) -> str:
+def _box(state: DeliveryState, x: float, y: float) -> str:
     size = f'x="{x:g}" y="{y - BOX_HEIGHT / 2:g}" width="{BOX_WIDTH}" height="{BOX_HEIGHT}" rx="6"'
     rect = f'<rect {size} fill="none" stroke="{INK}"/>'
     return f'{rect}<text x="{x + BOX_WIDTH / 2:g}" y="{y + 5:g}">{state.name.lower()}</text>\n'

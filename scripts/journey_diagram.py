@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from postroad.core.model.delivery import State
-from postroad.core.routing.life import LIFE, Event, Waypoint
+from postroad.core.model.delivery import DeliveryState
+from postroad.core.routing.lifecycle import JOURNEY_LIFECYCLE, JourneyEvent, Waypoint
 from scripts.delivery_diagram import HEAD, INK, LINE, PAPER
 
 CARD_WIDTH, LINE_HEIGHT, GAP_X, GAP_Y, MARGIN = 290, 20, 190, 70, 20
@@ -31,10 +31,10 @@ def render() -> str:
     height = max(top + tall for _, top, tall in boxes.values()) + MARGIN
     label = "A journey passes services, reaches its recipient, and comes back; each card says what may happen there"
     head = HEAD.format(width=width, height=f"{height:g}", label=label, line=LINE, paper=PAPER, ink=INK)
-    cards = [_card(waypoint, boxes[waypoint]) for waypoint in LIFE]
+    cards = [_card(waypoint, boxes[waypoint]) for waypoint in JOURNEY_LIFECYCLE]
     arrows = [
         _arrow(boxes[waypoint], boxes[target], text)
-        for waypoint in LIFE
+        for waypoint in JOURNEY_LIFECYCLE
         for target, text in _onward(waypoint).items()
         if target is not waypoint
     ]
@@ -42,7 +42,7 @@ def render() -> str:
 
 
 def _boxes() -> dict[Waypoint, Box]:
-    heights = {waypoint: LINE_HEIGHT * (len(_endings(waypoint)) + 1) + 24 for waypoint in LIFE}
+    heights = {waypoint: LINE_HEIGHT * (len(_endings(waypoint)) + 1) + 24 for waypoint in JOURNEY_LIFECYCLE}
     tops: dict[int, float] = {}
     top = float(MARGIN)
     for row, waypoints in groupby(sorted(PLACES, key=lambda one: PLACES[one][1]), key=lambda one: PLACES[one][1]):
@@ -56,10 +56,10 @@ def _boxes() -> dict[Waypoint, Box]:
 
 def _endings(waypoint: Waypoint) -> list[str]:
     """What ends a journey here, with the state it ends in; and what leaves it where it is."""
-    told: dict[str, list[Event]] = {}
-    for event, following in LIFE[waypoint].items():
+    told: dict[str, list[JourneyEvent]] = {}
+    for event, following in JOURNEY_LIFECYCLE[waypoint].items():
         for after in following:
-            if isinstance(after, State):
+            if isinstance(after, DeliveryState):
                 told.setdefault(f"→ {after.name.lower()}", []).append(event)
             elif following == (waypoint,):
                 told.setdefault("stays here", []).append(event)
@@ -69,7 +69,7 @@ def _endings(waypoint: Waypoint) -> list[str]:
 def _onward(waypoint: Waypoint) -> dict[Waypoint, str]:
     """Where a journey goes on to from here, and by what."""
     told: dict[Waypoint, list[str]] = {}
-    for event, following in LIFE[waypoint].items():
+    for event, following in JOURNEY_LIFECYCLE[waypoint].items():
         for after in following:
             if isinstance(after, Waypoint) and following != (waypoint,):
                 told.setdefault(after, []).append(event)

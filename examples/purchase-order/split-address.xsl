@@ -1,1 +1,1 @@
-../../src/postroad/cli/purchase_order/split-address.xsl
+../../src/postroad/cli/demo/purchase_order/split-address.xsl

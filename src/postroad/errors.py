@@ -1,4 +1,4 @@
-"""Every error that postroad raises on purpose, told apart by whose fault it is.
+"""The exceptions that postroad raises on purpose, divided by who can act: the caller, the operator, or no one.
 
     PostroadError
     ├── Refused          the poster's or caller's fault: answered with a stable code, never retried
@@ -16,7 +16,10 @@ from typing import Any
 
 
 class PostroadError(Exception):
-    """Root of the tree; never raised itself. Passes whole from process to process, as pools of workers need it."""
+    """Base class of all postroad errors; never raised itself. It can be pickled between processes.
+
+    Passes whole from process to process, as pools of workers need it.
+    """
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _made_again, (type(self), self.args, vars(self))
@@ -29,7 +32,7 @@ def _made_again(kind: type[PostroadError], arguments: tuple[Any, ...], fields: d
 
 
 class Refused(PostroadError):
-    """The caller asked for something that cannot be granted; ``code`` is stable, ``detail`` says what to do next."""
+    """The request cannot be granted; ``code`` is stable and ``detail`` tells the caller what to do next."""
 
     def __init__(self, code: str, detail: str, *, pointer: str = "", session: str = "", retry_after_s: int = 0) -> None:
         super().__init__(f"{code}: {detail}")
@@ -41,7 +44,7 @@ class Refused(PostroadError):
 
 
 class Misconfigured(PostroadError):
-    """Settings or files with which the network cannot start; names every fault found, not only the first."""
+    """Settings or files are invalid; lists every error found, not only the first."""
 
     def __init__(self, faults: Sequence[str]) -> None:
         super().__init__("\n".join(faults))
@@ -49,7 +52,7 @@ class Misconfigured(PostroadError):
 
 
 class Unavailable(PostroadError):
-    """Cannot be done now; nothing was changed, and the caller may try again after ``retry_after_s``."""
+    """The operation cannot be done now; nothing was changed, and it can be retried after ``retry_after_s``."""
 
     def __init__(self, code: str, detail: str, *, retry_after_s: int = 1) -> None:
         super().__init__(f"{code}: {detail}")

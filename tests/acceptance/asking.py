@@ -10,9 +10,9 @@ from typing import Any
 
 import httpx2
 
-from postroad.api.application import Pages, application
+from postroad.api.application import Pages, build_application
 from postroad.bootstrap.settings import Settings
-from postroad.flow.administration import NO_JUDGES, Judges
+from postroad.flow.administration.base import NO_JUDGES, Judges
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.served import populate
 
@@ -53,7 +53,7 @@ async def asked_network(
 ) -> AsyncIterator[Asked]:
     async with memory_network() as running:
         keys = await populate(running)
-        app = application(
+        app = build_application(
             running.network,
             running.authenticator,
             running.passwords,

@@ -6,15 +6,15 @@ from dataclasses import dataclass, field
 
 from msgspec.structs import replace
 
-from postroad.core.batching.moves import assembled, closed, joined, opened, sent, suspended
+from postroad.core.batching.moves import add_member, close_batch, mark_assembled, mark_sent, open_batch, suspend_batch
 from postroad.core.model import ids
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import Batch, BatchMember, Criterion
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import AnsweredMember, Assembled, Drawn, Filed
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition, DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
     Copy,
@@ -25,11 +25,11 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.message import Message, MessageType, Part, Recipient
-from postroad.flow.commit import committed
-from postroad.ports import Committed, Step
+from postroad.flow.concurrency.commit import commit_step
+from postroad.ports import Committed, JournalStep
 from postroad.testing.network import MemoryNetwork
 
-POLICY = Policy(count=4, age_s=3600)
+POLICY = BatchPolicy(count=4, age_s=3600)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -65,23 +65,26 @@ class Gathering:
 
     async def close(self) -> None:
         why = f"{self.batch.count} of {self.batch.count} messages"
-        await self.changed("closed", closed(self.batch, Criterion.COUNT, why, self.now_us))
+        await self.changed("closed", close_batch(self.batch, Criterion.COUNT, why, self.now_us))
 
     async def suspend(self, why: str) -> None:
-        await self.changed("suspended", suspended(self.batch, why, self.now_us))
+        await self.changed("suspended", suspend_batch(self.batch, why, self.now_us))
 
     async def assemble(self) -> str:
         """Posts the interchange, and says under which session."""
         network = self.running.network
         session = ids.session(self.now_us, network.randomness.bytes(10))
-        after = self._raised(assembled(self.batch, session, self.now_us))
+        after = self._raised(mark_assembled(self.batch, session, self.now_us))
         partner = _gcid(self.partner)
-        filed = [Filed(number, "000000042", "7", "850", f"{place:04}") for place, number in enumerate(self.deliveries)]
-        numbers = (Drawn("x12:mybiz:MYBIZ:ACME:interchange", 42), Drawn("x12:mybiz:MYBIZ:ACME:group", 7))
+        filed = [
+            DocumentPosition(number, "000000042", "7", "850", f"{place:04}")
+            for place, number in enumerate(self.deliveries)
+        ]
+        numbers = (DrawnNumber("x12:mybiz:MYBIZ:ACME:interchange", 42), DrawnNumber("x12:mybiz:MYBIZ:ACME:group", 7))
         posted = MessagePosted(
             at_us=self.now_us, session=session, transaction=session, sender=_gcid(self.batcher),
             type=MessageType.NOTIFICATION, topic="", size=0, form="interchange", expires_at_us=0, directory=1, parts=(),
-            copies=(Copy("partner", (Hop(partner),)),), assembled=Assembled("x12", numbers, after, tuple(filed)),
+            copies=(Copy("partner", (Hop(partner),)),), assembled=AssembledInterchange("x12", numbers, after, tuple(filed)),
         )  # fmt: skip
         seq = await self._written(posted)
         self.batch = replace(after, delivery=delivery_number(seq, 0))
@@ -89,7 +92,7 @@ class Gathering:
         return session
 
     async def send(self) -> None:
-        self.batch = self._raised(sent(self.batch, self.now_us))
+        self.batch = self._raised(mark_sent(self.batch, self.now_us))
         numbers = tuple(self.deliveries)
         await self._written(DeliveriesAcknowledged(self.now_us, _gcid(self.batcher), numbers, batch=self.batch))
 
@@ -113,7 +116,7 @@ class Gathering:
         return replace(batch, version=self.batch.version + 1)
 
     async def _written(self, entry: Entry) -> int:
-        outcome = await committed(self.running.network.desk, Step(entry, reserve=True))
+        outcome = await commit_step(self.running.network.desk, JournalStep(entry, reserve=True))
         assert isinstance(outcome, Committed)
         return outcome.seq
 
@@ -133,12 +136,12 @@ async def gathering(
 async def _gathered(running: MemoryNetwork, sender: Caller, batcher: Caller, partner: Caller, count: int) -> Gathering:
     network = running.network
     now_us = network.clock.now_us()
-    batch = opened(ids.short(now_us, network.randomness.bytes(4)), ("group", "north"), now_us, kind="850")
+    batch = open_batch(ids.short(now_us, network.randomness.bytes(4)), ("group", "north"), now_us, kind="850")
     batch = replace(batch, service=_gcid(batcher))
     found = Gathering(running=running, sender=sender, batcher=batcher, partner=partner, batch=batch)
     members = [BatchMember(number=await found.post(place), bytes=14, kind="850") for place in range(count)]
     for member in members:
-        batch = joined(batch, member, found.now_us)
+        batch = add_member(batch, member, found.now_us)
     found.deliveries.extend(member.number for member in members)
     await found.changed("joined", batch, *members)
     return found

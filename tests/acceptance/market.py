@@ -17,14 +17,14 @@ import httpx2
 
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.bootstrap import RunningNetwork, open_network
 from postroad.bootstrap.settings import Settings
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Accepts, Role, Service, Visibility
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Selector, Settlement
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import CHEAP, MemoryNetwork
 
 HOME = "https://network.example"
@@ -103,7 +103,7 @@ class Market:
         return Caller(service=self.service(named), level=self.callers["MyBiz/Office"].level)
 
     async def change(self, named: str, **fields: Any) -> None:
-        await self.network.configuration.change("test", [saving(replace(self.service(named), **fields))])
+        await self.network.configuration.change("test", [build_save(replace(self.service(named), **fields))])
 
     async def begin(self, provider: str = "Parcels/Dispatch", service: str = "Shipping") -> Begun:
         """MyBiz begins; what the provider's page is told."""
@@ -165,7 +165,7 @@ async def market(data: Path, **settings: Any) -> AsyncIterator[Market]:
     chosen = Settings(data=data, index="memory", public_url=HOME, **settings)
     passwords = Argon2Passwords(**CHEAP)
     async with open_network(chosen, clock=clock, passwords=passwords) as running:
-        app = application(running.network, running.authenticator, running.passwords, chosen, requests_per_s=0)
+        app = build_application(running.network, running.authenticator, running.passwords, chosen, requests_per_s=0)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=HOME) as client:
             place = Market(running, client, clock)

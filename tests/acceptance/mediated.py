@@ -14,8 +14,8 @@ from postroad.adapters.system import SystemClock
 from postroad.adapters.transport.permission import Permission
 from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
-from postroad.api.answers import answer_of_front
 from postroad.api.as2 import As2Endpoint
+from postroad.api.error_responses import front_refusal
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.client import Access
@@ -25,14 +25,14 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.mime import read_multipart
 from postroad.core.codecs.soap import SOAP11, SOAP12
+from postroad.core.mediation.formats import decode_wire, encode_message
 from postroad.core.mediation.header_fields import write_posted
-from postroad.core.mediation.nouns import Headers, Outgoing, Wire
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.model import Headers, OutgoingMessage, Wire
 from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Visibility
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow.as2_partners import Partners
-from postroad.flow.push import PushStage
+from postroad.flow.push.stage import PushStage
+from postroad.flow.registries.as2_partners import As2Partners
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.push_receiver import Pushed, Receiver, receiver
 from tests.unit.flow.as2_bench import OneKey, reception_for
@@ -153,7 +153,7 @@ def posted(format: Format, parts: tuple[Part, ...], to: Sequence[str], **header:
     if format in OWN:
         named = Message(to=message.to, parts=parts, **header)  # type: ignore[arg-type]
         return Wire([("content-type", OWN[format].media_type)], OWN[format].encode_post(named))
-    given = give(Outgoing(parts=parts, seed=b"posted", **header), format)  # type: ignore[arg-type]
+    given = encode_message(OutgoingMessage(parts=parts, seed=b"posted", **header), format)  # type: ignore[arg-type]
     beside = [("content-type", given.media_type), *given.headers, *write_posted(message)]
     return Wire([(name.lower(), value) for name, value in beside], given.data)
 
@@ -163,7 +163,7 @@ def parts_in(wire: Wire, format: Format) -> tuple[Part, ...]:
     if format in OWN:
         [delivered] = OWN[format].decode_delivered(wire.body, GENEROUS)
         return delivered.parts
-    return take(wire, GENEROUS).parts
+    return decode_wire(wire, GENEROUS).parts
 
 
 @asynccontextmanager
@@ -175,10 +175,10 @@ async def mediated(receiving: Receiver) -> AsyncIterator[Mediated]:
         permission = Permission.of(("127.0.0.0/8",), ("*",))
         pusher = HttpPusher(resolver=SystemResolver(), clock=SystemClock(), permission=permission)
         secrets = OneKey()
-        partners = Partners(secrets, lambda service: "http://127.0.0.1/as2")
+        partners = As2Partners(secrets, lambda service: "http://127.0.0.1/as2")
         reception = reception_for(running.network, partners, pusher)
         as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=MESSAGE_BYTES)
-        server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), answer_of_front)
+        server = HttpServer(_nothing_else, endpoints.routes() | as2.routes(), HttpLimits(), front_refusal)
         pushing = PushStage(running.network, pusher, secrets, partners=partners)
         pushing.start()
         try:

@@ -8,25 +8,25 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
-from postroad.api.answers import answer_of_front
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.api.as2 import As2Endpoint
+from postroad.api.error_responses import front_refusal
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.bootstrap.settings import Settings
-from postroad.core.exchange.bound import Language
-from postroad.core.hierarchy.nouns import Attachment, Node, Side
-from postroad.core.hierarchy.pieces import Piece
+from postroad.core.exchange.exchange import DeciderLanguage
+from postroad.core.hierarchy.changes import ModelChange
+from postroad.core.hierarchy.model import Attachment, Node, Side
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Visibility
 from postroad.core.model.exchange import Binding
-from postroad.flow import throttle
-from postroad.flow.administration import Administration
-from postroad.flow.administration_bindings import bind
-from postroad.flow.administration_models import change
-from postroad.flow.as2_partners import Partners
-from postroad.ports import ItemValue, Verdict
+from postroad.flow.access import throttle
+from postroad.flow.administration.base import Administration
+from postroad.flow.administration.bindings import bind
+from postroad.flow.administration.models import change
+from postroad.flow.registries.as2_partners import As2Partners
+from postroad.ports import ItemValue, QueryVerdict
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.as2_bench import OneKey, Posts, reception_for
 
@@ -49,8 +49,8 @@ class Agreeing:
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
-        return [Verdict(goes=True) for _ in queries]
+    ) -> list[QueryVerdict]:
+        return [QueryVerdict(goes=True) for _ in queries]
 
 
 async def populate(running: MemoryNetwork) -> dict[str, str]:
@@ -79,7 +79,7 @@ async def furnish(running: MemoryNetwork) -> None:
     owner = Caller(person=running.network.directory.people["owner@aster.example"])
     binding = Binding(exchange=exchange.name, name="orders", queue="Aster/Public", routing_key="order")
     await bind(administration, owner, binding)
-    piece = Piece(
+    piece = ModelChange(
         nodes=(Node(tag="world", topics=("news",)), Node(tag="europe", under="world", topics=("news",))),
         attachments=(Attachment(id="reader", service="Aster/Public", side=Side.CONSUMER, node="europe"),),
     )
@@ -98,20 +98,20 @@ def served_network() -> Iterator[Served]:
         async with memory_network() as running:
             served.keys = await populate(running)
             await furnish(running)
-            app = application(
+            app = build_application(
                 running.network,
                 running.authenticator,
                 running.passwords,
                 Settings(),
                 requests_per_s=0,
-                judges=dict.fromkeys(Language, Agreeing()),
+                judges=dict.fromkeys(DeciderLanguage, Agreeing()),
             )
             endpoints = MessageEndpoints(
                 running.network, running.authenticator, message_bytes=1 << 20, bulk_bytes=1 << 20
             )
-            reception = reception_for(running.network, Partners(OneKey(), lambda service: served.url), Posts())
+            reception = reception_for(running.network, As2Partners(OneKey(), lambda service: served.url), Posts())
             as2 = As2Endpoint(reception, running.authenticator, endpoints.rate, message_bytes=1 << 20)
-            server = HttpServer(app, endpoints.routes() | as2.routes(), HttpLimits(), answer_of_front)
+            server = HttpServer(app, endpoints.routes() | as2.routes(), HttpLimits(), front_refusal)
             served.url = f"http://127.0.0.1:{await server.start('127.0.0.1', 0)}"
             started.set()
             await ended.wait()

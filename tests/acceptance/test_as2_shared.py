@@ -12,14 +12,14 @@ import pytest
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
 from postroad.core.codecs.as2 import BuiltMdn, judge_mdn, read_mdn
 from postroad.core.codecs.as2.headers import Headers
-from postroad.core.delivery.pushing import PushRequest
+from postroad.core.delivery.push_request import PushRequest
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import AuthenticationLevel, DeliveryMode, Push, PushAuthentication, Service
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
-from postroad.flow.as2_receive import Incoming
+from postroad.flow.as2.receive import As2Request
 from tests.acceptance.push_receiver import Pushed, Receiver, receiver
 from tests.acceptance.test_push_shared import WAIT_S, configured, states
 from tests.unit.core.codecs.cms.people import clerk
@@ -44,7 +44,7 @@ async def take(node: RunningNetwork, headers: Headers, body: bytes) -> BuiltMdn 
 
     lower = [(name.lower(), value) for name, value in headers]
     return await node.as2.take(
-        Incoming(headers=lower, body=body, secure=True, authenticated=nobody, charge=lambda caller: None)
+        As2Request(headers=lower, body=body, secure=True, authenticated=nobody, charge=lambda caller: None)
     )
 
 
@@ -78,11 +78,11 @@ async def sent_and_confirmed(first: RunningNetwork, second: RunningNetwork, rece
     await first.network.post(sender, Message(to=(Recipient("Aster/Acme"),), parts=(part,)))
     [pushed] = await asyncio.to_thread(receiving.wait_for, PATH, 1, WAIT_S)
     assert pushed.headers["receipt-delivery-option"] == "https://net.example/as2/Aster"
-    assert await states(first) == {State.QUEUED: 1}
+    assert await states(first) == {DeliveryState.QUEUED: 1}
     mdn = receipt(as_request(pushed))
     for node in (second, first):
         assert await take(node, mdn.headers, mdn.body) is None
-        assert await states(node) == {State.DELIVERED: 1}
+        assert await states(node) == {DeliveryState.DELIVERED: 1}
 
 
 async def received_once(first: RunningNetwork, second: RunningNetwork) -> None:

@@ -7,9 +7,9 @@ from collections.abc import AsyncIterator, Sequence
 import httpx2
 import pytest
 
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.bootstrap.settings import Settings
-from postroad.core.configuration.document import Fault
+from postroad.core.configuration.document import DocumentError
 from postroad.core.model.asset import AssetDraft, Hosting
 from tests.acceptance.asking import Asked, asked_network
 
@@ -17,10 +17,10 @@ TABLES = "/v1/services/Aster/Zip/assets/table"
 CSV = "zip,zip4\r\n02138,02138-1234\r\n"
 
 
-async def faults_in(draft: AssetDraft) -> Sequence[Fault]:
+async def faults_in(draft: AssetDraft) -> Sequence[DocumentError]:
     """What a compiler would say."""
     bad = [number for number, line in enumerate(draft.asset.content.splitlines(), 1) if "?" in line]
-    return [Fault(f"line {number}", "a question mark is no value") for number in bad]
+    return [DocumentError(f"line {number}", "a question mark is no value") for number in bad]
 
 
 @pytest.fixture
@@ -28,7 +28,7 @@ async def asked() -> AsyncIterator[Asked]:
     async with asked_network() as network:
         await network.running.register("Aster/Zip", hosted=Hosting.LOOKUP)
         running = network.running
-        app = application(
+        app = build_application(
             running.network,
             running.authenticator,
             running.passwords,

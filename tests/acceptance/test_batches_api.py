@@ -13,8 +13,8 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.interchange import AnsweredMember
-from postroad.flow.authenticate import Proof
-from postroad.flow.configure import saving
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.asking import Asked, asked_network
 from tests.acceptance.gathered import Gathering, gathering
 
@@ -280,7 +280,7 @@ async def test_a_batch_whose_service_gathers_no_more_says_so_and_can_be_dropped(
     service = gathered.batcher.service
     assert service is not None
     former = dataclasses.replace(service, hosted=Hosting.NONE, batching=None)
-    await asked.running.network.configuration.change("test", [saving(former)])
+    await asked.running.network.configuration.change("test", [build_save(former)])
     shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()
     assert shown["nearest"]["told"].startswith("its service gathers no messages any more")
     assert shown["criteria"] == []

@@ -11,16 +11,16 @@ import pytest
 
 from postroad.core.interchange import x12
 from postroad.core.model.asset import Hosting
-from postroad.core.model.batch_policy import Batching, Policy, Splitting
+from postroad.core.model.batch_policy import Batching, BatchPolicy, Splitting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service, Visibility
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.authenticate import Proof
-from postroad.flow.batching import BatchStage
-from postroad.flow.configure import saving
-from postroad.services.engine import Engines
-from postroad.services.hosting import hosting
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.batching.stage import BatchStage
+from postroad.flow.registries.configuration import build_save
+from postroad.services.engines import Engines
+from postroad.services.hosting.hosted_services import run_hosted_services
 from tests.acceptance.asking import Asked, asked_network
 from tests.unit.core.interchange.x12.samples import NOON, Counting
 from tests.unit.services.workbench import UpperCase
@@ -31,7 +31,7 @@ NO_ENGINES = Engines(transformer=UpperCase(), judges={})
 
 @pytest.fixture
 async def asked() -> AsyncIterator[Asked]:
-    async with asked_network() as network, hosting(network.running.network, NO_ENGINES):
+    async with asked_network() as network, run_hosted_services(network.running.network, NO_ENGINES):
         stage = BatchStage(network.running.network)
         stage.start()
         yield network
@@ -40,7 +40,7 @@ async def asked() -> AsyncIterator[Asked]:
 
 async def batcher(asked: Asked, sends_to: str) -> Service:
     batching = Batching(
-        sends_to=sends_to, standard="x12", sender="BIRCH", receiver="ACME", policy=Policy(count=2, age_s=3600)
+        sends_to=sends_to, standard="x12", sender="BIRCH", receiver="ACME", policy=BatchPolicy(count=2, age_s=3600)
     )
     made = await asked.running.register(
         "Birch/batched", hosted=Hosting.BATCHER, batching=batching, visibility=Visibility.PUBLIC
@@ -122,7 +122,7 @@ async def test_a_stuck_batch_says_why_and_goes_when_somebody_has_helped(asked: A
     partner = await asked.running.register("Birch/partner")
     assert service.batching is not None
     mended = replace(service, batching=replace(service.batching, sends_to="Birch/partner"))
-    await asked.running.network.configuration.change("test", [saving(mended)])
+    await asked.running.network.configuration.change("test", [build_save(mended)])
     resumed = await asked.ask(
         "owner of B", "POST", f"{BATCHES}/{stuck['id']}/resume", {"reason": "mended"}, match=f'"{stuck["version"]}"'
     )

@@ -15,14 +15,14 @@ from postroad.core.interchange import x12
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_policy import Batching, Policy, Recovery
+from postroad.core.model.batch_policy import Batching, BatchPolicy, Recovery
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import AuthenticationLevel, Organization, Person, Role, Service
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow import administration_batches as steering
-from postroad.flow.configure import saving
+from postroad.flow.administration import batch_actions as steering
+from postroad.flow.registries.configuration import build_save
 
 WAIT_S = 20.0
 LOOK_EVERY_S = 0.05
@@ -39,7 +39,7 @@ PORT = Service(
         sender="MYBIZ",
         receiver="ACME",
         envelope=(("version", "00401"),),
-        policy=Policy(count=3, recovery=Recovery.FAIL),
+        policy=BatchPolicy(count=3, recovery=Recovery.FAIL),
     ),
 )
 ADA = Person(email="ada@mybiz.example", organization="MyBiz", role=Role.DEVELOPER)
@@ -73,7 +73,7 @@ async def nodes(kind: str, folder: Path, database: str) -> AsyncIterator[tuple[R
 
 
 async def configured(*running: RunningNetwork) -> None:
-    changes = [saving(one) for one in (Organization(name="MyBiz"), SALES, EDI, PORT, ADA)]
+    changes = [build_save(one) for one in (Organization(name="MyBiz"), SALES, EDI, PORT, ADA)]
     await running[0].network.configuration.change("test", changes)
     for node in running:
         await node.network.indexed()
@@ -124,4 +124,4 @@ async def test_from_the_post_to_the_release_of_members(kind: str, tmp_path: Path
         assert await take(first) == [("000000002", [order(4)])]
         await until(second, BatchState.SENT, BatchState.SENT)
         states = dict(await first.network.index.query("states"))
-        assert states == {State.DELIVERED: 6}
+        assert states == {DeliveryState.DELIVERED: 6}

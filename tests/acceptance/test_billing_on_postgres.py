@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from postroad.core.configuration.billing_records import invoice_entry
+from postroad.core.configuration.entries.billing_records import invoice_entry
 from postroad.core.model.billing import Invoice, InvoiceLine
 from tests.acceptance.served_network import json_lines, postroad, served, succeeded
 

@@ -10,12 +10,12 @@ import httpx2
 import pytest
 
 from postroad.core.exchange import binding_limits
-from postroad.core.exchange.bound import Language
+from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Visibility
 from postroad.errors import Refused
-from postroad.flow.configure import saving
-from postroad.ports import ItemValue, Verdict
+from postroad.flow.registries.configuration import build_save
+from postroad.ports import ItemValue, QueryVerdict
 from tests.acceptance.asking import Asked, asked_network
 
 BINDINGS = "/v1/services/Aster/Exchange/bindings"
@@ -31,13 +31,13 @@ class Says:
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
-        return [Verdict(goes=True) for _ in queries]
+    ) -> list[QueryVerdict]:
+        return [QueryVerdict(goes=True) for _ in queries]
 
 
 @pytest.fixture
 async def asked() -> AsyncIterator[Asked]:
-    async with asked_network(judges={Language.QUERY: Says()}) as network:
+    async with asked_network(judges={DeciderLanguage.QUERY: Says()}) as network:
         await network.running.register(
             "Aster/Exchange", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=("Birch",)
         )
@@ -120,7 +120,7 @@ async def test_an_exchange_that_closes_keeps_what_is_bound_and_takes_no_more(ask
     configuration = asked.running.network.configuration
     exchange = asked.running.network.directory.service("Aster/Exchange")
     assert exchange is not None
-    await configuration.change("test", [saving(replace(exchange, open_to=()))])
+    await configuration.change("test", [build_save(replace(exchange, open_to=()))])
     assert await names(asked, STRANGER) == ["theirs"]
     tried = await asked.ask(STRANGER, "POST", f"{BINDINGS}/try", {"message": {}})
     assert [item["outcome"] for item in tried.json()["items"]] == ["fails"]
@@ -131,7 +131,7 @@ async def test_an_exchange_that_closes_keeps_what_is_bound_and_takes_no_more(ask
         await asked.ask(STRANGER, "GET", "/v1/services/No/One/bindings"),
     )
     assert (closed.status_code, closed.json()["detail"]) == (404, absent.json()["detail"])
-    await configuration.change("test", [saving(replace(exchange, open_to=("*",), visibility=Visibility.PRIVATE))])
+    await configuration.change("test", [build_save(replace(exchange, open_to=("*",), visibility=Visibility.PRIVATE))])
     assert (await bind(asked, STRANGER, "more")).status_code == 404
 
 

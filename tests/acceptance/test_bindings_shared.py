@@ -16,9 +16,9 @@ from postroad.core.model.directory import AuthenticationLevel, Organization, Ser
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow import administration_bindings as bindings
-from postroad.flow.administration import Administration
-from postroad.flow.configure import saving
+from postroad.flow.administration import bindings
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import build_save
 
 WAIT_S = 60.0
 MESSAGES = 20
@@ -82,7 +82,7 @@ async def test_what_is_bound_on_one_node_holds_on_the_other(tmp_path: Path, post
         for name in ("one", "two")
     )
     async with open_network(one) as first, open_network(two) as second:
-        made = [saving(item) for item in (Organization(name="Acme"), SENDER, QUEUE, EXCHANGE)]
+        made = [build_save(item) for item in (Organization(name="Acme"), SENDER, QUEUE, EXCHANGE)]
         await first.network.configuration.change("test", made)
         on_first, on_second = Watch(first), Watch(second)
         await on_second.sees(0)

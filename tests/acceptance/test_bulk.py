@@ -20,7 +20,7 @@ from postroad.core.codecs.soap import SOAP12
 from postroad.core.model.message import Delivered, Message, Part, PostResult, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.testing.load import Answer, Connection
+from postroad.testing.http_client import ClientConnection, ClientResponse
 from postroad.testing.server import ServerProcess
 from tests.faults.parties import enroll, serving
 from tests.faults.server_load import RECEIVER, SENDER
@@ -70,9 +70,9 @@ FORMS = pytest.mark.parametrize(
 )
 
 
-async def send(served: Served, body: bytes, content_type: str) -> Answer:
+async def send(served: Served, body: bytes, content_type: str) -> ClientResponse:
     server, keys = served
-    async with Connection(server.port, keys[SENDER]) as posting:
+    async with ClientConnection(server.port, keys[SENDER]) as posting:
         return await posting.post("/v1/messages/bulk", body, content_type)
 
 
@@ -80,7 +80,7 @@ async def delivered(served: Served) -> list[Delivered]:
     """Everything that waits, acknowledged."""
     server, keys = served
     found: list[Delivered] = []
-    async with Connection(server.port, keys[RECEIVER]) as receiving:
+    async with ClientConnection(server.port, keys[RECEIVER]) as receiving:
         while True:
             answer = await receiving.post("/v1/poll", JSON_FORM.encode_poll(PollRequest(max=1000)))
             messages = JSON_FORM.decode_delivered(answer.body, GENEROUS)
@@ -91,7 +91,7 @@ async def delivered(served: Served) -> list[Delivered]:
             found += messages
 
 
-def results(answer: Answer) -> list[PostResult | Refused]:
+def results(answer: ClientResponse) -> list[PostResult | Refused]:
     assert answer.status == 200, answer.body
     return decode_bulk_answer(answer.headers["content-type"], answer.body)
 
@@ -155,7 +155,7 @@ async def test_too_much_in_one_call_is_refused_as_a_whole(served: Served) -> Non
 async def test_the_limit_for_messages_is_not_one_for_documents_of_the_configuration(served: Served) -> None:
     server, keys = served
     document = json.dumps({"document": {"postroad": 1}, "padding": "x" * 2 * MESSAGE_BYTES}).encode()
-    async with Connection(server.port, keys[SENDER]) as asking:
+    async with ClientConnection(server.port, keys[SENDER]) as asking:
         answer = await asking.post("/v1/configuration/plan", document)
     assert (answer.status, json.loads(answer.body)["errors"][0]["pointer"]) == (422, "/padding")
 

@@ -15,9 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from postroad.client import AsyncClient, Client
 from postroad.client.certificates import add_certificate, add_certificate_async, with_proofs
-from postroad.core.configuration.possession import sign_challenge
-from postroad.flow.administration_audit import accesses
-from postroad.flow.authenticate import Proof
+from postroad.core.configuration.key_possession import sign_challenge
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.administration.audit import list_audited_accesses
 from tests.acceptance.asking import Asked, asked_network
 from tests.acceptance.served import Served, served_network
 from tests.acceptance.served_network import postroad
@@ -93,7 +93,7 @@ async def test_only_who_has_the_key_learns_that_a_certificate_is_in_use_and_oper
     proven = wish(victim, **await signed(asked, "owner of B", victim))
     assert (await asked.ask("owner of B", "POST", OTHERS, proven)).status_code == 409
     operator = await asked.running.enroll("op@network.example", operator=True)
-    found = await accesses(asked.running.network, operator)
+    found = await list_audited_accesses(asked.running.network, operator)
     assert [one.what for one in found] == ["certificate.conflict"] * 2
     assert "Birch/Public wants the certificate" in found[0].detail
     assert found[0].detail.endswith("of Aster/Public")

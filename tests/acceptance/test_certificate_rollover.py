@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import trustme
 
-from postroad.testing.load import Answer, Connection, Gone
+from postroad.testing.http_client import ClientConnection, ClientResponse, ConnectionGone
 from postroad.testing.server import ServerProcess
 from tests.acceptance.served_network import eventually, json_lines, postroad
 from tests.acceptance.test_tls import BUYER, SELLER, Identity
@@ -31,20 +31,20 @@ class Site:
         own.private_key_pem.write_to_path(str(self.key))
         self.server: ServerProcess
 
-    def client(self, identity: Identity | None = None, key: str = "") -> Connection:
+    def client(self, identity: Identity | None = None, key: str = "") -> ClientConnection:
         context = ssl.create_default_context()
         self.authority.configure_trust(context)
         if identity is not None:
             context.load_cert_chain(identity.certificate, identity.key)
-        return Connection(self.server.port, key, tls=context, server_name="localhost")
+        return ClientConnection(self.server.port, key, tls=context, server_name="localhost")
 
-    async def operate(self, method: str, path: str, content: object = None) -> Answer:
+    async def operate(self, method: str, path: str, content: object = None) -> ClientResponse:
         body = json.dumps(content).encode() if content is not None else b""
         headers = {"Content-Type": "application/json"} if body else {}
         async with self.client(key=self.server.operator_key) as operator:
             return await operator.request(method, path, body, headers)
 
-    async def register(self, identity: Identity, label: str) -> Answer:
+    async def register(self, identity: Identity, label: str) -> ClientResponse:
         return await self.operate(
             "POST", CREDENTIALS, {"kind": "certificate", "label": label, "certificate": identity.pem}
         )
@@ -59,14 +59,14 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
-async def polled(connection: Connection) -> int:
+async def polled(connection: ClientConnection) -> int:
     return (await connection.post("/v1/poll", b"{}")).status
 
 
 @pytest.mark.req("Z1")
 async def test_two_certificates_overlap_and_the_old_one_ends_at_once(site: Site) -> None:
     old, new = Identity(site.folder, "spring"), Identity(site.folder, "autumn", to_day=400)
-    with pytest.raises(Gone):
+    with pytest.raises(ConnectionGone):
         await polled(site.client(old))  # nobody knows it yet
     first = await site.register(old, "spring")
     assert first.status == 201, first.body
@@ -80,7 +80,7 @@ async def test_two_certificates_overlap_and_the_old_one_ends_at_once(site: Site)
             assert removed.status == 204
             assert await polled(before) == 401  # the connection that was open all the time
             assert await polled(after) == 200
-    with pytest.raises(Gone):
+    with pytest.raises(ConnectionGone):
         await polled(site.client(old))
 
 
@@ -96,7 +96,7 @@ async def test_a_certificate_may_be_registered_ahead_of_its_time(site: Site) -> 
     view = json.loads((await site.register(ahead, "next year")).body)
     assert view["startsAt"] is not None
     assert view["warning"] == ""
-    with pytest.raises(Gone):
+    with pytest.raises(ConnectionGone):
         await polled(site.client(ahead))
 
 

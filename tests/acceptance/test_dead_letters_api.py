@@ -11,9 +11,9 @@ from postroad.core.model.directory import Accepts, Visibility
 from postroad.core.model.journal import DeliveriesEnded
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.flow.authenticate import Proof
-from postroad.flow.commit import committed
-from postroad.ports import Step
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.concurrency.commit import commit_step
+from postroad.ports import JournalStep
 from tests.acceptance.asking import Asked, asked_network
 
 LETTERS = "/v1/dead-letters"
@@ -37,7 +37,7 @@ async def failed(asked: Asked, *, sender: str = "service of B", to: str = "Birch
     assert history is not None
     number = history.messages[0].copies[0].stops[0].delivery
     entry = DeliveriesEnded(network.clock.now_us(), "network", "failed", NOT_ACKNOWLEDGED, (number,))
-    await committed(network.desk, Step(entry, reserve=True, waiting=(number,)))
+    await commit_step(network.desk, JournalStep(entry, reserve=True, waiting=(number,)))
     return number
 
 

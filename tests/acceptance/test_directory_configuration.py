@@ -14,9 +14,9 @@ import yaml
 from postroad.core.identity import api_key
 from postroad.core.model.journal import ConfigurationChanged, decode
 from postroad.errors import Refused
-from postroad.flow.administration import removing
-from postroad.flow.configure import Configuration, saving
-from postroad.flow.turns import AT_ONCE
+from postroad.flow.administration.base import build_removal
+from postroad.flow.concurrency.keyed_limit import AT_ONCE
+from postroad.flow.registries.configuration import Configuration, build_save
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("N13")
@@ -176,7 +176,9 @@ async def test_two_nodes_cannot_take_away_the_last_two_owners(asked: Asked) -> N
     leaving = elsewhere.directory().people["second@aster.example"]
     with pytest.raises(Refused) as refused:
         await elsewhere.change(
-            "node 2", [removing(leaving), saving(elsewhere.directory().organizations["aster"])], "member removed"
+            "node 2",
+            [build_removal(leaving), build_save(elsewhere.directory().organizations["aster"])],
+            "member removed",
         )
     assert refused.value.code == "version.conflict"
 

@@ -10,10 +10,10 @@ import httpx2
 import pytest
 
 from postroad.adapters.passwords import Argon2Passwords
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.bootstrap import RunningNetwork, Settings, open_network
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow.authenticate import Proof
+from postroad.flow.access.authenticate import Proof
 
 SECRET = "5e" * 32
 
@@ -23,7 +23,7 @@ async def started(data: Path) -> AsyncIterator[tuple[RunningNetwork, httpx2.Asyn
     settings = Settings(data=data, secret=SECRET, segment_bytes=1 << 20, least_free_bytes=0)
     passwords = Argon2Passwords(memory_kib=8)
     async with open_network(settings, passwords=passwords) as running:
-        app = application(running.network, running.authenticator, passwords, settings)
+        app = build_application(running.network, running.authenticator, passwords, settings)
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://network.example") as client:
             yield running, client

@@ -12,8 +12,8 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, PostResult, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.flow.administration import ABSENT_S
-from postroad.flow.authenticate import Proof
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.administration.base import ABSENT_S
 from tests.acceptance.asking import Asked, asked_network
 
 

@@ -18,9 +18,9 @@ from postroad.core.model.directory import Service
 from postroad.core.model.ids import GCID
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.administration import address_claims
-from postroad.flow.authenticate import Proof
-from postroad.flow.configure import Configuration, saving
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.administration.base import build_address_claims
+from postroad.flow.registries.configuration import Configuration, build_save
 from tests.acceptance.asking import Asked, asked_network
 
 PROFILE = {
@@ -365,7 +365,7 @@ async def test_two_nodes_cannot_give_one_address_to_two_services(asked: Asked) -
     assert made.status_code == 201
     twin = Service(gcid="00000000000000ff", organization="Aster", name="FRESH")
     with pytest.raises(Refused) as refused:
-        await elsewhere.change("node 2", [saving(twin), *address_claims(None, twin, Directory())])
+        await elsewhere.change("node 2", [build_save(twin), *build_address_claims(None, twin, Directory())])
     assert refused.value.code == "version.conflict"
     gone = await asked.ask("owner of A", "DELETE", "/v1/services/Aster/Fresh", match="*")
     again = await asked.ask("owner of A", "POST", "/v1/services", {"organization": "Aster", "name": "Fresh"})

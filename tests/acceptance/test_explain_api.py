@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.bootstrap.settings import Settings
 from postroad.core.codecs import xml
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
@@ -18,7 +18,7 @@ from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
-from postroad.flow.authenticate import Proof
+from postroad.flow.access.authenticate import Proof
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("R16")
@@ -49,7 +49,7 @@ async def asked() -> AsyncIterator[Asked]:
         network.keys["owner of C"] = await running.key_for(
             await running.enroll("owner@cedar.example", organization="Cedar")
         )
-        app = application(
+        app = build_application(
             running.network, running.authenticator, running.passwords, Settings(), requests_per_s=0, transform=upper
         )
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)

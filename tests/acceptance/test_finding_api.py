@@ -9,12 +9,12 @@ from urllib.parse import quote
 
 import pytest
 
-from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.configuration.profile.service import ServiceProfile
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.flow.authenticate import Proof
-from postroad.flow.configure import saving
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("C2")
@@ -32,7 +32,7 @@ async def declare(asked: Asked, address: str) -> None:
     service = asked.running.network.directory.service(address)
     assert service is not None
     declared = ServiceProfile.model_validate({"indexes": INDEXES}).service(gcid="0" * 16, organization="x", name="y")
-    await asked.running.network.configuration.change("test", [saving(replace(service, indexes=declared.indexes))])
+    await asked.running.network.configuration.change("test", [build_save(replace(service, indexes=declared.indexes))])
 
 
 async def post(asked: Asked, number: str = "PO 1", *, to: str = "Birch/Public", supplier: str = "", **more: Any) -> str:

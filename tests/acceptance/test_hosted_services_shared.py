@@ -16,7 +16,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service, Visibility
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 
 MESSAGES = 40
 WAIT_S = 60.0
@@ -41,7 +41,7 @@ async def configured(node: RunningNetwork, other: RunningNetwork) -> None:
     services = (MYBIZ, ACME, *hosted)
     houses = [Organization(name=service.organization) for service in services]
     changed = await node.network.configuration.change(
-        "test", [saving(item) for item in (*houses, *services, TABLE, MAP)]
+        "test", [build_save(item) for item in (*houses, *services, TABLE, MAP)]
     )
     known = asyncio.Event()
     other.network.configuration.on_change(

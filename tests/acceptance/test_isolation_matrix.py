@@ -17,9 +17,9 @@ from fastapi.routing import APIRoute
 from msgspec.structs import replace as replace_fields
 
 from postroad.api.application import ROUTES
-from postroad.api.resources.guarded import GuardedRoute
-from postroad.core.batching.moves import opened
-from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.batching.moves import open_batch
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import CredentialKind
 from postroad.core.model.exchange import Binding
@@ -30,10 +30,10 @@ from postroad.core.model.selector import Selector
 from postroad.core.model.support import SupportNote, SupportRequest
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
-from postroad.flow.authenticate import Proof
-from postroad.flow.commit import committed
-from postroad.flow.configure import saving
-from postroad.ports import Step
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.registries.configuration import build_save
+from postroad.ports import JournalStep
 from tests.acceptance.asking import Asked, asked_network
 
 pytestmark = pytest.mark.req("Z5", "N3", "N1")
@@ -199,7 +199,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     binding = Binding(exchange=service.gcid, name=name, queue=public)
     note = SupportNote(at_us=1, by="test", text=f"words of {house}")
     request = SupportRequest(id=f"{house.encode().hex():e<20}", organization=house, subject=name, notes=(note,))
-    saved = [saving(item) for item in (schema, rule, cookie, trust, binding, request)]
+    saved = [build_save(item) for item in (schema, rule, cookie, trust, binding, request)]
     await asked.running.network.configuration.change("test", saved)
     handle = f"handle-of-{house}"
     message = Message(to=(Recipient(f"{house}/Public"),), parts=(part,), handle=handle)
@@ -228,9 +228,9 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
 
 async def _batch_of(asked: Asked, gcid: str, house: str) -> str:
     """The id of a batch at a service, as its batcher would have written it down."""
-    batch = opened(f"{house.encode().hex():0<20}", ("group", f"key of {house}"), 1)
+    batch = open_batch(f"{house.encode().hex():0<20}", ("group", f"key of {house}"), 1)
     entry = BatchesChanged(1, gcid, gcid, "held", (replace_fields(batch, service=gcid, version=1),))
-    await committed(asked.running.network.desk, Step(entry, reserve=True))
+    await commit_step(asked.running.network.desk, JournalStep(entry, reserve=True))
     return batch.id
 
 

@@ -9,10 +9,10 @@ import pytest
 
 from postroad.client import AsyncClient, Client
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.mediation.translating import take
+from postroad.core.mediation.formats import decode_wire
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveryTranslated, MessagePosted, MessageRefused, decode
-from postroad.core.model.part_facts import Came
+from postroad.core.model.part_facts import MessageArrival
 from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
@@ -48,7 +48,7 @@ async def test_a_post_is_answered_as_its_poster_understands_it(
     answer = await posted_as(network, body, ("Postroad-To", polling(Format.MIME)), *headers.items())
     assert (answer.status, dict(answer.headers)["content-type"].partition(";")[0]) == (status, kind), answer.body
     [came] = await network.polled(polling(Format.MIME), Format.MIME)
-    assert take(came).parts[0].data in (body, b"<order/>")
+    assert decode_wire(came).parts[0].data in (body, b"<order/>")
 
 
 @pytest.mark.req("T8")
@@ -81,7 +81,7 @@ async def test_a_soap_header_says_where_an_envelope_goes(network: Mediated) -> N
     assert answer.status == 200, answer.body
     [came] = await network.polled(polling(Format.SOAP), Format.SOAP)
     assert b"urn:postroad" not in came.body
-    assert take(came).parts[0].data == b"<order/>"
+    assert decode_wire(came).parts[0].data == b"<order/>"
 
 
 @pytest.mark.req("T2")
@@ -90,7 +90,7 @@ async def test_a_contradiction_is_accepted_and_on_record(network: Mediated) -> N
     assert (await posted_as(network, post, ("Content-Type", "text/xml"))).status == 202
     records = (await network.running.network.journal.read(0, 1 << 20)).records
     [entry] = [entry for record in records if isinstance(entry := decode(record.facts), MessagePosted)]
-    assert entry.came == Came(notes=("said to be text/xml, and is JSON",))
+    assert entry.came == MessageArrival(notes=("said to be text/xml, and is JSON",))
 
 
 async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> None:
@@ -207,8 +207,8 @@ async def test_the_soap_address_takes_envelopes_of_others_with_attachments_or_wi
     file = await network.ask(polling(Format.JSON), "POST", "/soap", b"a;b", [to, ("Content-Type", "text/csv")])
     assert (file.status, b"Send SOAP" in file.body) == (500, True), file.body
     first, second = await network.polled(polling(Format.MIME), Format.MIME)
-    assert [part.data for part in take(first).parts] == [b"<order/>"]
-    assert [part.data for part in take(second).parts] == [b"<order/>", b"note"]
+    assert [part.data for part in decode_wire(first).parts] == [b"<order/>"]
+    assert [part.data for part in decode_wire(second).parts] == [b"<order/>", b"note"]
 
 
 @pytest.mark.parametrize("query", ["wait=soon", "wait=61", "lease=-1", "wait=nan", "colour=red"])

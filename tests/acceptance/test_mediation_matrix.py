@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Part
 from tests.acceptance.mediated import (

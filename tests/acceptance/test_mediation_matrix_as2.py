@@ -8,11 +8,20 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroad.core.codecs.as2 import PROCESSED, Agreement, Built, Opened, build, build_mdn, judge_mdn, open_message
+from postroad.core.codecs.as2 import (
+    PROCESSED,
+    BuiltMessage,
+    OpenedMessage,
+    PartnershipTerms,
+    build,
+    build_mdn,
+    judge_mdn,
+    open_message,
+)
 from postroad.core.codecs.as2 import read_mdn as read_receipt
-from postroad.core.mediation.mime_format import take_entity
-from postroad.core.mediation.nouns import Outgoing
-from postroad.core.mediation.translating import give
+from postroad.core.mediation.formats import encode_message
+from postroad.core.mediation.mime_format import decode_entity
+from postroad.core.mediation.model import OutgoingMessage
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from tests.acceptance.mediated import (
@@ -32,7 +41,7 @@ from tests.unit.flow.as2_bench import AGREED, ours, theirs
 __all__ = ["network", "receiving"]  # the fixtures
 
 PARTNER = "Partner/Acme"
-AGREEMENT = Agreement()
+AGREEMENT = PartnershipTerms()
 
 
 def own_name(format: Format) -> str:
@@ -53,7 +62,7 @@ async def house(network: Mediated, receiving: Receiver) -> Mediated:
     return network
 
 
-def opened(pushed: Pushed) -> Opened:
+def opened(pushed: Pushed) -> OpenedMessage:
     return open_message(list(pushed.headers.items()), pushed.body, theirs(), ours(), AGREEMENT, GENEROUS)
 
 
@@ -71,8 +80,8 @@ def receipt(pushed: Pushed) -> Answer:
     return Answer(status=200, body=mdn.body, headers=dict(mdn.headers))
 
 
-def sent_by_partner(parts: tuple[Part, ...], own: str) -> Built:
-    given = give(Outgoing(parts=parts, seed=b"partner"), Format.AS2)
+def sent_by_partner(parts: tuple[Part, ...], own: str) -> BuiltMessage:
+    given = encode_message(OutgoingMessage(parts=parts, seed=b"partner"), Format.AS2)
     return build(
         given.entity_head,
         given.body,
@@ -86,7 +95,7 @@ def sent_by_partner(parts: tuple[Part, ...], own: str) -> Built:
     )
 
 
-async def take(house: Mediated, built: Built) -> None:
+async def take(house: Mediated, built: BuiltMessage) -> None:
     """The partner sends it, and the receipt proves that it was taken."""
     elsewhere = await house.ask(PARTNER, "POST", "/as2/Elsewhere", built.body, built.headers)
     assert elsewhere.status == 403, "its names are known at the address of its own organization, and at the shared one"
@@ -119,7 +128,7 @@ async def test_the_partner_gets_from_everybody_what_was_sent(
     for one in pushed:
         found = opened(one)
         assert found.signer is not None
-        got.append([part.data for part in take_entity(found.entity, GENEROUS, Format.AS2).parts])
+        got.append([part.data for part in decode_entity(found.entity, GENEROUS, Format.AS2).parts])
     assert sorted(got) == sorted([sent_to_partner(format, parts) for format in FORMATS])
     assert len({one.headers["message-id"] for one in pushed}) == len(FORMATS)
 
@@ -143,6 +152,6 @@ async def test_from_partner_to_partner_the_entity_has_the_same_bytes(
     built = sent_by_partner(PAYLOADS[payload], own_name(Format.AS2))
     await take(house, built)
     [pushed] = await asyncio.to_thread(receiving.wait_for, f"/{PARTNER}")
-    given = give(Outgoing(parts=PAYLOADS[payload], seed=b"partner"), Format.AS2)
+    given = encode_message(OutgoingMessage(parts=PAYLOADS[payload], seed=b"partner"), Format.AS2)
     entity = opened(pushed).entity
     assert (entity.head, bytes(entity.body)) == (given.entity_head, given.data)

@@ -9,13 +9,13 @@ import pytest
 
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
 from postroad.bootstrap.settings import Settings
-from postroad.core.mediation.nouns import Wire
+from postroad.core.mediation.model import Wire
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service, Visibility
 from postroad.core.model.journal import DeliveryTranslated, decode
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.flow.configure import saving
-from postroad.flow.mediate import posting_of
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.mediate import read_external_post
 
 BUYER = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing", format="mime")
 SAME = Service(gcid="b" * 16, organization="Acme", name="Supply", visibility=Visibility.PUBLIC, format="mime")
@@ -42,9 +42,9 @@ def settings(folder: Path, postgres: str = "") -> Settings:
 async def took(node: RunningNetwork) -> None:
     """A message in a format with much that only its wrapping has, to two receivers."""
     houses = [Organization(name=service.organization) for service in (BUYER, SAME, OTHER)]
-    await node.network.configuration.change("test", [saving(one) for one in (*houses, BUYER, SAME, OTHER)])
+    await node.network.configuration.change("test", [build_save(one) for one in (*houses, BUYER, SAME, OTHER)])
     to = ("postroad-to", "Acme/Supply, Museum/Archive")
-    await node.network.carry_out(caller(BUYER), posting_of(Wire([("content-type", KIND), to], BODY)))
+    await node.network.carry_out(caller(BUYER), read_external_post(Wire([("content-type", KIND), to], BODY)))
 
 
 async def require_handed_out(node: RunningNetwork) -> None:

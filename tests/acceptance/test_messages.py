@@ -15,7 +15,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.testing.load import Connection
+from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import require_whole
 from tests.faults.parties import enroll, serving
@@ -40,18 +40,18 @@ def message(handle: str, data: bytes = b"<order/>") -> bytes:
 
 async def post(served: Served, *handles: str, data: bytes = b"<order/>") -> None:
     server, keys = served
-    async with Connection(server.port, keys[SENDER]) as posting:
+    async with ClientConnection(server.port, keys[SENDER]) as posting:
         for handle in handles:
             assert (await posting.post("/v1/messages", message(handle, data))).status == 202
 
 
-async def poll(receiving: Connection, most: int = 10, wait_s: float = 0.0) -> list[Delivered]:
+async def poll(receiving: ClientConnection, most: int = 10, wait_s: float = 0.0) -> list[Delivered]:
     answer = await receiving.post("/v1/poll", JSON_FORM.encode_poll(PollRequest(max=most, wait_s=wait_s)))
     assert answer.status == 200
     return JSON_FORM.decode_delivered(answer.body, GENEROUS)
 
 
-async def acknowledge(receiving: Connection, messages: list[Delivered]) -> None:
+async def acknowledge(receiving: ClientConnection, messages: list[Delivered]) -> None:
     settlement = Settlement(tokens=tuple(delivered.token for delivered in messages))
     assert (await receiving.post("/v1/ack", JSON_FORM.encode_settlement(settlement))).status == 200
 
@@ -61,7 +61,7 @@ async def received(served: Served, count: int, within_s: float = PROMPTLY_S) -> 
     server, keys = served
     handles: list[str] = []
     deadline = time.monotonic() + within_s
-    async with Connection(server.port, keys[RECEIVER]) as receiving:
+    async with ClientConnection(server.port, keys[RECEIVER]) as receiving:
         while len(handles) < count and time.monotonic() < deadline:
             if messages := await poll(receiving, 100, wait_s=max(0.0, deadline - time.monotonic())):
                 await acknowledge(receiving, messages)
@@ -72,7 +72,7 @@ async def received(served: Served, count: int, within_s: float = PROMPTLY_S) -> 
 @pytest.mark.req("D2")
 async def test_each_of_many_waiting_polls_gets_one_message_of_its_own(served: Served) -> None:
     server, keys = served
-    waiters = [Connection(server.port, keys[RECEIVER]) for _ in range(60)]
+    waiters = [ClientConnection(server.port, keys[RECEIVER]) for _ in range(60)]
     polls = [asyncio.create_task(poll(waiter, 1, wait_s=60.0)) for waiter in waiters]
     await asyncio.sleep(0.5)
     await post(served, *(f"waited-{number}" for number in range(60)))
@@ -87,7 +87,7 @@ async def test_each_of_many_waiting_polls_gets_one_message_of_its_own(served: Se
 @pytest.mark.req("D2")
 async def test_a_long_poll_with_nothing_to_give_ends_in_time(served: Served) -> None:
     server, keys = served
-    async with Connection(server.port, keys[RECEIVER]) as receiving:
+    async with ClientConnection(server.port, keys[RECEIVER]) as receiving:
         asked_at = time.monotonic()
         assert await poll(receiving, wait_s=0.5) == []
         assert 0.4 < time.monotonic() - asked_at < PROMPTLY_S
@@ -113,7 +113,7 @@ def _is_left(connection: list[str], port: int) -> bool:
 async def test_a_poller_that_left_takes_nothing_with_it(served: Served) -> None:
     server, keys = served
     for _ in range(10):
-        gone = Connection(server.port, keys[RECEIVER])
+        gone = ClientConnection(server.port, keys[RECEIVER])
         waiting = asyncio.create_task(poll(gone, wait_s=30.0))
         await asyncio.sleep(0.05)
         waiting.cancel()

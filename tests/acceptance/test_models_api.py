@@ -12,8 +12,8 @@ import pytest
 
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Visibility
-from postroad.flow import administration_models
-from postroad.flow.configure import saving
+from postroad.flow.administration import models
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.asking import Asked, asked_network
 
 MODEL = "/v1/services/Aster/Regions/model"
@@ -173,7 +173,7 @@ async def test_a_model_that_is_not_open_is_as_if_it_were_not_there_but_for_what_
     theirs = await attach(asked, GUEST, "Birch/Private")
     model = asked.running.network.directory.service("Aster/Regions")
     assert model is not None
-    await asked.running.network.configuration.change("test", [saving(replace(model, open_to=()))])
+    await asked.running.network.configuration.change("test", [build_save(replace(model, open_to=()))])
     assert code(await attach(asked, GUEST, "Birch/Public")) == "permission.denied"
     received = (await asked.ask(VIEWER, "GET", f"{MODEL}/receivers?topic=region&node=widget")).json()
     assert (received["total"], received["items"]) == (0, [])  # attached, and told nothing any more
@@ -200,13 +200,13 @@ async def test_a_model_is_a_service_that_says_so_and_is_not_attached_to_itself(a
 
 
 async def test_there_is_a_most_of_everything(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(administration_models, "GUEST_MOST", 1)
+    monkeypatch.setattr(models, "MAX_GUEST", 1)
     assert (await attach(asked, GUEST, "Birch/Private")).status_code == 201
     assert "the most for a guest" in (await attach(asked, GUEST, "Birch/Private", node="canvas-1")).text
-    monkeypatch.setattr(administration_models, "NODES_MOST", 4)
+    monkeypatch.setattr(models, "MAX_NODES", 4)
     more = await asked.ask(DEVELOPER, "PATCH", MODEL, {"nodes": [{"tag": "more", "under": "application"}]})
     assert (more.status_code, "at most 4 nodes" in more.text) == (422, True)
-    monkeypatch.setattr(administration_models, "OBJECTS_MOST", 2)
+    monkeypatch.setattr(models, "MAX_OBJECTS", 2)
     removal = {"remove": {"nodes": ["canvas-2"], "withDescendants": True}}
     assert "in several pieces" in (await asked.ask(DEVELOPER, "PATCH", MODEL, removal)).text
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
-from postroad.core.hierarchy.nouns import Attachment, Node, Side
-from postroad.core.hierarchy.pieces import Piece
+from postroad.core.hierarchy.changes import ModelChange
+from postroad.core.hierarchy.model import Attachment, Node, Side
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Person, Service
-from postroad.flow import administration_models as changing
-from postroad.flow.administration import Administration
-from postroad.flow.configure import saving
+from postroad.flow.administration import models as changing
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import build_save
 
 WAIT_S = 60.0
 MODEL, APPLICATION, WIDGET = (
@@ -24,7 +24,7 @@ MODEL, APPLICATION, WIDGET = (
     for digit, name, hosted in (("a", "Regions", Hosting.MODEL), ("b", "App", Hosting.NONE), ("c", "W", Hosting.NONE))
 )
 OPERATOR = Caller(person=Person(email="operator@network.example", operator=True), level=AuthenticationLevel.KEY)
-TREE = Piece(
+TREE = ModelChange(
     nodes=(Node(tag="root", topics=("region",)), Node(tag="canvas", under="root", topics=("region",))),
     attachments=(
         Attachment(id="app", service=APPLICATION.gcid, side=Side.PRODUCER, node="root"),
@@ -47,7 +47,7 @@ async def until(node: RunningNetwork, expected: list[str]) -> None:
             changed.clear()
 
 
-async def change(node: RunningNetwork, piece: Piece) -> None:
+async def change(node: RunningNetwork, piece: ModelChange) -> None:
     administration = Administration(node.network, node.passwords)
     await changing.change(administration, OPERATOR, MODEL.gcid, piece, "test")
 
@@ -61,14 +61,14 @@ async def test_two_nodes_have_the_same_model(tmp_path: Path, postgres_database: 
     )
     async with open_network(one) as first, open_network(two) as second:
         items = (Organization(name="Acme"), MODEL, APPLICATION, WIDGET)
-        await first.network.configuration.change("test", [saving(item) for item in items])
+        await first.network.configuration.change("test", [build_save(item) for item in items])
         await change(first, TREE)
         await until(second, ["w"])
         opened = await second.network.models.opened(MODEL.gcid)
-        await change(first, Piece(nodes=(Node(tag="late", under="canvas", topics=("region",)),)))
+        await change(first, ModelChange(nodes=(Node(tag="late", under="canvas", topics=("region",)),)))
         late = Attachment(id="late", service=APPLICATION.gcid, side=Side.CONSUMER, node="late")
-        await change(first, Piece(attachments=(late,)))
+        await change(first, ModelChange(attachments=(late,)))
         await until(second, ["w", "late"])
-        await change(second, Piece(without_nodes=("canvas",), with_descendants=True))
+        await change(second, ModelChange(without_nodes=("canvas",), with_descendants=True))
         await until(first, [])
         assert await second.network.models.opened(MODEL.gcid) is opened  # followed in place, not opened anew

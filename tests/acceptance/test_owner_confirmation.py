@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from postroad.core.model.directory import Organization, Service
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.asking import Asked, asked_network
 from tests.acceptance.served import Served, served_network
 from tests.acceptance.served_network import postroad
@@ -105,7 +105,7 @@ async def test_a_document_of_an_operator_adds_no_one_and_no_secret(asked: Asked)
 
 async def test_an_organization_without_an_owner_is_set_up_by_operators(asked: Asked) -> None:
     fresh = Service(gcid="e" * 16, organization="Elm", name="Orders")
-    await asked.running.network.configuration.change("test", [saving(Organization(name="Elm")), saving(fresh)])
+    await asked.running.network.configuration.change("test", [build_save(Organization(name="Elm")), build_save(fresh)])
     made = await asked.ask("operator", "POST", "/v1/services/Elm/Orders/credentials", {"kind": "key", "label": "main"})
     assert made.json()["unconfirmed"] == ""
     invited = await asked.ask(

@@ -11,7 +11,7 @@ from postroad.core.model.directory import Accepts
 from postroad.core.model.message import Cookie, Message, MessageType
 from postroad.core.model.trust import CONFIRM_WITHIN_S, ProvisioningState
 from postroad.errors import Refused
-from postroad.flow.provisioning import Trust
+from postroad.flow.administration.provisioning_changes import ProvisioningChanges
 from tests.acceptance.market import COOKIE, Market, market
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
@@ -89,7 +89,7 @@ async def test_what_was_revoked_is_not_confirmed_by_an_old_token(place: Market) 
 async def test_a_message_that_comes_again_after_a_crash_is_no_misuse(place: Market) -> None:
     """The network's own service is handed a message twice when it stops between carrying it out and answering."""
     begun, provider = await place.begin(), place.service(DISPATCH)
-    trust = Trust(place.network.configuration, place.network.clock)
+    trust = ProvisioningChanges(place.network.configuration, place.network.clock)
     for _ in range(2):
         await trust.confirm(provider, begun.gcid, begun.token, Cookie(COOKIE), said_in="session-1")
     with pytest.raises(Refused):

@@ -10,7 +10,7 @@ import yaml
 
 from postroad.core.model.message import Cookie
 from postroad.core.model.snapshot import Directory
-from postroad.flow.configure import Change
+from postroad.flow.registries.configuration import DirectoryChange
 from tests.acceptance.market import COOKIE, HOME, Market, market, visited
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
@@ -105,7 +105,7 @@ async def test_who_begins_again_does_not_undo_what_is_confirmed_in_that_moment(
     begun, configuration = await place.begin(), place.network.configuration
     change = configuration.change
 
-    async def after_confirmation(by: str, changes: Sequence[Change], reason: str = "") -> Directory:
+    async def after_confirmation(by: str, changes: Sequence[DirectoryChange], reason: str = "") -> Directory:
         monkeypatch.setattr(configuration, "change", change)
         assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == ""
         return await change(by, changes, reason)

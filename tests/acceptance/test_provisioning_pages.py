@@ -14,7 +14,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from postroad.core.configuration.shapes import PageUrl
-from postroad.core.identity.form_proof import GOOD_FOR_S
+from postroad.core.identity.form_proof import VALID_S
 from postroad.core.model.directory import Visibility
 from postroad.core.model.trust import CONFIRM_WITHIN_S
 from tests.acceptance.market import COOKIE, HOME, PASSWORD, Market, market, visited
@@ -105,10 +105,10 @@ async def test_a_form_is_good_for_who_saw_it_for_that_provider_and_a_while(place
     )  # fmt: skip
     for who, sent in forged:
         assert (await send(place, who, sent)).status_code == 403, sent
-    place.clock.seconds = GOOD_FOR_S + 2
+    place.clock.seconds = VALID_S + 2
     assert (await send(place, "owner@mybiz", form)).status_code == 403
     assert place.trust() == ({}, {})
-    place.clock.seconds = GOOD_FOR_S - 60
+    place.clock.seconds = VALID_S - 60
     assert (await send(place, "owner@mybiz", form)).status_code == 303
 
 

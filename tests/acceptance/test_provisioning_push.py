@@ -14,7 +14,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.directory import Accepts, DeliveryMode, Push, PushAuthentication
 from postroad.core.model.message import Cookie, Property
-from postroad.flow.provisioning import Trust
+from postroad.flow.administration.provisioning_changes import ProvisioningChanges
 from tests.acceptance.market import COOKIE, Market, market
 from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
 
@@ -92,7 +92,9 @@ async def test_pushes_of_one_message_by_two_ways_have_nothing_in_common(place: M
 
 async def connected(place: Market) -> None:
     """MyBiz has an account with both providers."""
-    trust = Trust(place.network.configuration, place.network.clock)  # by messages, the answers would be pushed, too
+    trust = ProvisioningChanges(
+        place.network.configuration, place.network.clock
+    )  # by messages, the answers would be pushed, too
     for provider, service, cookie in (
         (DISPATCH, "Shipping", Cookie(COOKIE, "application/xml")),
         (LEDGER, "Accounts", None),

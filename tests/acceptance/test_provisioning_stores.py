@@ -23,9 +23,9 @@ from postroad.core.model.directory import (
 from postroad.core.model.message import Argument, Cookie, Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.flow.administration import Administration
-from postroad.flow.administration_trust import Wish, begin, revoke
-from postroad.flow.configure import saving
+from postroad.flow.administration.base import Administration
+from postroad.flow.administration.provisioning import ProvisioningRequest, begin_provisioning, revoke
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.market import OWN_SERVICE, visited
 
 OWNER = Caller(person=Person(email="owner@mybiz.example", organization="MyBiz", role=Role.OWNER))
@@ -59,7 +59,7 @@ class Desk:
     async def furnish(self) -> None:
         houses = [Organization(name=name) for name in ("MyBiz", "Books", "Parcels")]
         await self.network.configuration.change(
-            "test", [saving(item) for item in (*houses, BOOKS, PARCELS, OWNER.person)]
+            "test", [build_save(item) for item in (*houses, BOOKS, PARCELS, OWNER.person)]
         )
 
     async def learn(self) -> None:
@@ -68,8 +68,8 @@ class Desk:
         await self.network.configuration.load()
 
     async def begun(self) -> tuple[str, str]:
-        wish = Wish(organization="MyBiz", provider=PARCELS.address, service="Shipping")
-        told = visited((await begin(self.administration, OWNER, wish, "https://network.example")).redirect)
+        wish = ProvisioningRequest(organization="MyBiz", provider=PARCELS.address, service="Shipping")
+        told = visited((await begin_provisioning(self.administration, OWNER, wish, "https://network.example")).redirect)
         return told.gcid, told.token
 
     async def confirm(self, gcid: str, token: str) -> str:
@@ -101,7 +101,7 @@ async def test_trust_and_pseudonyms_hold_over_a_restart(settings: Settings) -> N
         desk = Desk(running)
         assert await desk.confirm(gcid, token) == ""
         open_to_books = replace(desk.network.directory.services[gcid], accepts_from=("Books",))
-        await running.network.configuration.change("test", [saving(open_to_books)])
+        await running.network.configuration.change("test", [build_save(open_to_books)])
         session = await desk.ask(gcid)
         [seen] = await desk.fetch(PARCELS.gcid, lease_s=3_600)
         assert (seen.sender_gcid, seen.cookie, seen.handle) == (gcid, ACCOUNT, "")

@@ -11,7 +11,7 @@ import pytest
 
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import (
     AuthenticationLevel,
     DeliveryMode,
@@ -22,7 +22,7 @@ from postroad.core.model.directory import (
     Visibility,
 )
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
 
 MESSAGES = 40
@@ -46,7 +46,7 @@ def inbox(receiving: Receiver) -> Service:
 
 async def configured(node: RunningNetwork, other: RunningNetwork, *services: Service) -> None:
     houses = [Organization(name=service.organization) for service in services]
-    changed = await node.network.configuration.change("test", [saving(item) for item in (*houses, *services)])
+    changed = await node.network.configuration.change("test", [build_save(item) for item in (*houses, *services)])
     known = asyncio.Event()
     other.network.configuration.on_change(
         lambda directory: known.set() if directory.version >= changed.version else None
@@ -88,10 +88,10 @@ async def test_two_nodes_push_each_message_once(tmp_path: Path, postgres_databas
                 node = first if number % 2 else second
                 await node.network.post(sender, Message(to=(Recipient("Acme/Inbox"),), parts=(part,)))
             for _ in range(int(WAIT_S / LOOK_EVERY_S)):
-                if (found := await states(first)) == {State.DELIVERED: MESSAGES}:
+                if (found := await states(first)) == {DeliveryState.DELIVERED: MESSAGES}:
                     break
                 await asyncio.sleep(LOOK_EVERY_S)
-            assert found == {State.DELIVERED: MESSAGES}
+            assert found == {DeliveryState.DELIVERED: MESSAGES}
         pushes = Counter(pushed.delivered.parts[0].data for pushed in receiving.at(PATH))
     assert pushes.pop(b"fails once") == 2
     assert set(pushes.values()) == {1}

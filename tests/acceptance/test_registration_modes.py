@@ -8,7 +8,7 @@ from contextlib import asynccontextmanager
 import httpx2
 import pytest
 
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.bootstrap.settings import Settings, read_settings
 from postroad.core.model.directory import Organization, OrganizationLimits
 from postroad.errors import Misconfigured
@@ -25,7 +25,7 @@ WISH = {
 @asynccontextmanager
 async def network(settings: Settings) -> AsyncIterator[tuple[MemoryNetwork, httpx2.AsyncClient]]:
     async with memory_network() as running:
-        app = application(running.network, running.authenticator, running.passwords, settings, requests_per_s=0)
+        app = build_application(running.network, running.authenticator, running.passwords, settings, requests_per_s=0)
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
             yield running, client

@@ -17,7 +17,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 
 INTERCHANGES = 8
 WAIT_S = 30.0
@@ -71,7 +71,7 @@ async def test_two_nodes_take_every_interchange_apart_once(tmp_path: Path, postg
         for name in ("one", "two")
     )
     async with open_network(one) as first, open_network(two) as second:
-        changes = [saving(item) for item in (Organization(name="MyBiz"), PARTNER, INBOX, SPLITTER)]
+        changes = [build_save(item) for item in (Organization(name="MyBiz"), PARTNER, INBOX, SPLITTER)]
         await first.network.configuration.change("test", changes)
         for node in (first, second):
             await node.network.indexed()

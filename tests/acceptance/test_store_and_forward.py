@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from postroad.client import Client
-from postroad.core.audit.story import HeldBack, Stop
+from postroad.core.model.history import ReleaseHold, Stop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Refused
 from tests.acceptance.push_receiver import Receiver, receiver
@@ -119,7 +119,7 @@ def test_held_for_a_while(network: Served, receiving: Receiver) -> None:
 def test_the_service_itself_may_ask_and_another_may_not(network: Served, receiving: Receiver) -> None:
     with network.client(MYBIZ) as mybiz, network.client(ACME) as acme, network.client(OTHER) as other:
         [session] = sent(mybiz, ACME, "1")
-        assert [one.held for one in stops(mybiz, session)] == [HeldBack()]
+        assert [one.held for one in stops(mybiz, session)] == [ReleaseHold()]
         assert f"held back until enough wait, or {ACME} asks for it" in succeeded(
             "trace", session, "--data", network.data
         )

@@ -12,10 +12,10 @@ import pytest
 
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import AuthenticationLevel, Release
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow.administration_releasing import release
+from postroad.flow.administration.releases import release
 from tests.acceptance.push_receiver import receiver
 from tests.acceptance.test_push_shared import LOOK_EVERY_S, MYBIZ, PATH, WAIT_S, configured, inbox, states
 
@@ -31,7 +31,7 @@ async def post(node: RunningNetwork, count: int) -> None:
 
 async def delivered(node: RunningNetwork, count: int) -> None:
     for _ in range(int(WAIT_S / LOOK_EVERY_S)):
-        if (await states(node)).get(State.DELIVERED) == count:
+        if (await states(node)).get(DeliveryState.DELIVERED) == count:
             return
         await asyncio.sleep(LOOK_EVERY_S)
     raise AssertionError(f"not {count} were delivered, but {await states(node)}")

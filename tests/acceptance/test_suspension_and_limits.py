@@ -18,8 +18,8 @@ from postroad.core.model.directory import AuthenticationLevel, Organization, Org
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.flow.configure import saving
-from postroad.testing.load import Connection
+from postroad.flow.registries.configuration import build_save
+from postroad.testing.http_client import ClientConnection
 from tests.acceptance.served_network import Served, eventually, json_lines, postroad, served, succeeded
 
 MYBIZ, ACME = (
@@ -47,7 +47,7 @@ class Trade:
         return Caller(service=self.network.directory.services[service.gcid], level=AuthenticationLevel.KEY)
 
     async def save(self, *objects: object) -> None:
-        await self.network.configuration.change("operator", [saving(item) for item in objects])
+        await self.network.configuration.change("operator", [build_save(item) for item in objects])
 
     async def post(self, **fields: Any) -> str:
         message = Message(**{"to": (Recipient(ACME.address),), "type": MessageType.NOTIFICATION} | fields)
@@ -179,7 +179,7 @@ async def test_a_rate_holds_for_one_for_many_and_for_soap(running: Served) -> No
     key = running.key("Hasty/Buyer").read_text().strip()
     port = int(running.url.rpartition(":")[2])
     one = json.dumps({"to": ["Acme/Supply"]}).encode()
-    async with Connection(port, key) as poster:
+    async with ClientConnection(port, key) as poster:
         first = await poster.post("/v1/messages", one)
         assert first.headers["ratelimit-policy"] == '"default";q=20;w=4'
         unknown = await poster.post("/v1/messages", json.dumps({"to": ["No/Body"]}).encode())
@@ -200,5 +200,5 @@ async def test_a_rate_holds_for_one_for_many_and_for_soap(running: Served) -> No
             assert 429 in [call.status for call in calls], "a call counts, whatever is in it"
         over_soap = await poster.post("/soap", SOAP, "application/soap+xml")
         assert (over_soap.status, b"rate.exceeded" in over_soap.body) == (429, True)
-    async with Connection(port, running.key("Acme/Supply").read_text().strip()) as other:
+    async with ClientConnection(port, running.key("Acme/Supply").read_text().strip()) as other:
         assert (await other.post("/v1/messages", json.dumps({"to": ["Acme/Supply"]}).encode())).status == 202

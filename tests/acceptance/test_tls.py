@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from postroad.core.configuration import certificates
-from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind, Policy, Transport
-from postroad.testing.load import Answer, Connection, Gone
+from postroad.core.model.directory import AuthenticationLevel, ConnectionPolicy, Credential, CredentialKind, Transport
+from postroad.testing.http_client import ClientConnection, ClientResponse, ConnectionGone
 from postroad.testing.server import ServerProcess
 from tests.faults.parties import Party, serving
 
 BUYER, SELLER, CAREFUL, STRICT = "MyBiz/Purchasing", "Acme/Supply", "Careful/Bank", "Strict/Bank"
-TLS_ONLY = Policy(transport=Transport.TLS)
-CERTIFICATE_ONLY = Policy(transport=Transport.TLS, authentication=AuthenticationLevel.CERTIFICATE)
+TLS_ONLY = ConnectionPolicy(transport=Transport.TLS)
+CERTIFICATE_ONLY = ConnectionPolicy(transport=Transport.TLS, authentication=AuthenticationLevel.CERTIFICATE)
 POST = json.dumps({"to": [SELLER], "documents": [{"text": "order"}]}).encode()
 
 
@@ -90,14 +90,14 @@ class Site:
             Party(address=STRICT, profile={"policy": CERTIFICATE_ONLY}),
         ]
 
-    def client(self, identity: Identity | None = None, key: str = "") -> Connection:
+    def client(self, identity: Identity | None = None, key: str = "") -> ClientConnection:
         context = ssl.create_default_context()
         self.authority.configure_trust(context)
         if identity is not None:
             context.load_cert_chain(identity.certificate, identity.key)
-        return Connection(self.server.port, key, tls=context, server_name="localhost")
+        return ClientConnection(self.server.port, key, tls=context, server_name="localhost")
 
-    async def post(self, connection: Connection, body: bytes = POST, **headers: str) -> Answer:
+    async def post(self, connection: ClientConnection, body: bytes = POST, **headers: str) -> ClientResponse:
         async with connection:
             return await connection.post("/v1/messages", body, **headers)
 
@@ -131,7 +131,7 @@ def unproxied(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
         yield made
 
 
-def code_of(answer: Answer) -> str:
+def code_of(answer: ClientResponse) -> str:
     return str(json.loads(answer.body).get("code", ""))
 
 
@@ -153,11 +153,11 @@ async def test_a_key_works_over_tls_too(site: Site) -> None:
 
 @pytest.mark.req("N4")
 async def test_a_certificate_that_nobody_registered_is_refused(site: Site) -> None:
-    with pytest.raises(Gone):
+    with pytest.raises(ConnectionGone):
         await site.post(site.client(site.stranger))
     try:
         answer = await site.post(site.client(site.sibling))
-    except Gone:
+    except ConnectionGone:
         return
     assert (answer.status, code_of(answer)) == (401, "authentication.required")
 
@@ -170,8 +170,8 @@ async def test_no_credentials_at_all_are_refused(site: Site) -> None:
 
 @pytest.mark.req("N4")
 async def test_plain_http_on_the_tls_port_is_cut_off(site: Site) -> None:
-    with pytest.raises(Gone):
-        await site.post(Connection(site.server.port, site.keys[BUYER]))
+    with pytest.raises(ConnectionGone):
+        await site.post(ClientConnection(site.server.port, site.keys[BUYER]))
 
 
 @pytest.mark.req("N4", "M5")
@@ -184,9 +184,9 @@ async def test_a_policy_may_ask_for_a_certificate(site: Site) -> None:
 async def test_a_policy_may_ask_for_tls(site: Site, unproxied: Site) -> None:
     """The service itself, and whoever sends to it, must come over TLS."""
     for sender in (CAREFUL, BUYER):
-        plain = await unproxied.post(Connection(unproxied.server.port, unproxied.keys[sender]), to(CAREFUL))
+        plain = await unproxied.post(ClientConnection(unproxied.server.port, unproxied.keys[sender]), to(CAREFUL))
         assert (plain.status, code_of(plain)) == (403, "policy.transport")
-    async with Connection(unproxied.server.port, unproxied.keys[CAREFUL]) as polling:
+    async with ClientConnection(unproxied.server.port, unproxied.keys[CAREFUL]) as polling:
         polled = await polling.post("/v1/poll", b"{}")
     assert (polled.status, code_of(polled)) == (403, "policy.transport")
     assert (await site.post(site.client(key=site.keys[CAREFUL]), to(CAREFUL))).status == 202
@@ -198,18 +198,18 @@ def said_by_a_proxy(identity: Identity) -> dict[str, str]:
 
 @pytest.mark.req("N4")
 async def test_a_trusted_proxy_speaks_for_its_client(proxied: Site) -> None:
-    answer = await proxied.post(Connection(proxied.server.port), **said_by_a_proxy(proxied.buyer))
+    answer = await proxied.post(ClientConnection(proxied.server.port), **said_by_a_proxy(proxied.buyer))
     assert answer.status == 202
-    secure = await proxied.post(Connection(proxied.server.port), to(CAREFUL), **said_by_a_proxy(proxied.careful))
+    secure = await proxied.post(ClientConnection(proxied.server.port), to(CAREFUL), **said_by_a_proxy(proxied.careful))
     assert secure.status == 202
-    unknown = await proxied.post(Connection(proxied.server.port), **said_by_a_proxy(proxied.stranger))
+    unknown = await proxied.post(ClientConnection(proxied.server.port), **said_by_a_proxy(proxied.stranger))
     assert (unknown.status, code_of(unknown)) == (401, "authentication.required")
 
 
 @pytest.mark.req("N4")
 async def test_nobody_else_can_claim_a_certificate_or_tls(unproxied: Site) -> None:
-    claimed = await unproxied.post(Connection(unproxied.server.port), **said_by_a_proxy(unproxied.buyer))
+    claimed = await unproxied.post(ClientConnection(unproxied.server.port), **said_by_a_proxy(unproxied.buyer))
     assert (claimed.status, code_of(claimed)) == (401, "authentication.required")
-    connection = Connection(unproxied.server.port, unproxied.keys[CAREFUL])
+    connection = ClientConnection(unproxied.server.port, unproxied.keys[CAREFUL])
     insecure = await unproxied.post(connection, to(CAREFUL), **said_by_a_proxy(unproxied.careful))
     assert (insecure.status, code_of(insecure)) == (403, "policy.transport")

@@ -81,7 +81,7 @@ def test_xml_is_parsed_in_one_place() -> None:
 
 
 def test_the_server_never_loads_what_compiles_schemas() -> None:
-    users = {module.name for module in modules() if module.imports("postroad.adapters.validation.bench")}
+    users = {module.name for module in modules() if module.imports("postroad.adapters.validation.schema_cache")}
     assert users == {"adapters/validation/worker_main.py"}
 
 

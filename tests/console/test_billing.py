@@ -9,9 +9,9 @@ from decimal import Decimal
 import pytest
 
 from postroad.client import Client
-from postroad.core.billing.invoicing import Account, Issue, Sum, credit_note, invoice
-from postroad.core.configuration.billing_records import invoice_entry, payment_entry
-from postroad.core.model.billing import Books, Invoice, LineKey, Payment
+from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTotal, make_credit_note, make_invoice
+from postroad.core.configuration.entries.billing_records import invoice_entry, payment_entry
+from postroad.core.model.billing import BillingSettings, Invoice, LineKey, Payment
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.counted import SESSION, STRANGE, Counted, counted
@@ -91,11 +91,13 @@ def test_operators_see_all_bills(operator: Callable[[], Person], visitor: Callab
 
 def issued(demo: Demo, known: Counted) -> Invoice:
     """An invoice of September that is overdue, with a credit and a payment."""
-    issue = Issue(number=NUMBER, on=date(2026, 10, 1), books=Books(seller="Postroad Ltd"), through=20, tariffs={})
+    issue = InvoiceIssue(
+        number=NUMBER, on=date(2026, 10, 1), books=BillingSettings(seller="Postroad Ltd"), through=20, tariffs={}
+    )
     line = LineKey("message", "originator", known.services["buyer"], "standard/2026-01")
-    first = invoice(Account(known.house, "2026-09", "EUR"), {line: Sum(20, 20, 12_340_000)}, issue)
-    again = Issue(number="2026-09-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
-    note = credit_note(first, Decimal("2.50"), again, "an hour without service")
+    first = make_invoice(InvoiceAccount(known.house, "2026-09", "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue)
+    again = InvoiceIssue(number="2026-09-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
+    note = make_credit_note(first, Decimal("2.50"), again, "an hour without service")
     paid = Payment(
         id=f"{NUMBER}/1", invoice=NUMBER, amount=Decimal("5.00"), currency="EUR", received_on=date(2026, 10, 9)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import Response
 
-from postroad.console.visits import IDLE_S, RENEWED_S, Visits
+from postroad.console.browser_sessions import IDLE_S, RENEWED_S, BrowserSessions
 from postroad.core.identity import api_key
 
 KEY = api_key.make(bytes(range(32))).text
@@ -18,14 +18,14 @@ def asked(cookie: str = "", scheme: str = "http") -> Request:
     return Request({"type": "http", "method": "GET", "path": "/", "headers": headers, "scheme": scheme})
 
 
-def begun(visits: Visits, scheme: str = "http") -> str:
+def begun(visits: BrowserSessions, scheme: str = "http") -> str:
     response = Response()
     visits.begin(asked(scheme=scheme), response, KEY, NOW_S)
     return response.headers["set-cookie"]
 
 
 def test_a_visit_lasts_while_it_is_used_and_no_longer() -> None:
-    visits = Visits(b"secret" * 6)
+    visits = BrowserSessions(b"secret" * 6)
     cookie = begun(visits).partition(";")[0]
     assert visits.key_in(asked(cookie), NOW_S + IDLE_S - 1) == KEY
     assert visits.key_in(asked(cookie), NOW_S + IDLE_S) == ""
@@ -34,7 +34,7 @@ def test_a_visit_lasts_while_it_is_used_and_no_longer() -> None:
 
 
 def test_nobody_can_say_that_they_were_seen_later() -> None:
-    visits = Visits(b"secret" * 6)
+    visits = BrowserSessions(b"secret" * 6)
     name, _, value = begun(visits).partition(";")[0].partition("=")
     key, _, seen = value.partition("|")
     later = f"{NOW_S + IDLE_S:x}.{seen.partition('.')[2]}"
@@ -50,11 +50,11 @@ def test_nobody_can_say_that_they_were_seen_later() -> None:
     ):
         assert visits.key_in(asked(forged), NOW_S + IDLE_S) == ""
         assert visits.key_in(asked(forged), NOW_S) == ""
-    assert Visits(b"another secret" * 3).key_in(asked(f"{name}={value}"), NOW_S) == ""
+    assert BrowserSessions(b"another secret" * 3).key_in(asked(f"{name}={value}"), NOW_S) == ""
 
 
 def test_the_cookie_is_kept_from_scripts_and_other_sites() -> None:
-    plain, secure = begun(Visits(b"s" * 32)), begun(Visits(b"s" * 32), "https")
+    plain, secure = begun(BrowserSessions(b"s" * 32)), begun(BrowserSessions(b"s" * 32), "https")
     for written in (plain, secure):
         assert "HttpOnly" in written
         assert "SameSite=lax" in written
@@ -65,7 +65,7 @@ def test_the_cookie_is_kept_from_scripts_and_other_sites() -> None:
 
 
 def test_a_form_of_another_visit_is_not_taken() -> None:
-    visits = Visits(b"s" * 32)
+    visits = BrowserSessions(b"s" * 32)
     assert visits.is_own(KEY, visits.csrf(KEY))
     assert not visits.is_own(OTHER, visits.csrf(KEY))
     assert not visits.is_own(KEY, "")

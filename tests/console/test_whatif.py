@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from postroad.console.whatif_runs import PAGE, Wish
+from postroad.console.whatif_runs import PAGE, WhatIfRequest
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.failing import PASSWORD
@@ -38,7 +38,7 @@ REPORT = {
 def test_a_report_is_read(operator: Callable[[], Person], demo: Demo) -> None:
     folder = demo.data / "whatif" / RUN
     folder.mkdir(parents=True)
-    wish = Wish(by="operator@localhost", at_us=1_790_900_000_000_000)
+    wish = WhatIfRequest(by="operator@localhost", at_us=1_790_900_000_000_000)
     for name, content in (("wish.json", wish), ("report.json", REPORT)):
         (folder / name).write_bytes(msgspec.json.encode(content))
     (folder / PAGE).write_text("<!doctype html><title>What if</title>")

@@ -15,14 +15,33 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
-from postroad.core.model.delivery import Queued, State
+from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesEnded, DeliveriesLeased, decode
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
-from postroad.ports import Appended, Batch, BodyAt, Clock, Committed, Desk, Head, Index, Journal, NewRecord, Step
-from postroad.testing.desk_contract import DeskContract
-from postroad.testing.desk_network import LEASE_S, SELLER, Network, catch_up, lag_behind, numbers
+from postroad.ports import (
+    Appended,
+    BodyAt,
+    Clock,
+    Committed,
+    Desk,
+    Index,
+    Journal,
+    JournalBatch,
+    JournalHead,
+    JournalStep,
+    NewRecord,
+)
+from postroad.testing.contracts.desk.contract import DeskContract
+from postroad.testing.contracts.desk.desk_under_test import (
+    LEASE_S,
+    SELLER,
+    DeskHarness,
+    catch_up_index,
+    delivery_numbers,
+    lag_index_behind,
+)
 
 
 class StallingJournal:
@@ -51,13 +70,13 @@ class StallingJournal:
             raise Unavailable("storage.full", "the disk takes acknowledgements alone")
         return await self.journal.append(records, reserve=reserve)
 
-    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         return await self.journal.read(after_seq, limit_bytes)
 
     async def body(self, at: BodyAt) -> bytes | None:
         return await self.journal.body(at)
 
-    async def head(self) -> Head:
+    async def head(self) -> JournalHead:
         return await self.journal.head()
 
     async def close(self) -> None:
@@ -70,7 +89,7 @@ async def leases_in(journal: Journal) -> list[tuple[int, ...]]:
     return [entry.deliveries for entry in entries if isinstance(entry, DeliveriesLeased)]
 
 
-def is_leased(network: Network, number: int, attempt: int = 1) -> bool:
+def is_leased(network: DeskHarness, number: int, attempt: int = 1) -> bool:
     assert isinstance(network.desk, LocalDesk)
     found = network.desk._hot.find(number)
     return found is not None and found.queued.leased and found.queued.attempt == attempt
@@ -100,7 +119,7 @@ class LocalDeskContract(DeskContract):
 
     async def restart(self, desk: Desk) -> Desk:
         await desk.close()
-        await catch_up(self.journal, self.index)
+        await catch_up_index(self.journal, self.index)
         return await self._desk()
 
     def stalled(self, desk: Desk) -> AbstractAsyncContextManager[None]:
@@ -124,13 +143,13 @@ class LocalDeskContract(DeskContract):
         return desk
 
     async def _indexed(self, seq: int) -> None:
-        await lag_behind(self.journal, self.index, seq)
+        await lag_index_behind(self.journal, self.index, seq)
 
 
 class TestInMemory(LocalDeskContract):
     """Over the memory journal and index."""
 
-    async def test_what_could_not_be_settled_while_the_queue_was_read_comes_again(self, network: Network) -> None:
+    async def test_what_could_not_be_settled_while_the_queue_was_read_comes_again(self, network: DeskHarness) -> None:
         first, second = [await network.post(network.message()) << 16 for _ in range(2)]
         network.desk = await self.restart(network.desk)
         async with self.stalled(network.desk):
@@ -143,9 +162,9 @@ class TestInMemory(LocalDeskContract):
         with pytest.raises(Unavailable):
             await polling
         self.journal.is_broken = False
-        assert numbers(await network.poll()) == [first, second]
+        assert delivery_numbers(await network.poll()) == [first, second]
 
-    async def test_a_hand_out_that_cannot_be_written_leaves_the_mailbox_as_it_was(self, network: Network) -> None:
+    async def test_a_hand_out_that_cannot_be_written_leaves_the_mailbox_as_it_was(self, network: DeskHarness) -> None:
         posted = [await network.post(network.message()) << 16 for _ in range(3)]
         await network.poll(most=1)
         network.clock.advance(LEASE_S + 1)
@@ -159,7 +178,7 @@ class TestInMemory(LocalDeskContract):
         assert await leases_in(self.journal) == [(posted[0],), tuple(posted)]
 
     async def test_a_poller_that_leaves_before_its_hand_out_is_written_has_been_handed_it(
-        self, network: Network
+        self, network: DeskHarness
     ) -> None:
         number = await network.post(network.message()) << 16
         async with self.stalled(network.desk):
@@ -172,7 +191,7 @@ class TestInMemory(LocalDeskContract):
         assert [(queued.number, queued.attempt) for queued in await network.poll()] == [(number, 2)]
         assert await leases_in(self.journal) == [(number,), (number,)]
 
-    async def test_a_hand_out_that_fails_wakes_the_next_poller(self, network: Network) -> None:
+    async def test_a_hand_out_that_fails_wakes_the_next_poller(self, network: DeskHarness) -> None:
         number = await network.post(network.message()) << 16
         async with self.stalled(network.desk):
             failing = asyncio.ensure_future(network.poll())
@@ -185,7 +204,7 @@ class TestInMemory(LocalDeskContract):
         await asyncio.wait_for(waiting, 10)
 
     async def test_what_is_settled_or_returned_while_its_hand_out_is_written_is_not_handed_out(
-        self, network: Network
+        self, network: DeskHarness
     ) -> None:
         posted = [await network.post(network.message()) << 16 for _ in range(3)]
         await network.poll()
@@ -196,10 +215,10 @@ class TestInMemory(LocalDeskContract):
             settled = asyncio.ensure_future(network.acknowledge(posted[0]))
             await asyncio.sleep(0)
         assert isinstance(await settled, Committed)
-        assert numbers(await polling) == posted[1:]
+        assert delivery_numbers(await polling) == posted[1:]
 
     async def test_a_claim_that_loses_some_while_its_hand_out_is_written_takes_others_in_their_place(
-        self, network: Network
+        self, network: DeskHarness
     ) -> None:
         """A claim returns fewer than it asks for only if no more wait."""
         posted = [await network.post(network.message()) << 16 for _ in range(5)]
@@ -211,16 +230,16 @@ class TestInMemory(LocalDeskContract):
             settled = asyncio.ensure_future(network.acknowledge(posted[0]))
             await asyncio.sleep(0)
         assert isinstance(await settled, Committed)
-        assert numbers(await polling) == posted[1:4]
+        assert delivery_numbers(await polling) == posted[1:4]
         assert await leases_in(self.journal) == [tuple(posted[:3]), tuple(posted[:3]), (posted[3],)]
 
     @pytest.mark.parametrize("claim_first", [True, False])
     async def test_what_a_claim_and_another_step_find_expired_has_one_end(
-        self, network: Network, claim_first: bool
+        self, network: DeskHarness, claim_first: bool
     ) -> None:
         first, second = [await network.post(network.message(expires_in_s=1)) << 16 for _ in range(2)]
         network.clock.advance(2)
-        expired = Step(network.ended("expired", (first,)), reserve=True, waiting=(first,))
+        expired = JournalStep(network.ended("expired", (first,)), reserve=True, waiting=(first,))
         async with self.stalled(network.desk):
             works = [network.poll(), network.submit(expired)][:: 1 if claim_first else -1]
             running = [asyncio.ensure_future(work) for work in works]
@@ -231,7 +250,7 @@ class TestInMemory(LocalDeskContract):
         ended = [number for entry in entries if isinstance(entry, DeliveriesEnded) for number in entry.deliveries]
         assert sorted(ended) == [first, second]
 
-    async def test_what_could_not_be_ended_is_ended_by_the_next_claim(self, network: Network) -> None:
+    async def test_what_could_not_be_ended_is_ended_by_the_next_claim(self, network: DeskHarness) -> None:
         number = await network.post(network.message(expires_in_s=1)) << 16
         given_up: list[int] = []
 
@@ -250,7 +269,7 @@ class TestInMemory(LocalDeskContract):
         assert given_up == [number]
 
     async def test_a_queue_is_not_read_to_its_end_from_an_index_that_has_lost_some_of_it(
-        self, network: Network, monkeypatch: pytest.MonkeyPatch
+        self, network: DeskHarness, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         posted = [await network.post(network.message()) << 16 for _ in range(3)]
         network.desk = await self.restart(network.desk)
@@ -259,22 +278,22 @@ class TestInMemory(LocalDeskContract):
             await self.index.clear()
             with pytest.raises(Unavailable, match="crash of its database"):
                 await network.poll()
-        assert numbers(await network.poll()) == posted
+        assert delivery_numbers(await network.poll()) == posted
 
     async def test_an_answer_that_found_no_room_does_not_stand_against_an_acknowledgement(
-        self, network: Network
+        self, network: DeskHarness
     ) -> None:
         number = await network.post(network.message()) << 16
         await network.poll()
         self.journal.is_full = True
-        answer = network.submit(Step(network.message(answers=number), b"", (7,)))
+        answer = network.submit(JournalStep(network.message(answers=number), b"", (7,)))
         acknowledgement = DeliveriesAcknowledged(network.clock.now_us(), SELLER, (number,))
         # By its key it stays behind the answer.
-        step = Step(acknowledgement, keys=(8,), reserve=True, waiting=(number,))
+        step = JournalStep(acknowledgement, keys=(8,), reserve=True, waiting=(number,))
         told = await asyncio.gather(answer, network.submit(step))
         assert [isinstance(outcome, Unavailable) for outcome in told] == [True, True]
         assert isinstance(await network.submit(step), Committed)
-        assert await network.state(number) is State.DELIVERED
+        assert await network.state(number) is DeliveryState.DELIVERED
 
 
 class TestLongQueues(LocalDeskContract):
@@ -283,28 +302,30 @@ class TestLongQueues(LocalDeskContract):
     head_most = 2
 
     @pytest.fixture
-    async def queue(self, network: Network, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    async def queue(self, network: DeskHarness, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """Nine deliveries, the sixth of them a bill; of what is settled, next to nothing is remembered."""
         monkeypatch.setattr(hot_state, "RECENT_MOST", 1)
         topics = ["orders"] * 5 + ["bills"] + ["orders"] * 3
         seqs = [await network.post(network.message(topic=topic)) for topic in topics]
         return [delivery_number(seq, 0) for seq in seqs]
 
-    async def test_what_the_index_has_is_handed_out_though_it_is_late(self, network: Network, queue: list[int]) -> None:
-        assert numbers(await network.poll(most=4)) == queue[:4]
+    async def test_what_the_index_has_is_handed_out_though_it_is_late(
+        self, network: DeskHarness, queue: list[int]
+    ) -> None:
+        assert delivery_numbers(await network.poll(most=4)) == queue[:4]
         known = await self.index.position()
         await network.post(network.message())
-        assert numbers(await network.poll(most=4)) == queue[4:8]
+        assert delivery_numbers(await network.poll(most=4)) == queue[4:8]
         assert await self.index.position() == known
         assert len(await network.poll()) == 2
 
     async def test_what_was_taken_from_behind_and_settled_does_not_come_again(
-        self, network: Network, queue: list[int]
+        self, network: DeskHarness, queue: list[int]
     ) -> None:
-        assert numbers(await network.poll(selector=Selector(topic="bills"))) == [queue[5]]
+        assert delivery_numbers(await network.poll(selector=Selector(topic="bills"))) == [queue[5]]
         await network.acknowledge(queue[5])
-        await network.acknowledge(*numbers(await network.poll(most=2)))
-        assert numbers(await network.poll()) == [*queue[2:5], *queue[6:]]
+        await network.acknowledge(*delivery_numbers(await network.poll(most=2)))
+        assert delivery_numbers(await network.poll()) == [*queue[2:5], *queue[6:]]
 
     @pytest.fixture
     def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -313,58 +334,62 @@ class TestLongQueues(LocalDeskContract):
         monkeypatch.setattr(local_queues, "PAGE_ROWS", 2)
 
     @pytest.mark.usefixtures("impatient")
-    async def test_a_search_goes_on_where_the_last_claim_stopped(self, network: Network, queue: list[int]) -> None:
+    async def test_a_search_goes_on_where_the_last_claim_stopped(self, network: DeskHarness, queue: list[int]) -> None:
         bills = Selector(topic="bills")
         assert await network.poll(selector=bills) == []
         assert network.desk.is_searching(SELLER, bills)
         assert not network.desk.is_searching(SELLER, Selector(topic="orders"))
-        assert numbers(await self.searched(network, bills)) == [queue[5]]
+        assert delivery_numbers(await self.searched(network, bills)) == [queue[5]]
         assert await self.searched(network, bills) == []
         assert not network.desk.is_searching(SELLER, bills)
         later = await network.post(network.message(topic="bills")) << 16
-        assert numbers(await network.poll(selector=bills)) == [later], "what came later is found at once"
+        assert delivery_numbers(await network.poll(selector=bills)) == [later], "what came later is found at once"
         network.clock.advance(LEASE_S + 1)
-        assert numbers(await network.poll(selector=bills)) == [queue[5], later], "what was found before is in memory"
+        assert delivery_numbers(await network.poll(selector=bills)) == [queue[5], later], (
+            "what was found before is in memory"
+        )
 
     @pytest.mark.usefixtures("impatient")
-    async def test_a_search_finds_what_is_delayed_in_its_time(self, network: Network, queue: list[int]) -> None:
+    async def test_a_search_finds_what_is_delayed_in_its_time(self, network: DeskHarness, queue: list[int]) -> None:
         bills = Selector(topic="bills")
         network.desk = await self.restart(network.desk)
         await network.give_back(queue[5], delay_s=20)
         assert await self.searched(network, bills) == []
         network.clock.advance(21)
-        assert numbers(await network.poll(selector=bills)) == [queue[5]]
+        assert delivery_numbers(await network.poll(selector=bills)) == [queue[5]]
 
     @pytest.mark.usefixtures("impatient")
-    async def test_a_search_by_session_needs_no_more_than_one_claim(self, network: Network, queue: list[int]) -> None:
+    async def test_a_search_by_session_needs_no_more_than_one_claim(
+        self, network: DeskHarness, queue: list[int]
+    ) -> None:
         message = network.message()
         number = await network.post(message) << 16
         for selector in (Selector(session=message.session), Selector(transaction=message.transaction)):
-            assert numbers(await network.poll(selector=selector)) == [number]
+            assert delivery_numbers(await network.poll(selector=selector)) == [number]
             network.clock.advance(LEASE_S + 1)
         assert await network.poll(selector=Selector(session="none")) == []
 
-    async def searched(self, network: Network, selector: Selector) -> list[Queued]:
+    async def searched(self, network: DeskHarness, selector: Selector) -> list[Queued]:
         while not (found := await network.poll(selector=selector)) and network.desk.is_searching(SELLER, selector):
             pass
         return found
 
     async def test_what_is_settled_before_it_was_read_after_a_restart_does_not_come(
-        self, network: Network, queue: list[int]
+        self, network: DeskHarness, queue: list[int]
     ) -> None:
         network.desk = await self.restart(network.desk)
         await network.acknowledge(queue[4])
-        await network.acknowledge(*numbers(await network.poll(most=1)))
-        assert numbers(await network.poll()) == [*queue[1:4], *queue[5:]]
+        await network.acknowledge(*delivery_numbers(await network.poll(most=1)))
+        assert delivery_numbers(await network.poll()) == [*queue[1:4], *queue[5:]]
 
     async def test_what_is_given_back_before_it_was_read_after_a_restart_comes_in_its_time(
-        self, network: Network, queue: list[int]
+        self, network: DeskHarness, queue: list[int]
     ) -> None:
         network.desk = await self.restart(network.desk)
         await network.give_back(queue[4], delay_s=LEASE_S + 1)
-        assert numbers(await network.poll()) == [*queue[:4], *queue[5:]]
+        assert delivery_numbers(await network.poll()) == [*queue[:4], *queue[5:]]
         network.clock.advance(LEASE_S + 1)
-        assert numbers(await network.poll()) == queue
+        assert delivery_numbers(await network.poll()) == queue
 
 
 class TestOverFiles(LocalDeskContract):
@@ -383,5 +408,5 @@ class TestOverFiles(LocalDeskContract):
     async def restart(self, desk: Desk) -> Desk:
         await self.shut(desk)
         self.journal, self.index = StallingJournal(self.open_journal()), self.open_index()
-        await catch_up(self.journal, self.index)
+        await catch_up_index(self.journal, self.index)
         return await self._desk()

@@ -21,12 +21,20 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.model.delivery import Queued
 from postroad.core.model.selector import Selector
-from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.unique_keys import unique_keys
 from postroad.errors import Unavailable
-from postroad.ports import Batch, Clock, Committed, Conflict, Desk, Step
-from postroad.testing.desk_contract import DeskContract
-from postroad.testing.desk_network import CARRIER, LEASE_S, SELLER, Network, VirtualClock, catch_up, numbers
-from postroad.testing.journals import plain_posts
+from postroad.ports import Clock, Committed, Conflict, Desk, JournalBatch, JournalStep
+from postroad.testing.contracts.desk.contract import DeskContract
+from postroad.testing.contracts.desk.desk_under_test import (
+    CARRIER,
+    LEASE_S,
+    SELLER,
+    DeskHarness,
+    ManualClock,
+    catch_up_index,
+    delivery_numbers,
+)
+from postroad.testing.random_journals.journals import make_plain_posts
 
 
 class Node:
@@ -58,7 +66,7 @@ class Node:
             await self.journal.close()
 
     async def _indexed(self, seq: int) -> None:
-        await catch_up(self.journal, self.index)
+        await catch_up_index(self.journal, self.index)
 
 
 class TestSharedDesk(DeskContract):
@@ -117,14 +125,14 @@ class Nodes:
     """Nodes on one database and one clock, all of which are stopped after the test, however it ends."""
 
     def __init__(self, dsn: str, stops: AsyncExitStack) -> None:
-        self.clock = VirtualClock()
+        self.clock = ManualClock()
         self._dsn = dsn
         self._stops = stops
 
-    async def start(self) -> tuple[Node, Network]:
+    async def start(self) -> tuple[Node, DeskHarness]:
         node = await Node.start(self._dsn, self.clock)
         self._stops.push_async_callback(node.stop)
-        return node, Network(node.desk, self.clock)
+        return node, DeskHarness(node.desk, self.clock)
 
 
 @pytest.fixture
@@ -134,13 +142,15 @@ async def nodes(postgres_database: str) -> AsyncIterator[Nodes]:
 
 
 @pytest.fixture
-async def two_nodes(nodes: Nodes) -> tuple[Network, Network]:
+async def two_nodes(nodes: Nodes) -> tuple[DeskHarness, DeskHarness]:
     (_, here), (_, there) = await nodes.start(), await nodes.start()
     return here, there
 
 
 @pytest.mark.req("O3")
-async def test_a_post_on_one_node_wakes_and_reaches_a_poller_on_another(two_nodes: tuple[Network, Network]) -> None:
+async def test_a_post_on_one_node_wakes_and_reaches_a_poller_on_another(
+    two_nodes: tuple[DeskHarness, DeskHarness],
+) -> None:
     here, there = two_nodes
     waiting = asyncio.ensure_future(there.desk.arrival(SELLER, 120))
     await asyncio.sleep(0.1)
@@ -156,11 +166,11 @@ async def test_a_post_on_one_node_wakes_and_reaches_a_poller_on_another(two_node
 
 
 @pytest.mark.req("O3", "M6")
-async def test_a_handle_is_used_once_over_all_nodes(two_nodes: tuple[Network, Network]) -> None:
+async def test_a_handle_is_used_once_over_all_nodes(two_nodes: tuple[DeskHarness, DeskHarness]) -> None:
     steps = []
     for number in range(40):
         message = two_nodes[number % 2].message(handle=f"h{number // 4}")
-        steps.append((two_nodes[number % 2], Step(message, b"x", tuple(unique_keys(message)))))
+        steps.append((two_nodes[number % 2], JournalStep(message, b"x", tuple(unique_keys(message)))))
     outcomes = await asyncio.gather(*(network.submit(step) for network, step in steps))
     for first in range(0, 40, 4):
         four = outcomes[first : first + 4]
@@ -170,13 +180,13 @@ async def test_a_handle_is_used_once_over_all_nodes(two_nodes: tuple[Network, Ne
     assert len(await two_nodes[0].poll()) == 10
 
 
-async def test_pollers_on_two_nodes_never_hold_the_same_delivery(two_nodes: tuple[Network, Network]) -> None:
+async def test_pollers_on_two_nodes_never_hold_the_same_delivery(two_nodes: tuple[DeskHarness, DeskHarness]) -> None:
     for _ in range(60):
         await two_nodes[0].post(two_nodes[0].message())
     got = await asyncio.gather(*(two_nodes[number % 2].poll(most=7) for number in range(14)))
-    handed_out = [number for one in got for number in numbers(one)]
+    handed_out = [number for one in got for number in delivery_numbers(one)]
     assert len(handed_out) == len(set(handed_out))
-    rest = numbers(await two_nodes[0].poll())
+    rest = delivery_numbers(await two_nodes[0].poll())
     assert sorted(handed_out + rest) == sorted({*handed_out, *rest})
     assert len(handed_out + rest) == 60
 
@@ -202,10 +212,10 @@ async def test_the_tables_rebuilt_from_the_journal_equal_the_live_ones(nodes: No
     await asyncio.gather(*(network.post(network.message(handle=f"h{n}", via=CARRIER * (n % 2))) for n in range(60)))
     for queued in await network.poll(CARRIER, most=20):
         await network.pass_on(queued)
-    await network.acknowledge(*numbers(await network.poll(most=15)))
-    await network.give_back(*numbers(await network.poll(most=5)), delay_s=77)
+    await network.acknowledge(*delivery_numbers(await network.poll(most=15)))
+    await network.give_back(*delivery_numbers(await network.poll(most=5)), delay_s=77)
     late = await network.poll(CARRIER, most=2)
-    await network.acknowledge(*numbers(late))
+    await network.acknowledge(*delivery_numbers(late))
     await network.pass_on(late[0])  # its delivery is gone: the message's place is looked up in the journal
     live = await tables(postgres_database)
     assert [len(rows) for rows in live] == [81, 44]
@@ -219,7 +229,7 @@ async def test_ends_of_journeys_are_known_after_the_tables_were_rebuilt(nodes: N
     for _ in range(4):
         await network.post(network.message(via=CARRIER))
     taken = await network.poll(CARRIER)
-    await network.acknowledge(*numbers(taken[:2]), by=CARRIER)  # so that an end finds nothing waiting
+    await network.acknowledge(*delivery_numbers(taken[:2]), by=CARRIER)  # so that an end finds nothing waiting
     for queued in taken[::2]:
         await network.write(network.ended("expired", (queued.number,), (queued.journey,)))
     for queued in taken[1::2]:
@@ -255,7 +265,7 @@ async def test_rounds_are_known_after_the_tables_were_rebuilt(nodes: Nodes, post
 
 
 @pytest.mark.req("D7")
-async def test_two_nodes_that_resend_one_letter_begin_one_round(two_nodes: tuple[Network, Network]) -> None:
+async def test_two_nodes_that_resend_one_letter_begin_one_round(two_nodes: tuple[DeskHarness, DeskHarness]) -> None:
     here, there = two_nodes
     for _ in range(10):
         await here.post(here.message())
@@ -268,7 +278,7 @@ async def test_two_nodes_that_resend_one_letter_begin_one_round(two_nodes: tuple
 
 async def test_the_journal_of_a_desk_is_the_same_whoever_reads_it(nodes: Nodes) -> None:
     node, network = await nodes.start()
-    posts = list(plain_posts(50))
+    posts = list(make_plain_posts(50))
     seqs = await asyncio.gather(*(network.post(post, post.session.encode()) for post in posts))
     batch = await node.journal.read(0)
     assert [record.seq for record in batch.records] == sorted(seqs)
@@ -288,7 +298,7 @@ async def test_a_hand_out_that_cannot_be_recorded_is_given_up_at_once(nodes: Nod
 
 
 async def test_a_node_that_stood_still_longer_than_its_lease_hands_nothing_out(
-    two_nodes: tuple[Network, Network], monkeypatch: pytest.MonkeyPatch
+    two_nodes: tuple[DeskHarness, DeskHarness], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     here, there = two_nodes
     await here.post(here.message())
@@ -334,7 +344,7 @@ async def test_a_search_takes_a_bounded_time_also_when_little_of_a_long_queue_ma
     selector = Selector(topic="bills")
     while not found or network.desk.is_searching(SELLER, selector):
         began = nodes.clock.monotonic()
-        found += numbers(await network.poll(selector=selector))
+        found += delivery_numbers(await network.poll(selector=selector))
         assert nodes.clock.monotonic() - began < 1.2 * shared_claims.SEARCH_S
     assert found == bills
 
@@ -346,12 +356,12 @@ async def test_what_cannot_be_said_of_one_step_leaves_the_others_as_they_are(
     first = network.message(handle="once")
     await network.post(first)
 
-    async def away(*_: object) -> Batch:
+    async def away(*_: object) -> JournalBatch:
         raise Unavailable("network.unavailable", "away")
 
     monkeypatch.setattr(node.journal, "read", away)
     again = network.message(handle="once")
-    steps = [Step(again, b"", tuple(unique_keys(again))), Step(network.message(), b"")]
+    steps = [JournalStep(again, b"", tuple(unique_keys(again))), JournalStep(network.message(), b"")]
     told = await asyncio.gather(*[network.submit(step) for step in steps])
     assert isinstance(told[0], Unavailable)
     assert isinstance(told[1], Committed)
@@ -371,7 +381,7 @@ async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(
     _, network = await nodes.start()
     for _ in range(3):
         await network.post(network.message())
-    first = numbers(await network.poll())
+    first = delivery_numbers(await network.poll())
     nodes.clock.advance(LEASE_S + 1)
     async with stalled(postgres_database):
         acknowledging = asyncio.ensure_future(network.acknowledge(first[0]))
@@ -380,7 +390,7 @@ async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(
         await asyncio.sleep(0.2)
         assert not polling.done()
     assert isinstance(await acknowledging, Committed)
-    assert numbers(await polling) == first[1:]
+    assert delivery_numbers(await polling) == first[1:]
 
 
 @pytest.mark.req("B5")
@@ -388,7 +398,7 @@ async def test_batches_are_known_after_the_tables_were_rebuilt(nodes: Nodes, pos
     node, network = await nodes.start()
     for _ in range(6):
         await network.post(network.message())
-    claimed = numbers(await network.poll())
+    claimed = delivery_numbers(await network.poll())
     await network.write(network.gathered(network.batch("b"), *claimed[:4]))
     await network.write(network.acknowledged((claimed[0],), batch=network.batch("b", 2)))
     await network.give_back(claimed[1], claimed[4])  # the first of them too late
@@ -397,7 +407,7 @@ async def test_batches_are_known_after_the_tables_were_rebuilt(nodes: Nodes, pos
     await rebuild_desk(node.journal)
     assert await tables(postgres_database) == live
     nodes.clock.advance(LEASE_S + 1)
-    assert numbers(await network.poll()) == claimed[4:]
+    assert delivery_numbers(await network.poll()) == claimed[4:]
     assert isinstance(await network.write(network.gathered(network.batch("b", 2))), Conflict)
 
 
@@ -409,7 +419,7 @@ async def test_what_another_node_gathers_between_reservation_and_record_is_not_h
     (_, here), (_, there) = await nodes.start(), await nodes.start()
     for _ in range(3):
         await here.post(here.message())
-    first = numbers(await here.poll())
+    first = delivery_numbers(await here.poll())
     nodes.clock.advance(LEASE_S + 1)
     async with stalled(postgres_database):
         gathering = asyncio.ensure_future(here.write(here.gathered(here.batch("b"), *first[:2])))
@@ -418,10 +428,10 @@ async def test_what_another_node_gathers_between_reservation_and_record_is_not_h
         await kept_waiting(postgres_database, 2)
         assert not polling.done()
     assert isinstance(await gathering, Committed)
-    assert numbers(await polling) == first[2:]
+    assert delivery_numbers(await polling) == first[2:]
     assert await there.write(there.gathered(there.batch("c"), *first[1:])) == Conflict(0, 0, "")
     nodes.clock.advance(LEASE_S + 1)
-    assert numbers(await there.poll()) == first[2:]
+    assert delivery_numbers(await there.poll()) == first[2:]
 
 
 async def test_who_looks_for_something_to_hand_out_does_not_pass_by_batches(
@@ -443,7 +453,7 @@ async def test_what_waits_at_a_desk_of_before_batches_goes_on_waiting_and_its_no
 ) -> None:
     journal = await PostgresJournal.open(postgres_database)
     as_it_was = f"SELECT * FROM desk_commit({', '.join(f'${number}' for number in range(1, 41))})"
-    old, newer = ([Step(replace(post, expires_at_us=0), b"hello")] for post in plain_posts(2, services=1))
+    old, newer = ([JournalStep(replace(post, expires_at_us=0), b"hello")] for post in make_plain_posts(2, services=1))
     with monkeypatch.context() as before:
         steps = postgres_schema.migrations(PACKAGE)
         before.setattr(postgres_schema, "migrations", lambda package: steps[:2])

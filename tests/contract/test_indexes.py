@@ -11,7 +11,7 @@ from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.ports import Index
-from postroad.testing.index_contract import IndexContract
+from postroad.testing.contracts.index.contract import IndexContract
 
 
 class TestMemoryIndex(IndexContract):

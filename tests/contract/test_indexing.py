@@ -7,27 +7,27 @@ from itertools import pairwise
 
 import pytest
 
-from postroad.adapters.index.followed import LOOK_AGAIN_S, FollowedIndex
+from postroad.adapters.index.followed_index import LOOK_AGAIN_S, FollowedIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.errors import Misconfigured
 from postroad.flow import indexing
 from postroad.flow.indexing import catch_up, follow, rebuild
-from postroad.ports import Batch, Head
-from postroad.testing.journals import new_records, plain_posts
+from postroad.ports import JournalBatch, JournalHead
+from postroad.testing.random_journals.journals import make_plain_posts, to_new_records
 
 
 async def journal_of(*groups: int, first: int = 1) -> MemoryJournal:
     journal = MemoryJournal()
     for count in groups:
-        await journal.append(new_records(list(plain_posts(count, first))))
+        await journal.append(to_new_records(list(make_plain_posts(count, first))))
         first += count
     return journal
 
 
 async def test_catching_up_applies_what_is_missing_and_only_that() -> None:
     journal, index = await journal_of(3, 2), MemoryIndex()
-    progress: list[Head] = []
+    progress: list[JournalHead] = []
     assert await catch_up(journal, index, progress.append) == await journal.head() == await index.position()
     assert await catch_up(journal, index, progress.append) == await journal.head()
     assert progress == [await journal.head()]
@@ -36,7 +36,7 @@ async def test_catching_up_applies_what_is_missing_and_only_that() -> None:
 
 async def test_a_long_journal_is_taken_in_several_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexing, "BATCH_BYTES", 1)
-    progress: list[Head] = []
+    progress: list[JournalHead] = []
     await catch_up(await journal_of(1, 4, 2), MemoryIndex(), progress.append)
     assert [head.seq for head in progress] == [1, 5, 7]
 
@@ -70,12 +70,12 @@ async def test_a_rebuild_takes_any_journal() -> None:
 async def test_following_goes_on_with_each_arrival_and_answers_each() -> None:
     journal, index = await journal_of(1), MemoryIndex()
     arrivals: asyncio.Queue[None] = asyncio.Queue()
-    answers: asyncio.Queue[Head] = asyncio.Queue()
+    answers: asyncio.Queue[JournalHead] = asyncio.Queue()
     following = asyncio.create_task(follow(journal, index, arrived=arrivals.get, on_progress=answers.put_nowait))
     heads = [await answers.get()]
     for count in (2, 0, 3):
         if count:
-            await journal.append(new_records(list(plain_posts(count, heads[-1].seq + 1))))
+            await journal.append(to_new_records(list(make_plain_posts(count, heads[-1].seq + 1))))
         arrivals.put_nowait(None)
         heads.append(await answers.get())
     following.cancel()
@@ -95,7 +95,7 @@ class ForgetfulIndex(MemoryIndex):
 async def test_what_a_crash_took_from_the_index_is_brought_back(quiet_first: bool) -> None:
     journal, index, older = await journal_of(2), ForgetfulIndex(), MemoryIndex()
     await catch_up(journal, older)
-    await journal.append(new_records(list(plain_posts(3, 3))))
+    await journal.append(to_new_records(list(make_plain_posts(3, 3))))
     followed = FollowedIndex(journal, index)
     await followed.start()
     index.crash_back_to(older)
@@ -106,7 +106,7 @@ async def test_what_a_crash_took_from_the_index_is_brought_back(quiet_first: boo
                 break
             await asyncio.sleep(0.1)
         assert len(await index.rows("message")) == 5
-    await journal.append(new_records(list(plain_posts(4, 6))))
+    await journal.append(to_new_records(list(make_plain_posts(4, 6))))
     followed.notify(9)
     await followed.wait_for(9)
     await followed.stop()
@@ -119,7 +119,7 @@ async def test_entries_are_gathered_while_nobody_waits_and_hurried_when_somebody
     await keeper.start()
     try:
         await asyncio.wait_for(keeper.wait_for(1), 20)  # it looks once by itself when it begins
-        await journal.append(new_records(list(plain_posts(2, 2))))
+        await journal.append(to_new_records(list(make_plain_posts(2, 2))))
         keeper.notify(3)
         await asyncio.sleep(0.05)
         assert (await index.position()).seq == 1
@@ -134,17 +134,17 @@ class GrowingJournal(MemoryJournal):
 
     grows = False
 
-    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         if self.grows:
             await asyncio.sleep(0.001)
-            await self.append(new_records(list(plain_posts(1, (await self.head()).seq + 1))))
+            await self.append(to_new_records(list(make_plain_posts(1, (await self.head()).seq + 1))))
         return await super().read(after_seq, 1)
 
 
 async def test_waiting_ends_with_its_entry_and_not_with_the_end_of_the_journal() -> None:
     """After a takeover under load the index catches up for long; what waited for an early entry gave up after 10 seconds."""
     journal, index = GrowingJournal(), MemoryIndex()
-    await journal.append(new_records(list(plain_posts(3))))
+    await journal.append(to_new_records(list(make_plain_posts(3))))
     keeper = FollowedIndex(journal, index)
     await keeper.start()
     try:

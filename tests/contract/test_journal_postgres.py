@@ -15,10 +15,10 @@ from postroad.adapters.journal.postgres_group import group_from_row, group_recor
 from postroad.adapters.journal.postgres_schema import migrate
 from postroad.adapters.journal.postgres_verification import verify
 from postroad.adapters.journal.segments import frame
-from postroad.adapters.journal.segments.verification import Fault
+from postroad.adapters.journal.segments.verification import JournalDefect
 from postroad.errors import Misconfigured
-from postroad.ports import Head, Journal, NewRecord
-from postroad.testing.journal_contract import JournalContract
+from postroad.ports import Journal, JournalHead, NewRecord
+from postroad.testing.contracts.journal.contract import JournalContract
 
 WRITERS = 4
 GROUPS = 40
@@ -44,8 +44,8 @@ async def journal(postgres_database: str) -> AsyncIterator[PostgresJournal]:
     await journal.close()
 
 
-async def faults(journal: PostgresJournal, expected_head: Head | None = None) -> list[str]:
-    return [found.kind async for found in verify(journal, expected_head) if isinstance(found, Fault)]
+async def faults(journal: PostgresJournal, expected_head: JournalHead | None = None) -> list[str]:
+    return [found.kind async for found in verify(journal, expected_head) if isinstance(found, JournalDefect)]
 
 
 async def chain_holds(journal: PostgresJournal) -> bool:
@@ -59,7 +59,7 @@ async def test_the_chain_is_the_one_of_segment_files(journal: PostgresJournal) -
         records = [NewRecord(text.encode(), text.encode() * 3 if len(text) % 2 else None) for text in texts]
         appended = await journal.append(records)
         packed = pack(records)
-        chain = frame.link(before.chain, before.seq + 1, len(records), packed.entries, packed.facts)
+        chain = frame.chain_value(before.chain, before.seq + 1, len(records), packed.entries, packed.facts)
         assert appended.head == (before.seq + len(records), chain)
         before = appended.head
     assert await chain_holds(journal)
@@ -201,7 +201,7 @@ records = st.builds(NewRecord, st.binary(max_size=40), st.none() | st.binary(max
 @given(st.lists(records, min_size=1, max_size=8))
 def test_a_packed_group_gives_its_records_back(given_records: list[NewRecord]) -> None:
     packed = pack(given_records)
-    chain = frame.link(bytes(32), 7, len(given_records), packed.entries, packed.facts)
+    chain = frame.chain_value(bytes(32), 7, len(given_records), packed.entries, packed.facts)
     row = (7, 6 + len(given_records), chain, packed.entries, packed.facts, True, len(packed.bodies))
     group = group_from_row(row)
     found = list(group_records(group))

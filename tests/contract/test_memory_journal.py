@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, NO_BODY, NO_DIGEST, link
+from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, NO_BODY, NO_DIGEST, chain_value
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.ports import Journal, NewRecord
-from postroad.testing.journal_contract import JournalContract
+from postroad.testing.contracts.journal.contract import JournalContract
 
 
 class TestMemoryJournal(JournalContract):
@@ -19,7 +19,7 @@ class TestMemoryJournal(JournalContract):
         journal = MemoryJournal()
         table = ENTRY.pack(3, NO_BODY, NO_DIGEST) + ENTRY.pack(2, NO_BODY, NO_DIGEST)
         appended = await journal.append([NewRecord(b"one", None), NewRecord(b"II", None)])
-        assert appended.head.chain == link(EMPTY.chain, 1, 2, table, b"oneII")
+        assert appended.head.chain == chain_value(EMPTY.chain, 1, 2, table, b"oneII")
 
     async def test_a_dropped_body_is_gone_and_its_facts_stay(self) -> None:
         journal = MemoryJournal()

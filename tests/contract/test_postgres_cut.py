@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.errors import Unavailable
 
 
@@ -56,7 +56,7 @@ async def through_proxy(dsn: str) -> AsyncIterator[tuple[CuttingProxy, str]]:
 
 async def test_a_connection_that_is_cut_is_told_as_unavailable(postgres_database: str) -> None:
     async with through_proxy(postgres_database) as (proxy, dsn):
-        connections = await Connections.open(dsn, most=4)
+        connections = await ConnectionPool.open(dsn, most=4)
         proxy.cuts = True
         told: list[str] = []
 
@@ -79,7 +79,7 @@ async def test_a_connection_that_is_cut_is_told_as_unavailable(postgres_database
     "error", [asyncpg.InternalClientError("got result for unknown protocol state 0"), TypeError("x")]
 )
 async def test_whatever_a_broken_connection_raises_is_unavailable(postgres_database: str, error: Exception) -> None:
-    connections = await Connections.open(postgres_database, most=1)
+    connections = await ConnectionPool.open(postgres_database, most=1)
 
     async def break_it() -> None:
         async with connections.use() as connection:
@@ -92,7 +92,7 @@ async def test_whatever_a_broken_connection_raises_is_unavailable(postgres_datab
 
 
 async def test_a_mistake_of_ours_on_a_healthy_connection_stays_visible(postgres_database: str) -> None:
-    connections = await Connections.open(postgres_database, most=1)
+    connections = await ConnectionPool.open(postgres_database, most=1)
 
     async def mistake() -> None:
         async with connections.use():

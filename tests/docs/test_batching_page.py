@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from postroad.cli.commands.batches import batch
-from postroad.core.configuration.batching_profile import BatchingProfile
+from postroad.cli.commands.messages.batches import batch
+from postroad.core.configuration.profile.batching import BatchingProfile
 from postroad.core.model.batch import BatchState
 from tests.architecture.source_tree import ROOT
 

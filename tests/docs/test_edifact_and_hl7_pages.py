@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from pydantic.alias_generators import to_camel
 
-from postroad.core.interchange.edifact import Delimiters
-from postroad.core.interchange.edifact.answer_codes import CODES
+from postroad.core.interchange.edifact import EdifactDelimiters
+from postroad.core.interchange.edifact.acknowledgement_codes import CODES
 from postroad.core.interchange.edifact.envelopes import WIDTHS
 from postroad.core.interchange.hl7 import Separators
 
@@ -41,7 +41,7 @@ def test_partners_are_told_of_every_fault() -> None:
 @pytest.mark.docs
 @pytest.mark.parametrize(
     ("name", "more"),
-    [("edifact", {*Delimiters().facts(), *WIDTHS} - {"sender", "receiver"}), ("hl7", set(Separators().facts()))],
+    [("edifact", {*EdifactDelimiters().facts(), *WIDTHS} - {"sender", "receiver"}), ("hl7", set(Separators().facts()))],
 )
 def test_every_fact_of_an_envelope_is_on_the_page(name: str, more: set[str]) -> None:
     page, code = page_and_code(name)

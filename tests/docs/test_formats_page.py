@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from postroad.core.mediation.header_fields import LISTS, ONCE, write_delivered
 from postroad.core.model.formats import PLAIN, Format
-from postroad.core.model.message import Cookie, Passed
+from postroad.core.model.message import Cookie, PassedService
 from tests.unit.core.codecs.examples import DELIVERED
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -39,7 +39,7 @@ def test_every_field_that_is_handed_out_is_on_the_page_and_no_other() -> None:
         cookie=Cookie("c"),
         in_transit=True,
         possible_duplicate=True,
-        trace=(Passed("A/B", 1, DELIVERED.status),),
+        trace=(PassedService("A/B", 1, DELIVERED.status),),
     )
     written = {name.lower() for name, _ in write_delivered(full)}
     assert written == HANDED_OUT

@@ -13,7 +13,7 @@ import pytest
 
 from postroad.bootstrap.settings import OTHER_VARIABLES, Settings
 from postroad.cli.main import postroad
-from postroad.core.model.delivery import MOVES, State
+from postroad.core.model.delivery import MOVES, DeliveryState
 from postroad.core.model.journal import KINDS
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.tables import TABLES
@@ -85,7 +85,7 @@ def test_every_table_is_documented() -> None:
 
 def test_every_state_and_move_of_a_delivery_is_explained() -> None:
     page = DOCS / "explanation" / "delivery.md"
-    assert missing([state.name.lower() for state in State], page) == []
+    assert missing([state.name.lower() for state in DeliveryState], page) == []
     assert missing([move for moves in MOVES.values() for move in moves], page, "| {} |") == []
 
 

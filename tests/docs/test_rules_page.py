@@ -9,13 +9,12 @@ import yaml
 from lxml import etree
 
 from postroad.core.codecs.rule_xml import decode_rules
-from postroad.core.codecs.rule_xml_writing import encode_rules
-from postroad.core.configuration.rule_shapes import ActionEntry, ComparisonEntry
-from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.codecs.rule_xml_writer import encode_rules
+from postroad.core.configuration.entries.rules import ActionEntry, ComparisonEntry, RuleEntry, rule_of
 from postroad.core.model.rule import INCLUDING, ActionKind, Combining, Comparing, Rule
-from postroad.core.routing.header import FAMILIES, ITEMS
-from postroad.core.routing.json_path import read_json_path
-from postroad.core.routing.xml_path import read_xml_path
+from postroad.core.routing.conditions.header import FAMILIES, ITEMS
+from postroad.core.routing.paths.json_path import read_json_path
+from postroad.core.routing.paths.xml_path import read_xml_path
 from tests.architecture.source_tree import ROOT
 
 pytestmark = pytest.mark.docs

@@ -14,7 +14,7 @@ from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import DEADLINE_S, MEMORY_BYTES, script_workers
-from postroad.ports import QueryEngine, Verdict
+from postroad.ports import QueryEngine, QueryVerdict
 from tests.architecture.source_tree import ROOT
 
 pytestmark = [pytest.mark.docs, pytest.mark.asyncio(loop_scope="module")]
@@ -30,7 +30,7 @@ class Example(NamedTuple):
     media_type: str
     content: str
     script: str
-    result: Verdict
+    result: QueryVerdict
 
 
 def examples() -> list[Example]:
@@ -42,12 +42,12 @@ def example(section: str) -> Example:
     headers = re.search(r"<!-- headers: (.*) -->", text)
     (kind, content), (_, script), *results = FENCE.findall(text)
     assert headers is not None
-    result = made(*results[0]) if results else Verdict(goes="goes on as it came" in text)
+    result = made(*results[0]) if results else QueryVerdict(goes="goes on as it came" in text)
     return Example(title, json.loads(headers[1]), MEDIA_TYPES[kind], content, script, result)
 
 
-def made(kind: str, text: str) -> Verdict:
-    return Verdict(goes=True, content=text.rstrip("\n").encode(), media_type=MEDIA_TYPES[kind])
+def made(kind: str, text: str) -> QueryVerdict:
+    return QueryVerdict(goes=True, content=text.rstrip("\n").encode(), media_type=MEDIA_TYPES[kind])
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
@@ -74,7 +74,7 @@ async def test_every_example_does_what_the_page_says(engine: QueryEngine, shown:
 async def test_the_first_script_decides(engine: QueryEngine) -> None:
     first = FENCE.findall(PAGE)[0][1]
     for region in ("EU", "US"):
-        assert await engine.evaluate([first], b"", "", {"region": region}) == [Verdict(goes=region == "EU")]
+        assert await engine.evaluate([first], b"", "", {"region": region}) == [QueryVerdict(goes=region == "EU")]
 
 
 async def seen(engine: QueryEngine, expression: str) -> set[str]:

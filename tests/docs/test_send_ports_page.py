@@ -10,9 +10,9 @@ import pytest
 import yaml
 from pydantic_core import PydanticUndefined
 
-from postroad.core.configuration.batching_profile import BatchingProfile, ControlledProfile
-from postroad.core.configuration.shapes import Shape
-from postroad.core.configuration.splitting_profile import SplittingProfile
+from postroad.core.configuration.profile.batching import BatchingProfile, ControlledProfile
+from postroad.core.configuration.profile.splitting import SplittingProfile
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.configuration.test_plan import planned
 
@@ -50,7 +50,7 @@ def told(name: str, default: Any) -> str:
     ("title", "shape"),
     [("batching", BatchingProfile), ("controlled", ControlledProfile), ("splitting", SplittingProfile)],
 )
-def test_the_page_has_every_field_with_its_default(title: str, shape: type[Shape]) -> None:
+def test_the_page_has_every_field_with_its_default(title: str, shape: type[StrictShape]) -> None:
     expected = {}
     for name, field in shape.model_fields.items():
         written = field.alias or name

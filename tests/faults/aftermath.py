@@ -9,7 +9,7 @@ from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_verification import verify as verify_postgres
-from postroad.adapters.journal.segments import Fault, SegmentReader, verify
+from postroad.adapters.journal.segments import JournalDefect, SegmentReader, verify
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesLeased, MessagePosted, decode
@@ -26,7 +26,9 @@ async def require_whole(data: Path) -> None:
     try:
         await catch_up(journal, live)
         await catch_up(journal, fresh)
-        assert [found for found in verify(data / "journal", await live.position()) if isinstance(found, Fault)] == []
+        assert [
+            found for found in verify(data / "journal", await live.position()) if isinstance(found, JournalDefect)
+        ] == []
         await require_same_rows(live, fresh)
     finally:
         await live.close()
@@ -43,7 +45,7 @@ async def require_whole_in_postgres(dsn: str) -> None:
         await catch_up(journal, live)
         await catch_up(journal, fresh)
         found = [item async for item in verify_postgres(journal, await live.position())]
-        assert [item for item in found if isinstance(item, Fault)] == []
+        assert [item for item in found if isinstance(item, JournalDefect)] == []
         await require_same_rows(live, fresh)
     finally:
         await live.close()

@@ -24,12 +24,12 @@ from unittest.mock import patch
 
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.journal.segments import files, journal, syncing
-from postroad.adapters.journal.segments.space import as_unavailable
+from postroad.adapters.journal.segments.space import to_unavailable
 from postroad.api.messages import MessageEndpoints
 from postroad.cli.main import main
 from postroad.core.delivery.mailbox import Mailbox
 from postroad.core.model.delivery import Queued
-from postroad.flow import settle
+from postroad.flow.stages import acknowledge
 from postroad.ports import Appended
 
 LATE_S = 0.3
@@ -101,10 +101,10 @@ def hold_disk(holding: Path, requests: Path) -> None:
         patch.object(MessageEndpoints, name, noted(getattr(MessageEndpoints, name))).start()
 
 
-def own_space(seam: files.RealFiles, journal_folder: Path) -> files.Space:
+def own_space(seam: files.RealFiles, journal_folder: Path) -> files.DiskSpace:
     """As on a disk that has room for the data folder, what lies beside it, and nothing else."""
     taken = sum(_allocated(path) for path in journal_folder.parents[1].rglob("*"))
-    return files.Space(OWN_DISK_BYTES - taken, OWN_DISK_BYTES)
+    return files.DiskSpace(OWN_DISK_BYTES - taken, OWN_DISK_BYTES)
 
 
 def _allocated(path: Path) -> int:
@@ -138,7 +138,7 @@ def install_full_disk() -> None:
 
     async def append_if_there_is_room(*arguments: Any, **options: Any) -> Appended:
         if no_room.exists():
-            raise as_unavailable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
+            raise to_unavailable(OSError(errno.ENOSPC, os.strerror(errno.ENOSPC)))
         return await append(*arguments, **options)
 
     patch.object(journal.SegmentJournal, "append", append_if_there_is_room).start()
@@ -149,7 +149,7 @@ if __name__ == "__main__":
     if mistake == "late-journal":
         LateJournal().install()
     elif mistake == "forgotten-acks":
-        patch.object(settle, "committed", forget).start()
+        patch.object(acknowledge, "commit_step", forget).start()
     elif mistake == "early-hand-outs":
         patch.object(LocalDesk, "_recorded", record_late).start()
     elif mistake == "no-room":

@@ -24,7 +24,7 @@ from postroad.core.codecs.bulk import decode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.model.message import Message, Part, PostResult, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.testing.load import Connection
+from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import COMMAND, ServerProcess
 from tests.faults.aftermath import require_whole
 from tests.faults.parties import enroll
@@ -70,7 +70,7 @@ async def make_template(folder: Path, messages: int) -> Template:
     keys = await enroll(server, SENDER, RECEIVER)
     waiting: list[tuple[str, bytes]] = []
     with server:
-        async with Connection(server.port, keys[SENDER]) as posting:
+        async with ClientConnection(server.port, keys[SENDER]) as posting:
             for first in range(0, messages, PAGE):
                 handles = [f"m{number}" for number in range(first, min(first + PAGE, messages))]
                 body = ENVELOPE_FORM.encode_posts([_message(handle) for handle in handles])
@@ -95,7 +95,7 @@ async def one_round(template: Template, data: Path, damage: Damage) -> str:
     if damage.moment == "before the start":
         damage.do(index)
     with server:
-        async with Connection(server.port, template.key) as receiving:
+        async with ClientConnection(server.port, template.key) as receiving:
             if damage.moment != "before the start":
                 await _drain(receiving, received, PAGE)
             if damage.moment == "while it runs":
@@ -106,7 +106,7 @@ async def one_round(template: Template, data: Path, damage: Damage) -> str:
             server.kill()
             damage.do(index)
             server.start()
-            async with Connection(server.port, template.key) as receiving:
+            async with ClientConnection(server.port, template.key) as receiving:
                 await _drain(receiving, received, len(template.waiting))
         assert server.stop() == 0
     assert received == template.waiting, f"{len(received)} of {len(template.waiting)} received, or in another order"
@@ -124,7 +124,7 @@ def _verify(data: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-async def _drain(receiving: Connection, received: list[tuple[str, bytes]], most: int) -> None:
+async def _drain(receiving: ClientConnection, received: list[tuple[str, bytes]], most: int) -> None:
     """Poll and acknowledge until so many have been received in all, or nothing more waits."""
     deadline = time.monotonic() + DRAIN_S
     while len(received) < most:
@@ -142,7 +142,7 @@ async def _drain(receiving: Connection, received: list[tuple[str, bytes]], most:
         received += [(message.session, bytes(message.parts[0].data)) for message in messages]
 
 
-async def _acknowledge(receiving: Connection, tokens: tuple[str, ...], deadline: float) -> None:
+async def _acknowledge(receiving: ClientConnection, tokens: tuple[str, ...], deadline: float) -> None:
     body = ENVELOPE_FORM.encode_settlement(Settlement(tokens=tokens))
     while (answer := await receiving.post("/v1/ack", body, ENVELOPE_FORM.media_type)).status == 503:
         assert time.monotonic() < deadline

@@ -15,10 +15,10 @@ from urllib.request import urlopen
 
 from saxonche import PySaxonApiError
 
-from postroad.adapters.confined.frames import Answers
-from postroad.adapters.saxon.complaints import Printed
-from postroad.adapters.saxon.engine import Engine
-from postroad.adapters.saxon.frames import Batch, Work
+from postroad.adapters.confined.frames import SourceAnswers
+from postroad.adapters.saxon.engine import SaxonEngine
+from postroad.adapters.saxon.error_text import StandardErrorPipe
+from postroad.adapters.saxon.frames import QueryBatch, SaxonCall
 from postroad.adapters.saxon.settings import SETTINGS
 from tests.faults.query_attacks import query_attacks
 from tests.faults.sandbox_attacks import Attack, Surroundings, attacks, succeeded
@@ -36,7 +36,7 @@ def main() -> None:
     reading, writing = os.pipe()
     os.dup2(writing, 2)
     os.set_blocking(2, False)
-    engine = Engine(SETTINGS if "locked" in words else (), Printed(reading))
+    engine = SaxonEngine(SETTINGS if "locked" in words else (), StandardErrorPipe(reading))
     for attack in attacks(at) if "queries" not in words else []:
         if succeeded(at, performed(engine, attack), visits(server)):
             print(attack.name, flush=True)
@@ -45,18 +45,20 @@ def main() -> None:
             print(attack.name, flush=True)
 
 
-def performed(engine: Engine, attack: Attack) -> str:
-    work = Work(task=attack.task, source=attack.source, document=attack.document.encode(), output_limit=100_000)
+def performed(engine: SaxonEngine, attack: Attack) -> str:
+    work = SaxonCall(task=attack.task, source=attack.source, document=attack.document.encode(), output_limit=100_000)
     try:
         return engine.perform(work).output.decode()
     except PySaxonApiError:
         return ""
 
 
-def answered(engine: Engine, attack: Attack) -> str:
+def answered(engine: SaxonEngine, attack: Attack) -> str:
     """What an exchange's query says, and what is said about it."""
-    outcome = engine.answer(Batch(queries=(attack.source,), document=attack.document.encode(), output_limit=100_000))
-    return outcome.answers[0].text.decode() if isinstance(outcome, Answers) else outcome.detail
+    outcome = engine.answer(
+        QueryBatch(queries=(attack.source,), document=attack.document.encode(), output_limit=100_000)
+    )
+    return outcome.answers[0].text.decode() if isinstance(outcome, SourceAnswers) else outcome.detail
 
 
 if __name__ == "__main__":

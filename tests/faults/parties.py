@@ -14,7 +14,7 @@ from postroad.bootstrap import open_network, read_settings
 from postroad.core.identity import api_key
 from postroad.core.model import ids
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Service, Visibility
-from postroad.flow.configure import Change, saving
+from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing.server import COMMAND, ServerProcess
 
 
@@ -33,7 +33,7 @@ async def enroll(server: ServerProcess, *parties: Party | str) -> dict[str, str]
         file=Path(os.devnull), environment={}, overrides={k: str(v) for k, v in server.settings.items()}
     )
     keys: dict[str, str] = {}
-    changes: list[Change] = []
+    changes: list[DirectoryChange] = []
     for party in parties:
         party = Party(address=party) if isinstance(party, str) else party
         key = api_key.make(os.urandom(api_key.RANDOM_BYTES))
@@ -44,17 +44,17 @@ async def enroll(server: ServerProcess, *parties: Party | str) -> dict[str, str]
     return keys
 
 
-def _changes(party: Party, key: api_key.ApiKey) -> list[Change]:
+def _changes(party: Party, key: api_key.ApiKey) -> list[DirectoryChange]:
     organization, _, name = party.address.partition("/")
     profile = {"visibility": Visibility.PUBLIC, **party.profile}
     service = Service(gcid=ids.gcid(os.urandom(8)), organization=organization, name=name, **profile)
     key_credential = Credential(id=key.id, kind=CredentialKind.KEY, secret=key.hash, service=service.gcid)
     certificates = [replace(certificate, service=service.gcid) for certificate in party.certificates]
     return [
-        saving(Organization(name=organization)),
-        saving(service),
-        saving(key_credential),
-        *map(saving, certificates),
+        build_save(Organization(name=organization)),
+        build_save(service),
+        build_save(key_credential),
+        *map(build_save, certificates),
     ]
 
 

@@ -16,8 +16,8 @@ import sys
 from urllib.request import urlopen
 
 from postroad.adapters.confined import confinement
-from postroad.adapters.confined.frames import Answer, Answers, Ready, framed, read_terms
-from postroad.adapters.confined.servers_line import ServersLine
+from postroad.adapters.confined.frames import SourceAnswer, SourceAnswers, WorkerReady, encode_frame, read_terms
+from postroad.adapters.confined.server_pipe import ServerPipe
 from postroad.adapters.scripts.frames import ScriptBatch, read_asked
 from tests.faults.sandbox_attacks import Surroundings, succeeded
 from tests.faults.script_attacks import script_attacks
@@ -37,15 +37,17 @@ def told(script: str) -> str:
 
 def main() -> int:
     """A worker that believes in Python."""
-    server = ServersLine.take_over()
+    server = ServerPipe.take_over()
     confinement.limit_resources(read_terms(server.heard()).memory_bytes)
     told("def route(message): return str(message)")
     confinement.close_doors()
-    server.say(framed(Ready()))
+    server.say(encode_frame(WorkerReady()))
     while frame := server.heard():
         asked = read_asked(frame)
         scripts = asked.scripts if isinstance(asked, ScriptBatch) else ()
-        server.say(framed(Answers(tuple(Answer("text", told(script).encode()) for script in scripts))))
+        server.say(
+            encode_frame(SourceAnswers(tuple(SourceAnswer("text", told(script).encode()) for script in scripts)))
+        )
     return 0
 
 

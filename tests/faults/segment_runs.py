@@ -6,17 +6,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
 
-from postroad.adapters.journal.segments import Fault, Files, SegmentJournal, SegmentSettings, verify
-from postroad.ports import Head, NewRecord, Record
-from postroad.testing.faulty_files import FaultyFiles, QuickFiles, SameThread, die
+from postroad.adapters.journal.segments import FileSystem, JournalDefect, SegmentJournal, SegmentSettings, verify
+from postroad.ports import JournalHead, JournalRecord, NewRecord
+from postroad.testing.faults.faulty_files import FaultyFiles, SameThreadExecutor, UnsyncedFiles, die
 
 SMALL = SegmentSettings(segment_bytes=8192, reserve_bytes=4096, least_free_bytes=0, least_free_share=0)
 
 
-def open_small(path: Path, files: Files | None = None, settings: SegmentSettings = SMALL) -> SegmentJournal:
+def open_small(path: Path, files: FileSystem | None = None, settings: SegmentSettings = SMALL) -> SegmentJournal:
     """A journal of small segments whose every file call happens in this thread, in order."""
     ends = files.die if isinstance(files, FaultyFiles) else die
-    return SegmentJournal.open(path, settings, files=files or QuickFiles(), die=ends, threads=SameThread())
+    return SegmentJournal.open(path, settings, files=files or UnsyncedFiles(), die=ends, threads=SameThreadExecutor())
 
 
 def random_group(chance: Random, largest_body: int = 900) -> list[NewRecord]:
@@ -29,8 +29,8 @@ def random_group(chance: Random, largest_body: int = 900) -> list[NewRecord]:
     ]
 
 
-def faults_of(path: Path, expected_head: Head | None = None) -> list[Fault]:
-    return [found for found in verify(path, expected_head) if isinstance(found, Fault)]
+def faults_of(path: Path, expected_head: JournalHead | None = None) -> list[JournalDefect]:
+    return [found for found in verify(path, expected_head) if isinstance(found, JournalDefect)]
 
 
 @dataclass(slots=True)
@@ -71,7 +71,7 @@ class History:
             self.acknowledge()
         self.tried = None
 
-    def _require_body(self, journal: SegmentJournal, record: Record, original: NewRecord) -> None:
+    def _require_body(self, journal: SegmentJournal, record: JournalRecord, original: NewRecord) -> None:
         if record.body is None:
             assert original.body is None
             return
@@ -79,8 +79,8 @@ class History:
         assert body == original.body or (body is None and record.seq < self.may_lack_bodies_before)
 
 
-def read_everything(journal: SegmentJournal) -> list[Record]:
-    found: list[Record] = []
+def read_everything(journal: SegmentJournal) -> list[JournalRecord]:
+    found: list[JournalRecord] = []
     while page := journal.read_sync(len(found), limit_bytes=2000).records:
         found += page
     assert [record.seq for record in found] == list(range(1, len(found) + 1))

@@ -15,7 +15,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Delivered, Message, Part, PostResult, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.testing.load import Connection, Gone
+from postroad.testing.http_client import ClientConnection, ConnectionGone
 from tests.faults.ledger import Ledger
 
 SENDER, RECEIVER = "MyBiz/Purchasing", "Acme/Supply"
@@ -59,37 +59,37 @@ class Load:
         self._tasks.clear()
         self.ending = False
 
-    async def _until_gone(self, client: Callable[[Connection, Connection], Awaitable[None]]) -> None:
+    async def _until_gone(self, client: Callable[[ClientConnection, ClientConnection], Awaitable[None]]) -> None:
         async with (
-            Connection(self.port, self.keys[SENDER]) as posting,
-            Connection(self.port, self.keys[RECEIVER]) as receiving,
+            ClientConnection(self.port, self.keys[SENDER]) as posting,
+            ClientConnection(self.port, self.keys[RECEIVER]) as receiving,
         ):
             try:
                 while not self.ending:
                     await client(posting, receiving)
-            except Gone:
+            except ConnectionGone:
                 return
 
     # ---- posting
 
-    async def single_poster(self, posting: Connection, receiving: Connection) -> None:
+    async def single_poster(self, posting: ClientConnection, receiving: ClientConnection) -> None:
         handle = self._old_or_new_handle()
         self.unanswered.add(handle)  # so that another client may post it at the same time: only one must be taken
         answer = await posting.post("/v1/messages", JSON_FORM.encode_post(self._message(handle)))
         accepted = answer.status == 202
         await self._enter(handle, (JSON_FORM.decode_result if accepted else JSON_FORM.decode_refusal)(answer.body))
 
-    async def bulk_poster(self, posting: Connection, receiving: Connection) -> None:
+    async def bulk_poster(self, posting: ClientConnection, receiving: ClientConnection) -> None:
         size = self.chance.randrange(100, 201)
         again = sorted(self.unanswered)[: size // 2]
         self.unanswered.difference_update(again)  # or every bulk would take the same ones
         await self._post_bulk(posting, again + [self._new_handle() for _ in range(size - len(again))])
 
-    async def _post_bulk(self, posting: Connection, handles: list[str]) -> None:
+    async def _post_bulk(self, posting: ClientConnection, handles: list[str]) -> None:
         body = ENVELOPE_FORM.encode_posts([self._message(handle) for handle in handles])
         try:
             answer = await posting.post("/v1/messages/bulk", body, ENVELOPES)
-        except Gone:
+        except ConnectionGone:
             self.unanswered.update(handles)
             raise
         if answer.status != 200:
@@ -131,7 +131,7 @@ class Load:
 
     # ---- receiving
 
-    async def receiver(self, posting: Connection, receiving: Connection) -> None:
+    async def receiver(self, posting: ClientConnection, receiving: ClientConnection) -> None:
         messages = await self.polled(receiving, self.chance.randrange(1, 300))
         fate = self.chance.random()
         if fate < 0.8:
@@ -140,7 +140,7 @@ class Load:
             await self._settle(receiving, messages, Outcome.NACK)
         # else: forgotten; it comes again when the lease is over or lost
 
-    async def polled(self, receiving: Connection, most: int = 300, wait_s: float = 0.05) -> list[Delivered]:
+    async def polled(self, receiving: ClientConnection, most: int = 300, wait_s: float = 0.05) -> list[Delivered]:
         asked_at = time.monotonic()
         request = PollRequest(max=most, wait_s=wait_s, lease_s=self.lease_s)
         answer = await receiving.post("/v1/poll", ENVELOPE_FORM.encode_poll(request), ENVELOPE_FORM.media_type)
@@ -153,11 +153,11 @@ class Load:
             self.ledger.hand_out(message.handle, message.session, message.token, message.attempt, data, asked_at)
         return messages
 
-    async def acknowledge(self, receiving: Connection, messages: list[Delivered]) -> None:
+    async def acknowledge(self, receiving: ClientConnection, messages: list[Delivered]) -> None:
         if messages and await self._settle(receiving, messages, Outcome.ACK):
             self.ledger.acknowledge([message.token for message in messages], time.monotonic())
 
-    async def _settle(self, receiving: Connection, messages: list[Delivered], outcome: Outcome) -> bool:
+    async def _settle(self, receiving: ClientConnection, messages: list[Delivered], outcome: Outcome) -> bool:
         if not messages:
             return False
         settlement = Settlement(tokens=tuple(message.token for message in messages), outcome=outcome)
@@ -174,8 +174,8 @@ class Load:
     async def drain(self, quiet_s: float) -> None:
         """Post what had no answer again, then receive and acknowledge until nothing has come for a while."""
         async with (
-            Connection(self.port, self.keys[SENDER]) as posting,
-            Connection(self.port, self.keys[RECEIVER]) as receiving,
+            ClientConnection(self.port, self.keys[SENDER]) as posting,
+            ClientConnection(self.port, self.keys[RECEIVER]) as receiving,
         ):
             while self.unanswered:
                 await self._post_bulk(posting, sorted(self.unanswered)[:200])
@@ -189,7 +189,7 @@ class Load:
         """Duplicates of accepted posts must be answered with their first session, which the ledger compares."""
         handles = self.chance.sample(sorted(self.ledger.sessions), min(most, len(self.ledger.sessions)))
         before = self.ledger.duplicates
-        async with Connection(self.port, self.keys[SENDER]) as posting:
+        async with ClientConnection(self.port, self.keys[SENDER]) as posting:
             for handle in handles:
                 answer = await posting.post("/v1/messages", JSON_FORM.encode_post(self._message(handle)))
                 if answer.status != 409:

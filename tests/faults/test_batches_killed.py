@@ -18,13 +18,13 @@ from typing import Any
 import pytest
 
 from postroad.client import Access, Client, Received
-from postroad.client.retrying import Retrying
+from postroad.client.retries import Retrying
 from postroad.core.interchange import x12
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.asset import Hosting
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.core.model.rule import Place, Where
+from postroad.core.model.rule import MessageSection, ValueLocation
 from postroad.core.model.selector import Selector
 from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import require_whole, require_whole_in_postgres
@@ -52,14 +52,14 @@ def order(number: int) -> bytes:
 
 
 def port(persist_at: int) -> Party:
-    place = Place(where=Where.HEADER, path="topic")
+    place = ValueLocation(where=MessageSection.HEADER, path="topic")
     batching = Batching(
         sends_to=PARTNER,
         standard="x12",
         sender="MYBIZ",
         receiver="ACME",
         envelope=(("version", "00401"),),
-        policy=Policy(count=3, group_by=(place,)),
+        policy=BatchPolicy(count=3, group_by=(place,)),
         persist_at=persist_at,
     )
     return Party(address=PORT, profile={"hosted": Hosting.BATCHER, "batching": batching})

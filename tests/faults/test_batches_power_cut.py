@@ -18,12 +18,12 @@ import pytest
 
 from postroad.adapters.journal.segments import SegmentSettings
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_policy import Policy, Recovery
+from postroad.core.model.batch_policy import BatchPolicy, Recovery
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
-from postroad.flow import administration_batches as steering
-from postroad.testing.desk_network import VirtualClock
-from postroad.testing.power_cuts import PowerCuts, lay_out
+from postroad.flow.administration import batch_actions as steering
+from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.faults.power_cuts import PowerCutFiles, write_files
 from tests.faults.segment_runs import open_small
 from tests.property.batch_ledger import BatchLedger
 from tests.property.batch_rest import Watching, come_to_rest
@@ -49,7 +49,7 @@ class Promise:
 class Run:
     """A life of a send port, with the disk's record of it."""
 
-    disk: PowerCuts
+    disk: PowerCutFiles
     node: Bench
     ada: Caller
     ledger: BatchLedger
@@ -105,17 +105,17 @@ class Run:
         return next(promise for at, promise in reversed(self.promises) if at <= cut)
 
 
-def node_on(path: Path, clock: VirtualClock, disk: PowerCuts | None = None) -> Bench:
+def node_on(path: Path, clock: ManualClock, disk: PowerCutFiles | None = None) -> Bench:
     journal: Any = open_small(path, disk, SIZES)
     return Bench(journal, clock)
 
 
 async def recorded(path: Path, chance: Random, persist_at: int) -> Run:
     path.mkdir()
-    disk = PowerCuts(path)
-    node = node_on(path, VirtualClock(), disk)
+    disk = PowerCutFiles(path)
+    node = node_on(path, ManualClock(), disk)
     await node.open()
-    policy = Policy(count=4, age_s=60, recovery=chance.choice(list(Recovery)))
+    policy = BatchPolicy(count=4, age_s=60, recovery=chance.choice(list(Recovery)))
     await node.set_up(policy, persist_at=persist_at)
     ada = await node.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
     ledger = BatchLedger(node.service("MyBiz/Sales").gcid, gap_free=False)
@@ -132,7 +132,7 @@ async def recorded(path: Path, chance: Random, persist_at: int) -> Run:
 async def require_all(run: Run, cut: int, place: Path, chance: Random) -> None:
     """Open what the cut left, hold it against what was promised, and let everything come to its end."""
     shutil.rmtree(place, ignore_errors=True)
-    lay_out(run.disk.cut(cut, chance), place)
+    write_files(run.disk.cut(cut, chance), place)
     node, promise = node_on(place, run.node.clock), run.promised(cut)
     await node.open()
     try:

@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from postroad.client import Access, Client, Received, Reply, Status
-from postroad.client.dead_letters import Dealt
-from postroad.client.retrying import Retrying
+from postroad.client.dead_letters import LetterResult
+from postroad.client.retries import Retrying
 from postroad.errors import PostroadError
 from postroad.testing.server import ServerProcess
 from tests.faults.parties import serving
@@ -48,7 +48,7 @@ class Resending(threading.Thread):
     def __init__(self, server: ServerProcess) -> None:
         super().__init__(daemon=True)
         self.server = server
-        self.told: list[Dealt] = []
+        self.told: list[LetterResult] = []
         self.over = False
 
     def wait_for_some(self, more: int) -> None:
@@ -63,7 +63,7 @@ class Resending(threading.Thread):
                 try:
                     for letter in operator.get("/v1/dead-letters", limit=FEW)["items"]:
                         number = operator.dead_letters.resend(letter["delivery"], reason="mended")
-                        self.told.append(Dealt(letter=letter["delivery"], delivery=number))
+                        self.told.append(LetterResult(letter=letter["delivery"], delivery=number))
                 except PostroadError:
                     time.sleep(0.02)
 

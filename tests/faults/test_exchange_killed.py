@@ -18,7 +18,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.asset import Hosting
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.testing.load import Connection
+from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import COMMAND, ServerProcess
 from tests.faults.aftermath import require_whole, require_whole_in_postgres
 from tests.faults.ledger import Ledger
@@ -90,7 +90,7 @@ def bind_all(server: ServerProcess, keys: dict[str, str]) -> None:
 
 
 async def polled(port: int, key: str, wait_s: float) -> list[Delivered]:
-    async with Connection(port, key) as receiving:
+    async with ClientConnection(port, key) as receiving:
         request = PollRequest(max=500, wait_s=wait_s)
         answer = await receiving.post("/v1/poll", ENVELOPE_FORM.encode_poll(request), ENVELOPE_FORM.media_type)
         messages = ENVELOPE_FORM.decode_delivered(answer.body)
@@ -103,7 +103,7 @@ async def polled(port: int, key: str, wait_s: float) -> list[Delivered]:
 async def drained(load: Orders, second: list[Delivered]) -> None:
     """Until both queues have all that was accepted, and a little longer, for what should not come."""
     deadline, quiet = time.monotonic() + SOON_S, 0
-    async with Connection(load.port, load.keys[RECEIVER]) as receiving:
+    async with ClientConnection(load.port, load.keys[RECEIVER]) as receiving:
         while quiet < 3 and time.monotonic() < deadline:
             first = await load.polled(receiving, 300, wait_s=0.3)
             await load.acknowledge(receiving, first)

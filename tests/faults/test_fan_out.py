@@ -15,8 +15,8 @@ import pytest
 from benchmarks.isolation_fan_out import MIB, Memory, forget_the_most, open_files
 from benchmarks.isolation_load import posting
 from benchmarks.isolation_network import Members, Receivers, receivers
-from postroad.adapters.transport.idle import IDLE_S, IN_ALL
-from postroad.flow.push_slots import OVERALL
+from postroad.adapters.transport.idle_connections import IDLE_S, IN_ALL
+from postroad.flow.push.slots import OVERALL
 from postroad.testing.server import ServerProcess
 from tests.acceptance.served_network import succeeded
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.api.http import HttpLimits, Reply, Request
+from postroad.api.http import FastReply, FastRequest, HttpLimits
 from tests.unit.api.http.front_door import Wire, ask, echo, eventually, serving
 
 QUICK = HttpLimits(
@@ -105,9 +105,9 @@ def test_a_body_that_drips_below_the_rate_is_refused_and_one_above_it_is_not() -
 
 
 def test_an_idle_connection_is_closed_without_a_word_and_a_busy_one_is_not() -> None:
-    kept: list[Reply] = []
+    kept: list[FastReply] = []
 
-    def poll(request: Request, reply: Reply) -> None:
+    def poll(request: FastRequest, reply: FastReply) -> None:
         kept.append(reply)
 
     limits = replace(PATIENT, idle_s=0.4)
@@ -124,7 +124,7 @@ def test_an_idle_connection_is_closed_without_a_word_and_a_busy_one_is_not() -> 
 
 
 def test_an_answer_that_never_comes_ends_the_connection() -> None:
-    kept: list[Reply] = []
+    kept: list[FastReply] = []
     limits = HttpLimits(answer_deadline_s=0.2, idle_s=0.5)
     with serving({("GET", "/m"): lambda request, reply: kept.append(reply)}, limits=limits) as served:
         with Wire(served.port) as wire:
@@ -135,7 +135,7 @@ def test_an_answer_that_never_comes_ends_the_connection() -> None:
 
 @pytest.mark.req("Z2")
 def test_a_client_that_reads_nothing_is_cut_off() -> None:
-    def large(request: Request, reply: Reply) -> None:
+    def large(request: FastRequest, reply: FastReply) -> None:
         reply(200, b"a" * 20_000_000, b"text/plain")
 
     with serving({("GET", "/m"): large}, limits=QUICK) as served, Wire(served.port) as wire:
@@ -145,7 +145,7 @@ def test_a_client_that_reads_nothing_is_cut_off() -> None:
 
 
 def test_a_client_that_reads_slowly_but_steadily_gets_all_of_it() -> None:
-    def large(request: Request, reply: Reply) -> None:
+    def large(request: FastRequest, reply: FastReply) -> None:
         reply(200, b"a" * 20_000_000, b"text/plain", [(b"x-size", b"large")])
 
     limits = replace(PATIENT, stalled_write_s=1.0)
@@ -161,7 +161,7 @@ def test_a_client_that_reads_slowly_but_steadily_gets_all_of_it() -> None:
 
 
 def test_a_client_that_leaves_the_end_of_its_last_answer_unread_is_cut_off() -> None:
-    def large(request: Request, reply: Reply) -> None:
+    def large(request: FastRequest, reply: FastReply) -> None:
         reply(200, b"a" * 20_000_000, b"text/plain")
 
     with serving({("GET", "/m"): large}, limits=QUICK) as served, Wire(served.port) as wire:
@@ -180,13 +180,13 @@ def test_a_mistake_in_one_connections_check_does_not_stop_the_clock(monkeypatch:
 
 
 def test_a_listener_that_fails_does_not_keep_the_others_from_hearing() -> None:
-    kept: list[Reply] = []
+    kept: list[FastReply] = []
     heard = threading.Event()
 
     def mistaken() -> None:
         raise ValueError
 
-    def poll(request: Request, reply: Reply) -> None:
+    def poll(request: FastRequest, reply: FastReply) -> None:
         kept.append(reply)
         reply.on_disconnect(mistaken if len(kept) == 1 else heard.set)
 
@@ -226,9 +226,9 @@ class Held:
     """A handler whose answers wait, so that its bodies stay in flight."""
 
     def __init__(self) -> None:
-        self.replies: list[Reply] = []
+        self.replies: list[FastReply] = []
 
-    def __call__(self, request: Request, reply: Reply) -> None:
+    def __call__(self, request: FastRequest, reply: FastReply) -> None:
         self.replies.append(reply)
 
 

@@ -16,7 +16,7 @@ from random import Random
 import pytest
 
 from postroad.core.model.message import Delivered
-from postroad.testing.load import Connection
+from postroad.testing.http_client import ClientConnection
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import hand_outs_in, hand_outs_in_postgres, require_whole, require_whole_in_postgres
@@ -79,7 +79,7 @@ async def after_the_last_life(server: ServerProcess, load: Load, quiet_s: float 
 
 
 async def nothing_left(load: Load) -> list[Delivered]:
-    async with Connection(load.port, load.keys[RECEIVER]) as receiving:
+    async with ClientConnection(load.port, load.keys[RECEIVER]) as receiving:
         return await load.polled(receiving, 10, wait_s=0.2)
 
 
@@ -121,7 +121,7 @@ async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path
 async def test_a_stopped_index_process_is_reported_and_replaced(tmp_path: Path) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS)
     with server:
-        async with Connection(server.port, "") as watching:
+        async with ClientConnection(server.port, "") as watching:
             assert (await watching.get("/readyz")).status == 200
             [index_process] = index_processes(server)
             os.kill(index_process, signal.SIGSTOP)
@@ -138,7 +138,7 @@ def index_processes(server: ServerProcess) -> list[int]:
     ]
 
 
-async def readiness(watching: Connection, status: int) -> None:
+async def readiness(watching: ClientConnection, status: int) -> None:
     async with asyncio.timeout(60):
         while (await watching.get("/readyz")).status != status:  # noqa: ASYNC110 - another process does it
             await asyncio.sleep(0.1)

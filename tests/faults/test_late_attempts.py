@@ -20,7 +20,7 @@ import pytest
 
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.client import AsyncClient, PostResult, Refused, Retrying, Unavailable, message
-from postroad.client.compose import Fields
+from postroad.client.compose import MessageFields
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.testing.server import ServerProcess
 from tests.faults.parties import enroll
@@ -123,7 +123,7 @@ async def cluster_in(folder: Path, database: str) -> AsyncIterator[Cluster]:
         server.close()
 
 
-def order(number: int) -> Fields:
+def order(number: int) -> MessageFields:
     return {"to": RECEIVER, "document": f"order {number}", "topic": f"topic-{number}"}
 
 

@@ -15,9 +15,9 @@ from functools import partial
 import pytest
 
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.extraction import TEXT_CHARS_MOST
+from postroad.core.exchange.extraction import MAX_TEXT_CHARS
 from postroad.core.exchange.json_documents import read_json
-from postroad.core.exchange.matching import Incoming, Matcher, Matches
+from postroad.core.exchange.matching import MatchableMessage, Matcher, MatchResult
 
 GOOD, GOOD_QUERY = "good", "/r/good = 'yes'"
 BIND_S, MATCH_S = 4.0, 4.0
@@ -27,9 +27,9 @@ LONG = 19_000  # near the most that is read of a query
 Made = Callable[[], bytes]
 
 
-def incoming(document: bytes, *, is_json: bool) -> Incoming:
+def incoming(document: bytes, *, is_json: bool) -> MatchableMessage:
     json = partial(read_json, document) if is_json else None
-    return Incoming(headers={}, content=document, root=partial(parse, document), json=json)
+    return MatchableMessage(headers={}, content=document, root=partial(parse, document), json=json)
 
 
 def xor(depth: int) -> str:
@@ -107,12 +107,12 @@ def test_no_query_takes_long_to_bind_or_touches_another_binding(query: str) -> N
     assert GOOD in matched(matcher, b"<r><good>yes</good><a>aaaa</a></r>").decided
     matcher.unbind("bad")
     matcher.unbind("again")
-    assert matched(matcher, b"<r><good>yes</good></r>") == Matches(decided=frozenset({GOOD}))
+    assert matched(matcher, b"<r><good>yes</good></r>") == MatchResult(decided=frozenset({GOOD}))
     matcher.unbind(GOOD)
     assert matcher.is_empty
 
 
-def matched(matcher: Matcher, document: bytes, *, is_json: bool = False) -> Matches:
+def matched(matcher: Matcher, document: bytes, *, is_json: bool = False) -> MatchResult:
     """What a matcher says, in good time."""
     began = time.process_time()
     matches = matcher.match(incoming(document, is_json=is_json))
@@ -287,7 +287,7 @@ def test_texts_that_are_parts_of_each_other_do_not_fill_the_memory() -> None:
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert most < 2 * TEXT_CHARS_MOST
+    assert most < 2 * MAX_TEXT_CHARS
     assert (matches.decided, matches.candidates) == ({"all"}, set())
     assert matches.failed == {GOOD, "searching"}
     assert "repeat too much text" in matches.fault

@@ -14,17 +14,23 @@ from postroad.adapters.desk.shared import SharedDesk
 from postroad.adapters.desk.shared_rebuild import rebuild_desk
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_verification import verify
-from postroad.adapters.journal.segments.verification import Fault
+from postroad.adapters.journal.segments.verification import JournalDefect
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.system import SystemClock
-from postroad.core.model.delivery import Queued, State
+from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.selector import EVERYTHING
-from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.unique_keys import unique_keys
 from postroad.errors import Unavailable
-from postroad.ports import Committed, Conflict, Step
-from postroad.testing.desk_network import SELLER, Network, VirtualClock, catch_up, numbers
+from postroad.ports import Committed, Conflict, JournalStep
+from postroad.testing.contracts.desk.desk_under_test import (
+    SELLER,
+    DeskHarness,
+    ManualClock,
+    catch_up_index,
+    delivery_numbers,
+)
 from postroad.testing.postgres import PostgresServer
 
 ROUNDS = int(os.environ.get("POSTROAD_FAULT_ROUNDS_POSTGRES", "6"))
@@ -36,7 +42,7 @@ class Load:
     """Posters, pollers and what they were told; a step without an answer is tried again with the same handle."""
 
     def __init__(self, desk: SharedDesk) -> None:
-        self.network = Network(desk, VirtualClock())
+        self.network = DeskHarness(desk, ManualClock())
         self.clock = SystemClock()
         self.desk = desk
         self.accepted: dict[str, int] = {}  # handle: number of the entry that was answered
@@ -54,7 +60,7 @@ class Load:
 
     async def _post_until_answered(self, handle: str) -> None:
         message = self.network.message(handle=handle)
-        step = Step(message, os.urandom(1500), tuple(unique_keys(message)))
+        step = JournalStep(message, os.urandom(1500), tuple(unique_keys(message)))
         while not self.stopping:
             outcome = await self.network.submit(step)
             if isinstance(outcome, Committed | Conflict):  # a conflict with ourselves: the first answer was lost
@@ -68,7 +74,7 @@ class Load:
     async def consume(self, most: int = 20) -> int:
         """Poll once and acknowledge; returns how many were taken over for good."""
         before = set(self.acknowledged)
-        got = numbers(await self.desk.claim(SELLER, EVERYTHING, most, LEASE_S))
+        got = delivery_numbers(await self.desk.claim(SELLER, EVERYTHING, most, LEASE_S))
         self.handed_out.update(got)
         self.returned += [number for number in got if number in before]
         if got and isinstance(await self.network.acknowledge(*got), Committed):
@@ -109,7 +115,7 @@ async def open_desk(journal: PostgresJournal) -> SharedDesk:
     index = MemoryIndex()
 
     async def indexed(seq: int) -> None:
-        await catch_up(journal, index)
+        await catch_up_index(journal, index)
 
     desk = SharedDesk(journal, index, SystemClock(), indexed=indexed, attempts_most=10_000)
     await desk.open()
@@ -139,7 +145,7 @@ async def test_a_database_stopped_at_once_loses_and_repeats_nothing(
     assert load.returned == []
     lost = [seq for seq in load.accepted.values() if delivery_number(seq, 0) not in load.handed_out]
     assert lost == []
-    assert [found async for found in verify(journal) if isinstance(found, Fault)] == []
+    assert [found async for found in verify(journal) if isinstance(found, JournalDefect)] == []
     await handles_are_unique(journal)
     await rebuild_desk(journal)
     assert await desk.claim(SELLER, EVERYTHING, 10, LEASE_S) == []
@@ -171,11 +177,11 @@ async def test_while_the_database_is_away_callers_are_told_so_and_work_goes_on_a
     server: PostgresServer, journal: PostgresJournal
 ) -> None:
     desk = await open_desk(journal)
-    network = Network(desk, VirtualClock())
+    network = DeskHarness(desk, ManualClock())
     first = await network.post(network.message())
     waiting = asyncio.ensure_future(desk.arrival(SELLER, 240))
     await asyncio.to_thread(server.stop, immediate=True)
-    outcome = await network.submit(Step(network.message(), b"x"))
+    outcome = await network.submit(JournalStep(network.message(), b"x"))
     assert isinstance(outcome, Unavailable)
     assert outcome.code == "network.unavailable"
     for attempt in (desk.claim(SELLER, EVERYTHING, 1, 1.0), desk.find(delivery_number(first, 0)), desk.seen(1)):
@@ -184,6 +190,6 @@ async def test_while_the_database_is_away_callers_are_told_so_and_work_goes_on_a
     await asyncio.to_thread(server.start)
     await asyncio.wait_for(waiting, 60)  # whoever waits looks again once the database is back
     assert [queued.message_seq for queued in await first_claim(desk)] == [first]
-    assert (await network.state(delivery_number(first, 0))) == State.QUEUED
+    assert (await network.state(delivery_number(first, 0))) == DeliveryState.QUEUED
     assert await network.post(network.message()) > first
     await desk.close()

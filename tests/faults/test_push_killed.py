@@ -13,7 +13,7 @@ from random import Random
 import pytest
 
 from postroad.client import Access, Client
-from postroad.client.retrying import Retrying
+from postroad.client.retries import Retrying
 from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.errors import PostroadError

@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.confined.penalties import KILLS_ALLOWED
+from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused, Unavailable
-from postroad.ports import Verdict
+from postroad.ports import QueryVerdict
 from tests.architecture.source_tree import ROOT
 from tests.faults.test_sandbox_runaways import processes_exist
 
@@ -32,7 +32,7 @@ BACKTRACKING = "matches(string-join((1 to 40) ! 'a') || '!', '^(a+)+$')"
 FLOOD = "string-join((1 to 700000) ! 'xxxxxxxxxxxxxxxx')"
 LONG_FAULT = "error((), string-join((1 to 3000000) ! 'xxxx'))"
 HIDDEN = ENDLESS.replace("; local:f(1)", "; try { local:f(1) } catch * { true() }")
-GOES = Verdict(goes=True)
+GOES = QueryVerdict(goes=True)
 
 Pool = tuple[SaxonWorkers, SaxonQueries]
 
@@ -52,7 +52,7 @@ async def patient() -> AsyncIterator[Pool]:
     await workers.close()
 
 
-async def verdicts(engine: SaxonQueries, *queries: str) -> list[Verdict]:
+async def verdicts(engine: SaxonQueries, *queries: str) -> list[QueryVerdict]:
     return await engine.evaluate(queries, ORDER, "application/xml", {})
 
 
@@ -127,7 +127,7 @@ async def test_a_worker_killed_from_outside_costs_nobody_an_answer(patient: Pool
     assert await verdicts(engine, YES) == [GOES]
     [process] = workers.process_ids
     os.kill(process, signal.SIGKILL)
-    assert await verdicts(engine, YES, "/r/b") == [GOES, Verdict(goes=False)]
+    assert await verdicts(engine, YES, "/r/b") == [GOES, QueryVerdict(goes=False)]
 
 
 async def test_workers_are_replaced_after_so_many_evaluations() -> None:
@@ -156,7 +156,7 @@ async def test_closing_refuses_what_is_under_way(hurried: Pool) -> None:
 CONTROL = """
 import sys
 from postroad.adapters.saxon.engine import Engine
-from postroad.adapters.saxon.complaints import Printed
+from postroad.adapters.saxon.error_text import Printed
 from postroad.adapters.saxon.frames import Batch
 import os
 engine = Engine((), Printed(os.pipe()[0]))

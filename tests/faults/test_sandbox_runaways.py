@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from postroad.adapters.confined import pool as pool_module
-from postroad.adapters.confined.penalties import KILLS_ALLOWED
+from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.saxon import workers as workers_module
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.workers import SaxonWorkers

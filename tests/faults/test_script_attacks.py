@@ -13,7 +13,7 @@ import pytest
 import pytest_asyncio
 
 from postroad.adapters.confined import worker as worker_module
-from postroad.adapters.confined.frames import Terms
+from postroad.adapters.confined.frames import WorkerTerms
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import MEMORY_BYTES, script_workers
@@ -53,7 +53,7 @@ async def locked(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def confined_only(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
     """Workers that run scripts as Python: what holds here, the operating system holds."""
-    terms = Terms(memory_bytes=MEMORY_BYTES, deadline_s=10, settings=())
+    terms = WorkerTerms(memory_bytes=MEMORY_BYTES, deadline_s=10, settings=())
     pool = WorkerPool(terms, room="tests.faults.python_room", processes=1, recycle_after=1_000, penalties=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_module, "BOOT", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {worker_module.BOOT}")

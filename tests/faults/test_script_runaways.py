@@ -10,13 +10,13 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.confined.penalties import KILLS_ALLOWED
+from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
 from postroad.errors import Refused, Unavailable
-from postroad.ports import Verdict
+from postroad.ports import QueryVerdict
 from tests.faults.script_attacks import returning
 
 ORDER = b"<r><a>1</a></r>"
@@ -39,7 +39,7 @@ NESTED_LIST = "def route(message):\n    it = []\n    for _ in range(100000):\n  
 CYCLE = "def route(message):\n    it = []\n    it.append(it)\n    return it\n"
 BRACKETS = "x = " + "[" * 5_000 + "]" * 5_000 + "\n" + YES
 SIGNS = "x = " + "-" * 100_000 + "1\n" + YES
-GOES = Verdict(goes=True)
+GOES = QueryVerdict(goes=True)
 
 Pool = tuple[WorkerPool, StarlarkScripts]
 
@@ -59,7 +59,7 @@ async def patient() -> AsyncIterator[Pool]:
     await workers.close()
 
 
-async def verdicts(engine: StarlarkScripts, *scripts: str) -> list[Verdict]:
+async def verdicts(engine: StarlarkScripts, *scripts: str) -> list[QueryVerdict]:
     return await engine.evaluate(scripts, ORDER, "application/xml", {})
 
 
@@ -193,7 +193,7 @@ async def test_a_worker_killed_from_outside_costs_nobody_an_answer(patient: Pool
     assert await verdicts(engine, YES) == [GOES]
     [process] = workers.process_ids
     os.kill(process, signal.SIGKILL)
-    assert await verdicts(engine, YES, returning("False")) == [GOES, Verdict(goes=False)]
+    assert await verdicts(engine, YES, returning("False")) == [GOES, QueryVerdict(goes=False)]
 
 
 async def test_workers_are_replaced_after_so_many_evaluations() -> None:

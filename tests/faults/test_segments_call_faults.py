@@ -13,7 +13,7 @@ from postroad.adapters.journal.segments import SegmentJournal
 from postroad.adapters.journal.segments.files import RealFiles
 from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import NewRecord
-from postroad.testing.faulty_files import Died, Fault, FaultyFiles
+from postroad.testing.faults.faulty_files import FaultyFiles, InjectedFailure, ProcessDied
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 CALLS = ("create", "pwrite", "allocate", "fdatasync", "rename", "unlink", "sync_directory")
@@ -44,12 +44,12 @@ async def drop(journal: SegmentJournal, history: History, outcomes: set[str]) ->
         outcomes.add(refusal.code)
 
 
-async def outcome_of(path: Path, *faults: Fault) -> set[str]:
+async def outcome_of(path: Path, *faults: InjectedFailure) -> set[str]:
     """Run into the faults, open again with a healthy disk, and require that nothing acknowledged is missing."""
     files, history, outcomes = FaultyFiles(*faults), History(), set[str]()
     try:
         await work(path, files, history, outcomes)
-    except Died:
+    except ProcessDied:
         assert files.ended
     except Misconfigured:
         outcomes.add("did not open")
@@ -77,7 +77,7 @@ async def test_each_call_fails_once(tmp_path: Path, action: str) -> None:
     assert min(counts.get(call, 0) for call in CALLS if call != "allocate") > 0
     for call in CALLS if action != "short" else ("pwrite",):
         for nth in range(1, counts.get(call, 0) + 1):
-            outcomes = await outcome_of(tmp_path / f"{call}{nth}", Fault(call=call, nth=nth, action=action))
+            outcomes = await outcome_of(tmp_path / f"{call}{nth}", InjectedFailure(call=call, nth=nth, action=action))
             if action == "short":
                 assert outcomes == set()
             elif action == "crash" or call in ("fdatasync", "sync_directory"):
@@ -89,22 +89,22 @@ async def test_each_call_fails_once(tmp_path: Path, action: str) -> None:
 async def test_a_disk_that_takes_no_more_writes_is_named_and_never_half_written(tmp_path: Path) -> None:
     counts = await calls_of_a_run(tmp_path / "count")
     for nth in range(1, counts["pwrite"] + 1):
-        fault = Fault(call="pwrite", nth=nth, action="ENOSPC", lasting=True)
+        fault = InjectedFailure(call="pwrite", nth=nth, action="ENOSPC", lasting=True)
         assert await outcome_of(tmp_path / str(nth), fault) & {"storage.full", "died", "did not open"}
 
 
 async def test_write_errors_have_a_code_for_each_cause(tmp_path: Path) -> None:
     nth = (await calls_of_a_run(tmp_path / "count"))["pwrite"]  # the last append of the run
-    full = await outcome_of(tmp_path / "full", Fault(call="pwrite", nth=nth, action="ENOSPC"))
-    failed = await outcome_of(tmp_path / "failed", Fault(call="pwrite", nth=nth, action="EIO"))
+    full = await outcome_of(tmp_path / "full", InjectedFailure(call="pwrite", nth=nth, action="ENOSPC"))
+    failed = await outcome_of(tmp_path / "failed", InjectedFailure(call="pwrite", nth=nth, action="EIO"))
     assert (full, failed) == ({"storage.full"}, {"storage.failed"})
 
 
 async def test_nothing_is_appended_after_a_failed_sync(tmp_path: Path) -> None:
     files = FaultyFiles()
     journal = open_small(tmp_path, files)
-    files.plan.faults = (Fault(call="fdatasync", nth=files.plan.calls["fdatasync"] + 1, action="EIO"),)
-    with pytest.raises(Died):
+    files.plan.faults = (InjectedFailure(call="fdatasync", nth=files.plan.calls["fdatasync"] + 1, action="EIO"),)
+    with pytest.raises(ProcessDied):
         await journal.append([NewRecord(b"lost", None)])
     with pytest.raises(RuntimeError, match="must not be used any more"):
         await journal.append([NewRecord(b"more", None)])

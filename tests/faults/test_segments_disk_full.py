@@ -10,7 +10,7 @@ import pytest
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
 from postroad.errors import Unavailable
 from postroad.ports import NewRecord
-from postroad.testing.faulty_files import FaultyFiles, SameThread
+from postroad.testing.faults.faulty_files import FaultyFiles, SameThreadExecutor
 from tests.faults.segment_runs import History, faults_of, open_small
 
 SETTINGS = SegmentSettings(segment_bytes=8192, reserve_bytes=4096, least_free_bytes=1 << 20, least_free_share=0.0)
@@ -35,7 +35,7 @@ class FullDisk(FaultyFiles):
 
 
 def opened(path: Path, files: FaultyFiles) -> SegmentJournal:
-    return SegmentJournal.open(path, SETTINGS, files=files, die=files.die, threads=SameThread())
+    return SegmentJournal.open(path, SETTINGS, files=files, die=files.die, threads=SameThreadExecutor())
 
 
 def wait_for_the_next_look(journal: SegmentJournal) -> None:
@@ -63,7 +63,7 @@ async def test_below_the_watermark_posts_are_refused_and_acknowledgements_go_on(
 async def test_the_share_of_the_disk_counts_where_it_is_the_larger(tmp_path: Path) -> None:
     files = FaultyFiles(free_bytes=(1 << 40) // 20 - 1)  # of a disk of 1 TiB
     settings = SegmentSettings(segment_bytes=8192, reserve_bytes=4096, least_free_bytes=1, least_free_share=0.05)
-    journal = SegmentJournal.open(tmp_path, settings, files=files, threads=SameThread())
+    journal = SegmentJournal.open(tmp_path, settings, files=files, threads=SameThreadExecutor())
     with pytest.raises(Unavailable, match=r"storage.full"):
         await journal.append(POST)
     await journal.close()

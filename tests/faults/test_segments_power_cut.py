@@ -1,6 +1,6 @@
 """The power goes at random moments of random runs; whatever was acknowledged must be there afterwards.
 
-The model (``postroad.testing.power_cuts``) keeps what was synced and a random part of what was not. The last
+The model (``postroad.testing.faults.power_cuts``) keeps what was synced and a random part of what was not. The last
 test shows that it notices a journal that does not sync: without it, passing would mean nothing.
 """
 
@@ -18,8 +18,8 @@ import pytest
 from postroad.adapters.journal.segments import SegmentJournal
 from postroad.errors import PostroadError, Unavailable
 from postroad.ports import NewRecord
-from postroad.testing.faulty_files import Died
-from postroad.testing.power_cuts import PowerCuts, lay_out
+from postroad.testing.faults.faulty_files import ProcessDied
+from postroad.testing.faults.power_cuts import PowerCutFiles, write_files
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 RUNS = 10
@@ -32,7 +32,7 @@ SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urand
 class Recorded:
     """A run: the disk's record, and what was promised from which change on."""
 
-    disk: PowerCuts
+    disk: PowerCutFiles
     promises: list[tuple[int, History]]
 
     def note(self, history: History) -> None:
@@ -45,7 +45,7 @@ class Recorded:
 async def record(path: Path, chance: Random, *, without: str = "") -> Recorded:
     """Some dozens of groups over several segments; now and then bodies are dropped, or the process is killed."""
     path.mkdir(parents=True)
-    disk = PowerCuts(path, without=without, kill=lambda kind: chance.random() < KILLS.get(kind, 0.005))
+    disk = PowerCutFiles(path, without=without, kill=lambda kind: chance.random() < KILLS.get(kind, 0.005))
     recorded, history, groups_left = Recorded(disk, [(0, History())]), History(), chance.randrange(25, 45)
     while groups_left:
         try:
@@ -56,7 +56,7 @@ async def record(path: Path, chance: Random, *, without: str = "") -> Recorded:
                 groups_left -= 1
                 await one_step(journal, history, recorded, chance)
             await journal.close()
-        except Died:
+        except ProcessDied:
             disk.end_process()
     return recorded
 
@@ -76,13 +76,13 @@ async def one_step(journal: SegmentJournal, history: History, recorded: Recorded
 async def after_cut(recorded: Recorded, cut: int, place: Path, chance: Random) -> None:
     """Open what a cut left, perhaps lose power again during that, then go on and read everything back."""
     shutil.rmtree(place, ignore_errors=True)
-    lay_out(recorded.disk.cut(cut, chance), place)
+    write_files(recorded.disk.cut(cut, chance), place)
     if chance.random() < 0.3:
-        again = PowerCuts(place)
+        again = PowerCutFiles(place)
         await open_small(place, again).close()
         left = again.cut(chance.randrange(len(again.changes) + 1), chance)
         shutil.rmtree(place)
-        lay_out(left, place)
+        write_files(left, place)
     await require_everything(recorded.promised(cut), place)
 
 
@@ -107,7 +107,7 @@ async def test_a_power_cut_loses_nothing_that_was_acknowledged(tmp_path: Path, r
         await after_cut(recorded, chance.randrange(len(recorded.disk.changes) + 1), tmp_path / "cut", chance)
 
 
-class HalfAWrite(PowerCuts):
+class HalfAWrite(PowerCutFiles):
     """One write takes half of its bytes, and the rest finds no room."""
 
     due = False

@@ -11,10 +11,10 @@ import pytest
 from postroad.adapters.journal.segments import frame
 from postroad.adapters.journal.segments.catalog import OpenSegment
 from postroad.adapters.journal.segments.files import MappedCounter
-from postroad.adapters.journal.segments.frame import SEGMENT_HEADER, Group
+from postroad.adapters.journal.segments.frame import SEGMENT_HEADER, RecordGroup
 from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
-from postroad.testing.faulty_files import QuickFiles
+from postroad.testing.faults.faulty_files import UnsyncedFiles
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 pytestmark = pytest.mark.req("A3")
@@ -33,8 +33,8 @@ def last_segment(path: Path) -> Path:
     return max(path.glob("*.seg"))
 
 
-def groups_in(path: Path) -> list[Group]:
-    segment = OpenSegment.open(QuickFiles(), path)
+def groups_in(path: Path) -> list[RecordGroup]:
+    segment = OpenSegment.open(UnsyncedFiles(), path)
     assert segment is not None
     window, offset, found = segment.window(), SEGMENT_HEADER.size, []
     while (group := frame.read_group(window, offset, segment.header)) is not None:

@@ -16,7 +16,7 @@ import pytest
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.testing.load import Answer, Connection
+from postroad.testing.http_client import ClientConnection, ClientResponse
 from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import hand_outs_in, require_whole
 from tests.faults.parties import enroll
@@ -53,10 +53,10 @@ class Customer:
         self.received: list[str] = []
 
     def reconnect(self, server: ServerProcess) -> None:
-        self.posting = Connection(server.port, self._keys[SENDER])
-        self.receiving = Connection(server.port, self._keys[RECEIVER])
+        self.posting = ClientConnection(server.port, self._keys[SENDER])
+        self.receiving = ClientConnection(server.port, self._keys[RECEIVER])
 
-    async def post(self) -> Answer:
+    async def post(self) -> ClientResponse:
         part = Part(id="d1", content_type="application/octet-stream", data=os.urandom(20_000))
         message = Message(to=(Recipient(RECEIVER),), parts=(part,))
         answer = await self.posting.post("/v1/messages", JSON_FORM.encode_post(message))
@@ -75,7 +75,7 @@ class Customer:
         self.received += [message.session for message in messages]
         return messages
 
-    async def post_until(self, status: int, seconds: float) -> Answer:
+    async def post_until(self, status: int, seconds: float) -> ClientResponse:
         deadline = time.monotonic() + seconds
         while True:
             answer = await self.post()

@@ -16,7 +16,7 @@ import pytest
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.testing.load import Answer, Connection, Gone
+from postroad.testing.http_client import ClientConnection, ClientResponse, ConnectionGone
 from postroad.testing.server import COMMAND, ServerProcess
 from tests.faults.aftermath import require_whole
 from tests.faults.parties import enroll
@@ -27,13 +27,13 @@ DRAIN_LIMIT_S = 60.0
 QUEUED = 20_000
 
 
-async def post(server: ServerProcess, keys: dict[str, str], handle: str) -> Answer | Gone:
+async def post(server: ServerProcess, keys: dict[str, str], handle: str) -> ClientResponse | ConnectionGone:
     part = Part(id="d1", content_type="text/plain", data=b"order")
     body = JSON_FORM.encode_post(Message(to=(Recipient(RECEIVER),), handle=handle, parts=(part,)))
-    async with Connection(server.port, keys[SENDER]) as posting:
+    async with ClientConnection(server.port, keys[SENDER]) as posting:
         try:
             return await posting.post("/v1/messages", body)
-        except Gone as gone:
+        except ConnectionGone as gone:
             return gone
 
 
@@ -74,10 +74,10 @@ async def test_sigterm_answers_what_was_accepted(tmp_path: Path) -> None:
         code = await stopping
         answers = await asyncio.gather(*posts)
         assert code == 0
-        accepted = [answer for answer in answers if isinstance(answer, Answer) and answer.status == 202]
+        accepted = [answer for answer in answers if isinstance(answer, ClientResponse) and answer.status == 202]
         assert len(accepted) == 30
         server.start()
-        async with Connection(server.port, keys[RECEIVER]) as receiving:
+        async with ClientConnection(server.port, keys[RECEIVER]) as receiving:
             answer = await receiving.post("/v1/poll", JSON_FORM.encode_poll(PollRequest(max=100)))
         assert len(JSON_FORM.decode_delivered(answer.body)) == 31
 
@@ -86,7 +86,7 @@ async def test_a_long_poll_does_not_hold_up_the_end(tmp_path: Path) -> None:
     server = held(tmp_path)
     keys = await enroll(server, SENDER, RECEIVER)
     with server:
-        receiving = Connection(server.port, keys[RECEIVER])
+        receiving = ClientConnection(server.port, keys[RECEIVER])
         body = JSON_FORM.encode_poll(PollRequest(wait_s=60.0))
         (tmp_path / "requests-read").write_bytes(b"")
         polling = asyncio.create_task(receiving.post("/v1/poll", body))
@@ -120,13 +120,13 @@ async def test_a_start_with_many_messages_queued_is_quick(tmp_path: Path) -> Non
     load = Load(port=server.port, keys=await enroll(server, SENDER, RECEIVER), chance=Random(20))
     with server:
         empty_s = server.restart()
-        async with Connection(server.port, load.keys[SENDER]) as posting:
+        async with ClientConnection(server.port, load.keys[SENDER]) as posting:
             while len(load.ledger.sessions) < QUEUED:
                 await load.bulk_poster(posting, posting)
         server.kill()
         full_s = server.start()
         asked_at = time.monotonic()
-        async with Connection(server.port, load.keys[RECEIVER]) as receiving:
+        async with ClientConnection(server.port, load.keys[RECEIVER]) as receiving:
             messages = await load.polled(receiving, 100)
         first_s = time.monotonic() - asked_at
         print(

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 
-from postroad.testing.load import Connection
+from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import require_whole_in_postgres
 from tests.faults.parties import enroll
@@ -37,7 +37,7 @@ async def test_a_node_may_die_while_another_serves(tmp_path: Path, postgres_data
             await asyncio.to_thread(nodes[number % 2].start)
         await second.drain(2.0)
         await first.post_again(100)
-        async with Connection(nodes[0].port, keys[RECEIVER]) as receiving:
+        async with ClientConnection(nodes[0].port, keys[RECEIVER]) as receiving:
             assert await first.polled(receiving, 10, wait_s=1.5) == []
         assert [await asyncio.to_thread(node.stop) for node in nodes] == [0, 0]
     assert first.ledger.close()[:5] == []

@@ -11,11 +11,11 @@ import pytest
 import pytest_asyncio
 from lxml import etree
 
-from postroad.adapters.confined.penalties import KILLS_ALLOWED
+from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.core.model.asset import AssetKind
 from postroad.core.schemas.schema import Schema, digest_of_texts
-from postroad.core.schemas.shelf import Shelf
+from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 from tests.faults.secret_server import SecretServer, serving
 
@@ -99,7 +99,7 @@ async def test_an_xml_schema_reads_no_file_and_no_address(
         told = await outcome(workers, schema(XSD, including(how, address)), b"<a>1</a>")
         assert told.startswith("schema.invalid"), told
         with pytest.raises(Refused):
-            Shelf(XSD, {"a": including(how, address)}).schema("a")
+            SchemaTexts(XSD, {"a": including(how, address)}).schema("a")
     assert server.take_visits() == 0
 
 

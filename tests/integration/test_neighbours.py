@@ -16,9 +16,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from postroad.adapters.reading.workers import ReadingWorkers
-from postroad.api.answers import answer_of_front
-from postroad.api.application import application
+from postroad.adapters.large_bodies.workers import ReadingWorkers
+from postroad.api.application import build_application
+from postroad.api.error_responses import front_refusal
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.api.messages import MessageEndpoints
 from postroad.api.serve import COLLECTED
@@ -118,10 +118,10 @@ async def attacked() -> AsyncIterator[Attacker]:
         service = await running.register("Evil/Service")
         owner = await running.enroll("owner@evil.example", organization="Evil")
         keys = {"service": await running.key_for(service), "owner": await running.key_for(owner)}
-        app = application(
+        app = build_application(
             running.network, running.authenticator, running.passwords, Settings(), requests_per_s=0, reader=reader
         )
-        server = HttpServer(app, endpoints.routes(), HttpLimits(), answer_of_front)
+        server = HttpServer(app, endpoints.routes(), HttpLimits(), front_refusal)
         try:
             attacker = Attacker(running, await server.start("127.0.0.1", 0), keys)
             await attacker.ask("service", "POST", "/v1/messages", large(b"{}"))  # the reading process is started

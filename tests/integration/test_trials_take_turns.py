@@ -12,9 +12,9 @@ from postroad.bootstrap.settings import Settings
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Person, Role
 from postroad.errors import PostroadError, Refused
-from postroad.flow.heavy_work import WAITING_JOBS
-from postroad.flow.trial_turns import act_for
-from postroad.services.engine import Transformer
+from postroad.flow.concurrency.heavy_work import WAITING_JOBS
+from postroad.flow.concurrency.trial_limit import set_trial_organization
+from postroad.services.engines import Transformer
 
 SHEET = (
     '<xsl:stylesheet version="3.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform">'
@@ -30,7 +30,7 @@ ENDLESS = (
 
 
 async def run(transformer: Transformer, organization: str, sheet: str) -> bytes:
-    act_for(Caller(person=Person(email="p@x.example", organization=organization, role=Role.DEVELOPER)))
+    set_trial_organization(Caller(person=Person(email="p@x.example", organization=organization, role=Role.DEVELOPER)))
     return await transformer.transform(sheet, b"<a/>", {})
 
 

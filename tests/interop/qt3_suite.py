@@ -20,9 +20,9 @@ from pathlib import Path
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import Incoming, Matcher, Matches
+from postroad.core.exchange.matching import MatchableMessage, Matcher, MatchResult
 from postroad.errors import Refused
-from postroad.ports import QueryEngine, Verdict
+from postroad.ports import QueryEngine, QueryVerdict
 from tests.interop.qt3_cases import Case, read_suite
 from tests.interop.qt3_variants import variants
 
@@ -92,11 +92,11 @@ async def _is_refused(case: Case, engine: QueryEngine, summary: Summary) -> bool
     return False
 
 
-def _compare(document: bytes, bound: list[tuple[Case, Verdict]], summary: Summary) -> None:
+def _compare(document: bytes, bound: list[tuple[Case, QueryVerdict]], summary: Summary) -> None:
     matcher = Matcher()
     for case, _ in bound:
         matcher.bind(case.name, case.text)
-    matches = matcher.match(Incoming(headers={}, content=document, root=partial(parse, document)))
+    matches = matcher.match(MatchableMessage(headers={}, content=document, root=partial(parse, document)))
     for case, verdict in bound:
         explanation = matcher.explain(case.name)
         summary.standings[explanation.standing.value] += 1
@@ -109,7 +109,7 @@ def _compare(document: bytes, bound: list[tuple[Case, Verdict]], summary: Summar
                 summary.disagreements.append(Disagreement(case=case, who=who, said=said, explained=explained))
 
 
-def _goes(case: Case, matches: Matches, verdict: Verdict) -> bool:
+def _goes(case: Case, matches: MatchResult, verdict: QueryVerdict) -> bool:
     return verdict.goes if case.name in matches.candidates else case.name in matches.decided
 
 

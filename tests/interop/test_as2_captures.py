@@ -17,26 +17,26 @@ from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 from cryptography.x509 import Certificate, load_der_x509_certificate, load_pem_x509_certificate
 
-from postroad.core.codecs.as2 import (
+from postroad.core.codecs.as2 import (  # fmt: skip
     PROCESSED,
-    Agreement,
+    As2Identity,
     Disposition,
     Mdn,
-    Opened,
-    Station,
+    OpenedMessage,
+    PartnershipTerms,
     error,
     is_mdn,
-    names_in,
     open_message,
     read_heading,
     read_mdn,
-)  # fmt: skip
+    read_names,
+)
 from postroad.core.codecs.cms import Identity
 from postroad.core.codecs.mime import read_entity, read_multipart
 from postroad.errors import Refused
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "as2"
-ANYTHING = Agreement(must_be_signed=False)
+ANYTHING = PartnershipTerms(must_be_signed=False)
 Fields = list[tuple[str, str]]
 
 pytestmark = [
@@ -81,10 +81,10 @@ def included(headers: Fields, body: bytes) -> tuple[Certificate, ...]:
     return tuple(load_der_x509_certificate(one.chosen.dump()) for one in found)
 
 
-def opened(headers: Fields, body: bytes, *certificates: Certificate) -> Opened:
-    sender, recipient = names_in(headers)
-    own = Station(name=recipient, identities=(identity(),))
-    return open_message(headers, body, own, Station(name=sender, certificates=certificates), ANYTHING)
+def opened(headers: Fields, body: bytes, *certificates: Certificate) -> OpenedMessage:
+    sender, recipient = read_names(headers)
+    own = As2Identity(name=recipient, identities=(identity(),))
+    return open_message(headers, body, own, As2Identity(name=sender, certificates=certificates), ANYTHING)
 
 
 # ---- messages --------------------------------------------------------------------------------------------------------
@@ -209,7 +209,7 @@ def certificates_for(name: str, headers: Fields, body: bytes) -> tuple[Certifica
 def received(name: str) -> Mdn:
     headers, body = captured(name) if "/" in name else kept_apart(name)
     assert is_mdn(headers, body)
-    return read_mdn(headers, body, Station(name="partner", certificates=certificates_for(name, headers, body)))
+    return read_mdn(headers, body, As2Identity(name="partner", certificates=certificates_for(name, headers, body)))
 
 
 @pytest.mark.req("T7", "K3")

@@ -9,7 +9,15 @@ from pathlib import Path
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from postroad.core.codecs.as2 import PROCESSED, Agreement, Built, BuiltMdn, build_mdn, open_message, read_heading
+from postroad.core.codecs.as2 import (
+    PROCESSED,
+    BuiltMdn,
+    BuiltMessage,
+    PartnershipTerms,
+    build_mdn,
+    open_message,
+    read_heading,
+)
 from postroad.core.codecs.cms import Identity
 from postroad.core.codecs.mime import read_entity, read_multipart, write_head
 from tests.unit.core.codecs.as2.parties import DOCUMENT, HEAD, MDN_ID, NOW, buyer, message, seen, seller
@@ -37,7 +45,7 @@ def openssl(folder: Path, content: bytes, *arguments: str) -> subprocess.Complet
     return subprocess.run(["openssl", "cms", *arguments], input=content, capture_output=True, cwd=folder, check=False)
 
 
-def smime(made: Built | BuiltMdn) -> bytes:
+def smime(made: BuiltMessage | BuiltMdn) -> bytes:
     return write_head(made.headers) + b"\r\n" + made.body
 
 
@@ -49,7 +57,7 @@ TEXT = b"ISA*00*~\r\nIEA*1*1~\r\n"
 @pytest.mark.parametrize("pss", [False, True])
 @pytest.mark.parametrize("digest", ["sha1", "sha256", "sha384", "sha512"])
 def test_openssl_verifies_what_we_sign(files: Path, digest: str, pss: bool) -> None:
-    built = message(Agreement(sign=digest, encrypt="", pss=pss))
+    built = message(PartnershipTerms(sign=digest, encrypt="", pss=pss))
     signed, signature = read_multipart(dict(built.headers)["Content-Type"], built.body).parts
     (files / "signed").write_bytes(signed.raw)
     arguments = (*VERIFY, "-binary", "-inform", "DER", "-content", "signed", "-certfile")
@@ -61,14 +69,14 @@ def test_openssl_verifies_what_we_sign(files: Path, digest: str, pss: bool) -> N
 @pytest.mark.req("T7", "K3")
 def test_openssl_takes_our_message_as_a_whole(files: Path) -> None:
     """As S/MIME it reads text only, and takes the CR before a boundary for content otherwise."""
-    built = message(Agreement(encrypt=""), TEXT)
+    built = message(PartnershipTerms(encrypt=""), TEXT)
     verified = openssl(files, smime(built), *VERIFY, "-inform", "SMIME", "-certfile", "clerk.pem")
     assert (verified.returncode, verified.stdout) == (0, HEAD + b"\r\n" + TEXT), verified.stderr
 
 
 @pytest.mark.req("T7", "K3")
 def test_openssl_verifies_our_receipts(files: Path) -> None:
-    built = message(Agreement())
+    built = message(PartnershipTerms())
     mdn = build_mdn(
         read_heading(built.headers), seller(), disposition=PROCESSED, mic=built.sent.mic, at=NOW, message_id=MDN_ID,
         boundary_seed=b"",
@@ -82,7 +90,7 @@ def test_openssl_verifies_our_receipts(files: Path) -> None:
 @pytest.mark.parametrize("oaep", [False, True])
 @pytest.mark.parametrize("cipher", ["aes128-cbc", "aes192-cbc", "aes256-cbc", "aes256-gcm"])
 def test_openssl_decrypts_what_we_encrypt(files: Path, cipher: str, oaep: bool) -> None:
-    built = message(Agreement(sign="", encrypt=cipher, oaep=oaep))
+    built = message(PartnershipTerms(sign="", encrypt=cipher, oaep=oaep))
     arguments = ("-decrypt", "-binary", "-inform", "DER", "-recip", "partner.pem", "-inkey", "partner.key")
     decrypted = openssl(files, built.body, *arguments)
     assert (decrypted.returncode, decrypted.stdout) == (0, HEAD + b"\r\n" + DOCUMENT), decrypted.stderr
@@ -95,8 +103,8 @@ def test_we_open_what_openssl_signs_and_encrypts(files: Path, cipher: str) -> No
     signed = openssl(files, HEAD + b"\r\n" + DOCUMENT, *signing)
     encrypted = openssl(files, signed.stdout, "-encrypt", "-binary", cipher, "-outform", "DER", "partner.pem")
     assert (signed.returncode, encrypted.returncode) == (0, 0), signed.stderr + encrypted.stderr
-    built = message(Agreement())
-    opened = open_message(built.headers, encrypted.stdout, seller(), seen(buyer()), Agreement())
+    built = message(PartnershipTerms())
+    opened = open_message(built.headers, encrypted.stdout, seller(), seen(buyer()), PartnershipTerms())
     assert opened.layers == ("encrypted", "signed")
     assert bytes(opened.entity.raw) == HEAD + b"\r\n" + DOCUMENT
 
@@ -104,7 +112,9 @@ def test_we_open_what_openssl_signs_and_encrypts(files: Path, cipher: str) -> No
 def test_we_open_what_openssl_signs_in_one_piece(files: Path) -> None:
     signing = ("-sign", "-binary", "-nodetach", "-signer", "clerk.pem", "-inkey", "clerk.key", "-outform", "SMIME")
     signed = openssl(files, HEAD + b"\r\n" + DOCUMENT, *signing)
-    built, entity = message(Agreement()), read_entity(signed.stdout)
+    built, entity = message(PartnershipTerms()), read_entity(signed.stdout)
     headers = [field for field in built.headers if not field[0].startswith("Content-")]
-    opened = open_message([*headers, *entity.headers()], bytes(entity.body), seller(), seen(buyer()), Agreement())
+    opened = open_message(
+        [*headers, *entity.headers()], bytes(entity.body), seller(), seen(buyer()), PartnershipTerms()
+    )
     assert (opened.layers, bytes(opened.entity.body)) == (("signed",), DOCUMENT)

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from benchmarks.as2_peer import organization, partner, pyas2lib
-from postroad.core.codecs.as2 import (
+from postroad.core.codecs.as2 import (  # fmt: skip
     PROCESSED,
-    Agreement,
-    Built,
-    Outcome,
-    Station,
+    As2Identity,
+    BuiltMessage,
+    MdnOutcome,
+    PartnershipTerms,
     build,
     build_mdn,
     disposition_of,
@@ -23,7 +23,7 @@ from postroad.core.codecs.as2 import (
     open_message,
     read_heading,
     read_mdn,
-)  # fmt: skip
+)
 from postroad.core.codecs.mime import read_entity, write_head
 from postroad.errors import Refused
 from tests.unit.core.codecs.as2.parties import BUYER, NOW, SELLER, buyer, counted, seen, seller
@@ -50,14 +50,14 @@ def from_the_wire(made: Any) -> tuple[list[tuple[str, str]], bytes]:
     return [(str(name), str(value)) for name, value in made.headers.items()], made.content
 
 
-def sent(agreement: Agreement, own: Station | None = None) -> Built:
+def sent(agreement: PartnershipTerms, own: As2Identity | None = None) -> BuiltMessage:
     return build(
         HEAD, [DOCUMENT], own or buyer(), seen(seller()), agreement,
         message_id="<order-1@mybiz.example>", at=NOW, subject="Order", boundary_seed=b"seed", randomness=counted,
     )  # fmt: skip
 
 
-def parsed(built: Built, **options: object) -> tuple[Any, str, Any]:
+def parsed(built: BuiltMessage, **options: object) -> tuple[Any, str, Any]:
     """What the library, being the seller, makes of our message: its message, its verdict, its receipt."""
     message = pyas2lib().Message()
     status, _fault, mdn = message.parse(
@@ -74,7 +74,7 @@ def parsed(built: Built, **options: object) -> tuple[Any, str, Any]:
 @pytest.mark.req("T7", "K3")
 @pytest.mark.parametrize(("signed", "encrypted", "compressed"), KEEPING)
 def test_the_partner_reads_our_message_and_we_believe_its_receipt(signed: int, encrypted: int, compressed: int) -> None:
-    agreement = Agreement(
+    agreement = PartnershipTerms(
         sign="sha256" if signed else "",
         encrypt="aes256-cbc" if encrypted else "",
         compress="before" if compressed else "",
@@ -86,21 +86,21 @@ def test_the_partner_reads_our_message_and_we_believe_its_receipt(signed: int, e
     assert is_mdn(headers, body)
     verdict = judge_mdn(read_mdn(headers, body, seen(seller())), built.sent)
     # Without a signature it counts no MIC, so its receipt does not say what it received.
-    assert verdict.outcome is (Outcome.ACKNOWLEDGED if signed else Outcome.ALTERED)
+    assert verdict.outcome is (MdnOutcome.ACKNOWLEDGED if signed else MdnOutcome.ALTERED)
 
 
 @pytest.mark.req("T7", "K3")
 @pytest.mark.parametrize("digest", ["sha1", "sha256", "sha384", "sha512"])
 @pytest.mark.parametrize("compress", ["", "before", "after"])
 def test_the_partner_counts_the_same_mic(digest: str, compress: Any) -> None:
-    built = sent(Agreement(sign=digest, encrypt="aes128-cbc", compress=compress))
+    built = sent(PartnershipTerms(sign=digest, encrypt="aes128-cbc", compress=compress))
     message, _, mdn = parsed(built)
     assert message.mic.decode() == str(built.sent.mic).partition(",")[0]
     assert judge_mdn(read_mdn(*from_the_wire(mdn), seen(seller())), built.sent).acknowledged
 
 
 def test_the_partner_reads_pss() -> None:
-    message, status, _ = parsed(sent(Agreement(pss=True)))
+    message, status, _ = parsed(sent(PartnershipTerms(pss=True)))
     assert (status, message.content) == ("processed", DOCUMENT)
 
 
@@ -111,12 +111,12 @@ def test_the_partner_reads_pss() -> None:
         (None, {"sign": True, "encrypt": True}, "error: insufficient-message-security"),
     ],
 )
-def test_the_partner_refuses_and_we_learn_why(own: Station | None, options: dict[str, bool], said: str) -> None:
-    built = sent(Agreement(encrypt=""), own)
+def test_the_partner_refuses_and_we_learn_why(own: As2Identity | None, options: dict[str, bool], said: str) -> None:
+    built = sent(PartnershipTerms(encrypt=""), own)
     _, status, mdn = parsed(built, **options)
     assert status != "processed"
     verdict = judge_mdn(read_mdn(*from_the_wire(mdn), seen(seller())), built.sent)
-    assert verdict.outcome is Outcome.REJECTED
+    assert verdict.outcome is MdnOutcome.REJECTED
     assert said.partition(": ")[2] in verdict.reason
 
 
@@ -148,7 +148,7 @@ def test_we_read_the_partners_message_and_it_believes_our_receipt(
     options = {"sign": bool(signed), "digest_alg": digest, "encrypt": bool(encrypted), "enc_alg": cipher}
     message = library_message(**options, compress=bool(compressed), mdn_mode="SYNC", mdn_digest_alg=mdn_digest)
     headers, body = from_the_wire(message)
-    opened = open_message(headers, body, seller(), seen(buyer()), Agreement(must_be_signed=bool(signed)))
+    opened = open_message(headers, body, seller(), seen(buyer()), PartnershipTerms(must_be_signed=bool(signed)))
     assert bytes(opened.entity.body) == DOCUMENT
     assert opened.entity.header("content-disposition") == 'attachment; filename="order.x12"'
     if signed:
@@ -169,7 +169,7 @@ def test_we_read_oaep_and_pss() -> None:
     message = library_message(
         sign=True, sign_alg="rsassa_pss", encrypt=True, enc_alg="aes_256_cbc", key_enc_alg="rsaes_oaep"
     )
-    opened = open_message(*from_the_wire(message), seller(), seen(buyer()), Agreement())
+    opened = open_message(*from_the_wire(message), seller(), seen(buyer()), PartnershipTerms())
     assert (opened.layers, bytes(opened.entity.body)) == (("encrypted", "signed"), DOCUMENT)
 
 
@@ -180,7 +180,7 @@ def test_the_partner_is_told_what_is_wrong() -> None:
     heading = read_heading(headers)
     assert heading.wish.url == "https://mybiz.example/as2"
     with pytest.raises(Refused) as refused:
-        open_message(headers, body, seller(), seen(buyer(), stranger()), Agreement())
+        open_message(headers, body, seller(), seen(buyer(), stranger()), PartnershipTerms())
     mdn = build_mdn(
         heading,
         seller(),
@@ -196,7 +196,7 @@ def test_the_partner_is_told_what_is_wrong() -> None:
 def test_names_with_blanks_and_quotes_are_the_same_for_both() -> None:
     name = 'The "ACME" company'
     built = build(
-        HEAD, [DOCUMENT], buyer(), replace(seen(seller()), name=name), Agreement(),
+        HEAD, [DOCUMENT], buyer(), replace(seen(seller()), name=name), PartnershipTerms(),
         message_id="<1@x>", at=NOW, boundary_seed=b"", randomness=counted,
     )  # fmt: skip
     asked = []

@@ -17,9 +17,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-from postroad.core.codecs.cms import Identity, Verified, content_kind, decompress, decrypt, verify
+from postroad.core.codecs.cms import Identity, VerifiedSignature, content_kind, decompress, decrypt, verify
 from postroad.core.codecs.cms.ber import read
-from postroad.core.codecs.cms.der import tagged
+from postroad.core.codecs.cms.der import context_tag
 from postroad.errors import Refused
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "as2"
@@ -73,11 +73,11 @@ def signed_parts(message: bytes) -> tuple[bytes, bytes]:
 
 
 def certificates_in(signed: bytes) -> list[x509.Certificate]:
-    found = [child for child in read(signed).children()[1].only_child().children() if child.tag == tagged(0)]
+    found = [child for child in read(signed).children()[1].only_child().children() if child.tag == context_tag(0)]
     return [x509.load_der_x509_certificate(bytes(one.raw())) for holder in found for one in holder.children()]
 
 
-def verified(name: str, form: Callable[[bytes], bytes]) -> Verified:
+def verified(name: str, form: Callable[[bytes], bytes]) -> VerifiedSignature:
     """Verified as if the certificates that came along had been registered."""
     content, signature = signed_parts(whole(name))
     return verify(signature, [form(content)], certificates_in(signature))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from postroad.core.codecs.dime import looks_like_dime, read_dime, write_dime
-from postroad.core.codecs.dime.records import Record
+from postroad.core.codecs.dime.records import DimeRecord
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
 DIME = FIXTURES / "dime"
@@ -49,7 +49,7 @@ EXPECTED: dict[str, list[Payload]] = {
 }
 
 
-def check(records: tuple[Record, ...], expected: list[Payload]) -> None:
+def check(records: tuple[DimeRecord, ...], expected: list[Payload]) -> None:
     assert len(records) == len(expected)
     for record, (type_format, type_, id_, data) in zip(records, expected, strict=True):
         assert (record.type_format, record.type) == (type_format, type_)

@@ -10,7 +10,7 @@ from pathlib import Path
 import hl7
 import pytest
 
-from postroad.core.interchange.hl7 import Verdict, acknowledge, answering, assemble, examine, split
+from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, split
 from postroad.core.interchange.nouns import Placed
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, RESULT, Counting, batch, envelope
@@ -69,4 +69,4 @@ def test_an_acknowledgement_by_python_hl7_is_understood() -> None:
     answers = [str(hl7.parse(one.decode()).create_ack(code)) for one, code in ((ADMIT, "AA"), (RESULT, "AR"))]
     places = [Placed(position=place, interchange="1", reference=f"M{place + 1}") for place in range(2)]
     found = [verdicts(became_of(places, said_in("hl7", one.encode()))) for one in answers]
-    assert found == [[(0, Verdict.ACCEPTED)], [(1, Verdict.REJECTED)]]
+    assert found == [[(0, PartnerStatus.ACCEPTED)], [(1, PartnerStatus.REJECTED)]]

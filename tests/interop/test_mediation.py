@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
-from postroad.cli.wire_files import wire_in
+from postroad.cli.input.messages import read_wire
 from postroad.core.codecs.cloudevents import CloudEvent, write_binary, write_structured
-from postroad.core.mediation.nouns import Taken, Wire
-from postroad.core.mediation.rooted import is_envelope
-from postroad.core.mediation.translating import message_of, take
+from postroad.core.mediation.formats import decode_wire, message_of
+from postroad.core.mediation.model import DecodedMessage, Wire
+from postroad.core.mediation.soap_root import is_envelope
 from postroad.core.model.formats import Format
 from postroad.errors import Refused
 from tests.unit.core.mediation.examples import given_again
@@ -80,14 +80,14 @@ READ = [name for name in NAMES if name not in REFUSED]
 
 
 def wire_of_file(name: str) -> Wire:
-    return wire_in(str(FIXTURES / name))
+    return read_wire(str(FIXTURES / name))
 
 
 @pytest.mark.req("T2")
 @pytest.mark.parametrize("name", ATTACHED)
 def test_roots_and_attachments_are_found(name: str) -> None:
     format, content_type, ids = ATTACHED[name]
-    taken = take(wire_of_file(name))
+    taken = decode_wire(wire_of_file(name))
     assert (taken.format, taken.parts[0].content_type) == (format, content_type)
     assert [part.id for part in taken.parts[1:]] == ids
     assert all(part.attachment for part in taken.parts[1:])
@@ -97,7 +97,7 @@ def test_roots_and_attachments_are_found(name: str) -> None:
 @pytest.mark.parametrize("name", READ)
 def test_every_message_is_of_the_format_that_its_makers_wrote(name: str) -> None:
     is_rooted = any(name.startswith(folder + "/") for folder in SOAP_ROOTED) and name not in NO_SOAP
-    taken = take(wire_of_file(name))
+    taken = decode_wire(wire_of_file(name))
     assert (taken.format is Format.MIME) == (not is_rooted and not name.startswith("dime/"))
     assert taken.parts
 
@@ -107,7 +107,7 @@ def test_every_message_is_of_the_format_that_its_makers_wrote(name: str) -> None
 def test_what_cannot_be_read_for_certain_is_refused(name: str) -> None:
     code, why = REFUSED[name]
     with pytest.raises(Refused, match=why) as refused:
-        take(wire_of_file(name))
+        decode_wire(wire_of_file(name))
     assert refused.value.code == code
 
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_read_for_certain_is_refused(name: str) -> None:
 @pytest.mark.parametrize("name", READ)
 def test_each_is_given_again_to_the_byte(name: str) -> None:
     wire = wire_of_file(name)
-    taken = take(wire)
+    taken = decode_wire(wire)
     assert given_again(taken, taken.format).data == wire.body
 
 
@@ -123,22 +123,22 @@ def test_each_is_given_again_to_the_byte(name: str) -> None:
 @pytest.mark.parametrize("format", READABLE)
 @pytest.mark.parametrize("name", READ)
 def test_each_goes_into_every_format_and_back_with_the_same_parts(name: str, format: Format) -> None:
-    first = take(wire_of_file(name))
-    there = take(wire_of(given_again(first, format)))
+    first = decode_wire(wire_of_file(name))
+    there = decode_wire(wire_of(given_again(first, format)))
     assert contents(there) == contents(first)
     if there.format is format:
-        back = take(wire_of(given_again(there, first.format)))
+        back = decode_wire(wire_of(given_again(there, first.format)))
         assert contents(back) == contents(first)
 
 
-def contents(taken: Taken) -> list[bytes]:
+def contents(taken: DecodedMessage) -> list[bytes]:
     """What the parts hold; an envelope that is a document may be taken apart by one format and not by another."""
     return [inside(part.data).strip() for part in taken.parts]
 
 
 def inside(data: bytes) -> bytes:
     if is_envelope(data):
-        [part, *_] = take(Wire([], data)).parts
+        [part, *_] = decode_wire(Wire([], data)).parts
         return part.data
     return data.partition(b"?>")[2] if data.startswith(b"<?xml") else data
 
@@ -172,12 +172,12 @@ def test_events_of_the_conformance_suite_are_taken_in_both_modes_and_given_in_ev
         headers, body = write_binary(event)
         binary = Wire([(name.lower(), value) for name, value in headers], body)
         for wire in (structured, binary):
-            taken = take(wire)
+            taken = decode_wire(wire)
             message = message_of(wire, taken)
             assert (message.topic, message.handle) == (event.type, event.id)
             assert {"ce.source": event.source, **{f"ce.{name}": value for name, value in event.extensions}} == {
                 entry.name: entry.value for entry in message.properties
             }
             for format in READABLE:
-                again = take(wire_of(given_again(taken, format)))
+                again = decode_wire(wire_of(given_again(taken, format)))
                 assert [part.data.strip() for part in again.parts] == [part.data.strip() for part in taken.parts]

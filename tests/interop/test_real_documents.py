@@ -18,7 +18,7 @@ from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.testing.load import Connection
+from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
 from tests.faults.parties import serving
 
@@ -58,7 +58,7 @@ def part_of(path: Path) -> Part:
 async def deliveries(served: Served, codec: Codec) -> list[Delivered]:
     server, keys = served
     found: list[Delivered] = []
-    async with Connection(server.port, keys[RECEIVER]) as receiving:
+    async with ClientConnection(server.port, keys[RECEIVER]) as receiving:
         path, settle_path = ("/soap", "/soap") if codec in (SOAP11, SOAP12) else ("/v1/poll", "/v1/ack")
         while True:
             answer = await receiving.post(path, codec.encode_poll(PollRequest(max=100)), codec.media_type)
@@ -77,7 +77,7 @@ async def test_real_documents_arrive_as_they_were(served: Served, posted_as: str
     server, keys = served
     codec, paths = FORMS[posted_as], documents()
     assert len(paths) > 100
-    async with Connection(server.port, keys[SENDER]) as posting:
+    async with ClientConnection(server.port, keys[SENDER]) as posting:
         for number, path in enumerate(paths):
             message = Message(to=(Recipient(RECEIVER),), handle=str(number), parts=(part_of(path),))
             target = "/soap" if codec in (SOAP11, SOAP12) else "/v1/messages"
@@ -95,7 +95,7 @@ async def test_a_real_soap_message_of_somebody_else_is_refused_and_never_misread
     server, keys = served
     envelopes = sorted((FIXTURES / "soap").rglob("*.xml"))
     assert envelopes
-    async with Connection(server.port, keys[SENDER]) as posting:
+    async with ClientConnection(server.port, keys[SENDER]) as posting:
         for path in envelopes:
             data = path.read_bytes()
             codec = SOAP12 if b"http://www.w3.org/2003/05/soap-envelope" in data else SOAP11

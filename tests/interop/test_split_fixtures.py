@@ -12,8 +12,8 @@ import pytest
 
 from postroad.core.documents.sniff import document_kind
 from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.interchange_reader import RECOGNISED
 from postroad.core.interchange.nouns import Dirt
-from postroad.core.interchange.opening import RECOGNISED
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
 from tests.unit.services.splitting_house import House, house

@@ -15,9 +15,9 @@ from pyx12.params import ParamsBase
 from pyx12.x12file import X12Reader
 from pyx12.x12n_document import x12n_document
 
-from postroad.core.interchange.nouns import Dirt, Envelope, Fault, Placed, Split
+from postroad.core.interchange.nouns import Dirt, Envelope, InterchangeFault, Placed, Split
 from postroad.core.interchange.x12 import (
-    Verdict,
+    PartnerStatus,
     acknowledge,
     answering,
     assemble,
@@ -25,7 +25,7 @@ from postroad.core.interchange.x12 import (
     examine_stream,
     split_stream,
 )
-from postroad.core.interchange.x12.answer_codes import GROUP_CODES, INTERCHANGE_CODES, SET_CODES
+from postroad.core.interchange.x12.acknowledgement_codes import GROUP_CODES, INTERCHANGE_CODES, SET_CODES
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.x12.samples import GS, NOON, ORDER, Counting, header, interchange
@@ -182,7 +182,7 @@ def our_codes(found: Split) -> Iterator[str]:
         yield _code_of(fault)
 
 
-def _code_of(fault: Fault) -> str:
+def _code_of(fault: InterchangeFault) -> str:
     if fault.member >= 0:
         return f"st {SET_CODES[fault.code]}"
     return f"gs {GROUP_CODES[fault.code]}" if fault.group >= 0 else f"isa {INTERCHANGE_CODES[fault.code]}"
@@ -278,6 +278,6 @@ def test_an_acknowledgement_by_pyx12_is_understood() -> None:
     sent, written = b"".join(assemble(members, envelope, Counting(), places.append)), io.StringIO()
     assert not x12n_document(ParamsBase(), io.StringIO(sent.decode()), written, None)
     found = became_of(places, said_in("x12", written.getvalue().encode(), Dirt.REPAIR))
-    assert verdicts(found) == [(0, Verdict.REJECTED), (1, Verdict.REJECTED)]
+    assert verdicts(found) == [(0, PartnerStatus.REJECTED), (1, PartnerStatus.REJECTED)]
     assert [one.filed.reference for one in found.became] == ["0001", "0002"]
     assert any(reason.startswith(("AK3", "IK3")) for reason in found.became[0].reasons)

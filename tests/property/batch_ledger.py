@@ -12,7 +12,7 @@ from postroad.core.interchange import x12
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchState
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import Assembled
+from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -49,7 +49,7 @@ class BatchLedger:
         self.ended: dict[int, str] = {}
         self.batches: dict[str, Batch] = {}
         self.batch_of: dict[int, str] = {}
-        self.interchanges: dict[str, Assembled] = {}  # by session
+        self.interchanges: dict[str, AssembledInterchange] = {}  # by session
         self.drawn: dict[tuple[str, int], str] = {}  # and the batch that has drawn it
         self.ways: dict[int, str] = {}  # the session of every delivery of an interchange, resent ones too
         self.arrived: dict[int, str] = {}  # by such a delivery that is over: delivered, failed …
@@ -96,7 +96,7 @@ class BatchLedger:
             assert before is None or before.state not in SETTLED, "what is over changed"
             self.batches[batch.id] = batch
 
-    def _draw(self, assembled: Assembled, batch: str) -> None:
+    def _draw(self, assembled: AssembledInterchange, batch: str) -> None:
         for one in assembled.numbers:
             drawn = (one.series, one.number)
             assert drawn not in self.drawn or (self._gap_free and self.drawn[drawn] == batch), f"{drawn} is used twice"

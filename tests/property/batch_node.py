@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from postroad.adapters.desk.shared import SharedDesk
-from postroad.adapters.index.followed import FollowedIndex
+from postroad.adapters.index.followed_index import FollowedIndex
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemRandomness
-from postroad.flow.authenticate import Authenticator
-from postroad.flow.batch_port import SendPort
+from postroad.flow.access.authenticate import Authenticator
+from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.network import Network
-from postroad.testing.desk_network import VirtualClock
+from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 from tests.unit.flow.batching_bench import Bench
 
@@ -23,7 +23,7 @@ class SharedNode(Bench):
 
     journal: Any
 
-    def __init__(self, dsn: str, clock: VirtualClock) -> None:
+    def __init__(self, dsn: str, clock: ManualClock) -> None:
         self._dsn, self.clock = dsn, clock
 
     async def open(self) -> None:
@@ -53,7 +53,7 @@ class SharedNode(Bench):
         self.running = MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
         self._close = desk, keeper, passwords
         if (service := network.directory.service("Acme/orders")) is not None:
-            self.port = SendPort(network, service.gcid)
+            self.port = SendPortWorker(network, service.gcid)
 
     async def close(self) -> None:
         await super().close()

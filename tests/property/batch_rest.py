@@ -5,7 +5,7 @@ from __future__ import annotations
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.journal import decode
-from postroad.flow import administration_batches as steering
+from postroad.flow.administration import batch_actions as steering
 from tests.property.batch_ledger import BatchLedger
 from tests.unit.flow.batching_bench import Bench
 

@@ -74,9 +74,9 @@ def truth(expression: syntax.Expression, world: World) -> frozenset[str]:
             return _join([truth(part, world) for part in expression.parts], "F", "T")
         case syntax.Or():
             return _join([truth(part, world) for part in expression.parts], "T", "F")
-        case syntax.Comparison():
+        case syntax.ComparisonExpression():
             return _comparison(expression, world)
-        case syntax.Call() if expression.function == "not":
+        case syntax.CallExpression() if expression.function == "not":
             swapped = {"T": "F", "F": "T", "E": "E"}
             return frozenset(swapped[outcome] for outcome in truth(expression.arguments[0], world))
         case syntax.Quantified():
@@ -140,28 +140,28 @@ def _certain(outcomes: frozenset[str]) -> bool:
 
 def items(expression: syntax.Expression, world: World) -> list[Any]:
     match expression:
-        case syntax.Value():
+        case syntax.ConstantValue():
             return [expression.value]
-        case syntax.Sequence():
+        case syntax.SequenceExpression():
             return [item for part in expression.items for item in items(part, world)]
-        case syntax.Header():
+        case syntax.HeaderVariable():
             return _header(expression, world)
-        case syntax.Path():
+        case syntax.QueryPath():
             return _path(expression, world)
-        case syntax.Call():
+        case syntax.CallExpression():
             return _call(expression, world)
-        case syntax.Let():
+        case syntax.LetClause():
             return items(expression.result, world.bound(expression.variable, items(expression.value, world)))
-        case syntax.For():
+        case syntax.ForClause():
             bound = [world.bound(expression.variable, [item]) for item in items(expression.among, world)]
             return [item for inner in bound for item in items(expression.result, inner)]
-        case syntax.Where():
+        case syntax.WhereClause():
             return items(expression.result, world) if _certain(truth(expression.condition, world)) else []
         case _:
             return [_certain(truth(expression, world))]
 
 
-def _header(header: syntax.Header, world: World) -> list[Any]:
+def _header(header: syntax.HeaderVariable, world: World) -> list[Any]:
     item = world.headers.get(header.name)
     types = {"xs:string": str, "xs:integer": int, "xs:boolean": bool}
     if header.declared and (item is None or type(item) is not types[header.declared]):
@@ -169,27 +169,27 @@ def _header(header: syntax.Header, world: World) -> list[Any]:
     return [] if item is None else [item]
 
 
-def _path(path: syntax.Path, world: World) -> list[Any]:
+def _path(path: syntax.QueryPath, world: World) -> list[Any]:
     if isinstance(path.start, str):
         found = world.variables[path.start]
     else:
-        found = [world.root if path.start is syntax.Start.DOCUMENT else world.context]
+        found = [world.root if path.start is syntax.PathStart.DOCUMENT else world.context]
     for step in path.steps:
         holders = [holder for node in found for holder in _holders(node, step)]
         found = list(dict.fromkeys(below for one in holders for below in _picked(_step(one, step), step, world)))
     return found
 
 
-def _picked(nodes: list[Node], step: syntax.Step, world: World) -> list[Node]:
+def _picked(nodes: list[Node], step: syntax.QueryStep, world: World) -> list[Node]:
     for predicate in step.predicates:
-        if isinstance(predicate, syntax.Value) and isinstance(predicate.value, int):
+        if isinstance(predicate, syntax.ConstantValue) and isinstance(predicate.value, int):
             nodes = nodes[predicate.value - 1 : predicate.value]
         else:
             nodes = [node for node in nodes if _certain(truth(predicate, world.at(node)))]
     return nodes
 
 
-def _holders(node: Any, step: syntax.Step) -> list[Node]:
+def _holders(node: Any, step: syntax.QueryStep) -> list[Node]:
     """The nodes from which the step is taken; a position counts from each of them anew."""
     if not isinstance(node, Node):
         raise Fails
@@ -208,21 +208,21 @@ def _descendants_or_self(node: Node) -> list[Node]:
     return [node, *(deeper for child in _children(node) for deeper in _descendants_or_self(child))]
 
 
-def _step(holder: Node, step: syntax.Step) -> list[Node]:
-    if step.kind is syntax.Kind.SELF:
+def _step(holder: Node, step: syntax.QueryStep) -> list[Node]:
+    if step.kind is syntax.StepKind.SELF:
         return [holder]
-    if step.kind is syntax.Kind.ELEMENT:
+    if step.kind is syntax.StepKind.ELEMENT:
         return [child for child in _children(holder) if _fits(step.name, child.element.tag)]
     if holder.kind != "element":
         return []
-    if step.kind is syntax.Kind.ATTRIBUTE:
+    if step.kind is syntax.StepKind.ATTRIBUTE:
         pairs = holder.element.attrib.items()
         return [Node(holder.element, "attribute", name, value) for name, value in pairs if _fits(step.name, name)]
     texts = [holder.element.text, *(child.tail for child in holder.element)]
     return [Node(holder.element, "text", str(at), text) for at, text in enumerate(texts) if text]
 
 
-def _fits(name: syntax.Name, written: str) -> bool:
+def _fits(name: syntax.QualifiedName, written: str) -> bool:
     qualified = etree.QName(written)
     return name.local in (None, qualified.localname) and name.namespace in (None, qualified.namespace or "")
 
@@ -235,7 +235,7 @@ class Untyped(str):
     __slots__ = ()
 
 
-def _comparison(comparison: syntax.Comparison, world: World) -> frozenset[str]:
+def _comparison(comparison: syntax.ComparisonExpression, world: World) -> frozenset[str]:
     try:
         left, right = (_atoms(items(side, world)) for side in (comparison.left, comparison.right))
     except Fails:
@@ -298,7 +298,7 @@ def _cast(kind: str, text: str) -> Any:
     raise Fails
 
 
-def _call(call: syntax.Call, world: World) -> list[Any]:
+def _call(call: syntax.CallExpression, world: World) -> list[Any]:
     if call.function in ("exists", "empty", "count"):
         found = items(call.arguments[0], world)
         return [len(found) if call.function == "count" else bool(found) is (call.function == "exists")]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 
-from postroad.core.hierarchy.nouns import Attachment, Side, Strategy, Way
+from postroad.core.hierarchy.model import Attachment, Side, Strategy, Way
 
 
 @dataclass(eq=False)

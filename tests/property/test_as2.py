@@ -8,23 +8,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroad.core.codecs.as2 import (
-    Agreement,
-    Built,
+from postroad.core.codecs.as2 import (  # fmt: skip
+    BuiltMessage,
     Disposition,
-    MdnWish,
-    Outcome,
+    MdnOutcome,
+    MdnRequest,
+    PartnershipTerms,
     build,
     is_mdn,
     judge_mdn,
-    names_in,
     open_message,
-    quoted,
+    quote_name,
     read_disposition,
     read_heading,
     read_mdn,
-    unquoted,
-)  # fmt: skip
+    read_names,
+    unquote_name,
+)
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.cms import compress, encrypt
 from postroad.core.codecs.mime import write_head
@@ -57,7 +57,7 @@ NAMES = st.text([chr(code) for code in range(32, 127)], min_size=1, max_size=128
 AGREEMENTS = st.sampled_from(every_agreement(("", "sha1", "sha256", "sha512"), ("", "aes256-cbc", "aes128-gcm")))
 
 
-def opened_body(built: Built) -> bytes:
+def opened_body(built: BuiltMessage) -> bytes:
     opened = open_message(built.headers, built.body, seller(), seen(buyer()), ANYTHING)
     assert opened.mic == built.sent.mic
     return bytes(opened.entity.body)
@@ -70,7 +70,7 @@ def opened_body(built: Built) -> bytes:
 @settings(max_examples=150)
 @given(AGREEMENTS, BODIES, CONTENT_TYPES)
 def test_any_document_of_any_type_arrives_and_both_sides_count_one_mic(
-    agreement: Agreement, body: bytes, content_type: str
+    agreement: PartnershipTerms, body: bytes, content_type: str
 ) -> None:
     head = write_head([("Content-Type", content_type)])
     built = message(agreement, body, head)
@@ -90,8 +90,8 @@ def test_a_document_in_pieces_is_one_document(pieces: list[bytes]) -> None:
 
 @given(NAMES)
 def test_any_name_comes_back_from_the_header(name: str) -> None:
-    assert unquoted(quoted(name)) == name
-    assert names_in([("AS2-From", quoted(name)), ("AS2-To", quoted(name))]) == (name, name)
+    assert unquote_name(quote_name(name)) == name
+    assert read_names([("AS2-From", quote_name(name)), ("AS2-To", quote_name(name))]) == (name, name)
 
 
 @given(st.text(max_size=40), st.text(max_size=40), st.text(max_size=80))
@@ -105,7 +105,7 @@ def test_a_disposition_of_any_text_is_one_line(kind: str, modifier: str, text: s
 @settings(max_examples=50)
 @given(BODIES, st.booleans(), st.booleans())
 def test_a_receipt_for_any_document_is_a_success(body: bytes, signed: bool, encrypted: bool) -> None:
-    built = message(Agreement(sign="sha256" if signed else "", encrypt="aes256-cbc" if encrypted else ""), body)
+    built = message(PartnershipTerms(sign="sha256" if signed else "", encrypt="aes256-cbc" if encrypted else ""), body)
     opened = open_message(built.headers, built.body, seller(), seen(buyer()), ANYTHING)
     mdn = receipt(opened.heading, opened.mic)
     assert judge_mdn(read_mdn(mdn.headers, mdn.body, seen(seller())), built.sent).acknowledged
@@ -117,7 +117,7 @@ SIGNED = message(replace(ANYTHING, encrypt=""))
 ENCRYPTED = message(ANYTHING)
 SEALED = message(replace(ANYTHING, sign="", encrypt="aes256-gcm"))
 RECEIPT = receipt(read_heading(ENCRYPTED.headers), ENCRYPTED.sent.mic)
-STRICT = Agreement(must_be_encrypted=True)
+STRICT = PartnershipTerms(must_be_encrypted=True)
 
 
 def flipped(body: bytes, at: int, by: int) -> bytes:
@@ -138,12 +138,12 @@ def test_no_signed_byte_can_be_changed(data: st.DataObject) -> None:
     at = data.draw(st.integers(start, stop - 1))
     body = flipped(SIGNED.body, at, data.draw(st.integers(1, 255)))
     with pytest.raises(Refused):
-        open_message(SIGNED.headers, body, seller(), seen(buyer()), Agreement())
+        open_message(SIGNED.headers, body, seller(), seen(buyer()), PartnershipTerms())
 
 
 @settings(max_examples=200)
 @given(st.data(), st.sampled_from([ENCRYPTED, SEALED]))
-def test_no_encrypted_byte_can_be_changed_unseen(data: st.DataObject, built: Built) -> None:
+def test_no_encrypted_byte_can_be_changed_unseen(data: st.DataObject, built: BuiltMessage) -> None:
     """A change is refused, or has changed nothing of the document: an algorithm's name may be spelled in two ways."""
     body = flipped(built.body, data.draw(st.integers(0, len(built.body) - 1)), data.draw(st.integers(1, 255)))
     agreement = replace(STRICT, must_be_signed=built is ENCRYPTED)
@@ -163,12 +163,12 @@ def test_no_byte_of_a_receipt_can_be_changed(data: st.DataObject) -> None:
         mdn = read_mdn(RECEIPT.headers, body, seen(seller()))
     except Refused:
         return
-    assert judge_mdn(mdn, ENCRYPTED.sent).outcome is Outcome.UNPROVEN
+    assert judge_mdn(mdn, ENCRYPTED.sent).outcome is MdnOutcome.UNPROVEN
 
 
 @pytest.mark.req("T7")
 @given(st.sampled_from([stranger, notary, partner]), AGREEMENTS.filter(lambda agreement: bool(agreement.sign)))
-def test_no_other_certificate_proves_the_sender(other: object, agreement: Agreement) -> None:
+def test_no_other_certificate_proves_the_sender(other: object, agreement: PartnershipTerms) -> None:
     assert callable(other)
     built = message(agreement)
     with pytest.raises(Refused) as refused:
@@ -178,7 +178,7 @@ def test_no_other_certificate_proves_the_sender(other: object, agreement: Agreem
 
 @pytest.mark.req("T7")
 @given(st.sampled_from([stranger, clerk]), AGREEMENTS.filter(lambda agreement: bool(agreement.encrypt)))
-def test_no_other_recipient_reads_it(other: object, agreement: Agreement) -> None:
+def test_no_other_recipient_reads_it(other: object, agreement: PartnershipTerms) -> None:
     assert callable(other)
     built = message(agreement)
     with pytest.raises(Refused) as refused:
@@ -281,4 +281,4 @@ def test_an_unsigned_wish_is_never_more_than_was_asked(fields: dict[str, str]) -
         wish = read_heading([*fields.items()]).wish
     except Refused:
         return
-    assert wish == MdnWish() or wish.wanted
+    assert wish == MdnRequest() or wish.wanted

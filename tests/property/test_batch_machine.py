@@ -20,13 +20,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.batch import Batch, BatchState
-from postroad.core.model.batch_policy import Controlled, Policy, Recovery, Types, Unfinished
+from postroad.core.model.batch_policy import BatchPolicy, Controlled, Recovery, Types, Unfinished
 from postroad.core.model.directory import Role
 from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused
-from postroad.flow import administration_batches as steering
-from postroad.testing.desk_network import VirtualClock
+from postroad.flow.administration import batch_actions as steering
+from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.postgres import PostgresServer
 from tests.property.batch_ledger import BatchLedger
 from tests.property.batch_node import SharedNode
@@ -48,7 +48,7 @@ APT = {  # what there is to do; in other states all of it is refused
     BatchState.SUSPENDED: ("resume", "drop"),
 }
 POLICIES = st.builds(
-    Policy,
+    BatchPolicy,
     count=st.sampled_from([1, 2, 3, 5]),
     bytes=st.sampled_from([0, 0, 120]),
     age_s=st.sampled_from([0, 60]),
@@ -66,13 +66,13 @@ Result = TypeVar("Result")
 
 
 @dataclass(slots=True)
-class JumpingClock(VirtualClock):
+class JumpingClock(ManualClock):
     """A clock on the wall that somebody sets, beside one that only ever goes on."""
 
     set_by_s: float = 0.0
 
     def now_us(self) -> int:
-        return VirtualClock.now_us(self) + int(self.set_by_s * 1_000_000)
+        return ManualClock.now_us(self) + int(self.set_by_s * 1_000_000)
 
 
 class SendPortMachine(RuleBasedStateMachine):
@@ -93,7 +93,7 @@ class SendPortMachine(RuleBasedStateMachine):
         return self.runner.run(coroutine)
 
     @initialize(policy=POLICIES, ordered=st.booleans(), gap_free=st.booleans(), persist_at=st.sampled_from([0, 0, 4]))
-    def begin(self, policy: Policy, ordered: bool, gap_free: bool, persist_at: int) -> None:
+    def begin(self, policy: BatchPolicy, ordered: bool, gap_free: bool, persist_at: int) -> None:
         async def opened() -> None:
             self.nodes = [await self.node() for _ in range(self.nodes_most)]
             await self.nodes[0].open()
@@ -179,7 +179,7 @@ class SendPortMachine(RuleBasedStateMachine):
     # --- what those who own the port do -------------------------------------------------------------------------------
 
     @rule(policy=POLICIES)
-    def change_the_policy(self, policy: Policy) -> None:
+    def change_the_policy(self, policy: BatchPolicy) -> None:
         async def change() -> None:
             batching = self.nodes[0].service("Acme/orders").batching
             assert batching is not None

@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from postroad.core.model.asset import Hosting
-from postroad.core.model.batch_policy import Policy
+from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.journal import MessagePosted
-from postroad.flow.batch_port import SendPort
-from postroad.testing.desk_network import VirtualClock
+from postroad.flow.batching.send_port import SendPortWorker
+from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from tests.property.batch_node import SharedNode
 from tests.unit.flow.batching_bench import order
 
@@ -19,13 +19,13 @@ ROUNDS = 15
 
 @pytest.mark.req("B6", "O3")
 async def test_two_processes_draw_no_number_twice(postgres_database: str) -> None:
-    first, second = (SharedNode(postgres_database, clock) for clock in [VirtualClock()] * 2)
+    first, second = (SharedNode(postgres_database, clock) for clock in [ManualClock()] * 2)
     await first.open()
-    await first.set_up(Policy(count=1))
+    await first.set_up(BatchPolicy(count=1))
     batching = first.service("Acme/orders").batching  # the same two sides, and so the same numbers
     other = await first.running.register("Acme/more", hosted=Hosting.BATCHER, batching=batching, visibility="public")
     await second.open()
-    second.port = SendPort(second.network, other.name)
+    second.port = SendPortWorker(second.network, other.name)
     try:
         for number in range(ROUNDS):
             await first.post(order(2 * number + 1))

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from postroad.core.batching import Arrival, arrive, due, elapsed, moves
+from postroad.core.batching import ArrivingMessage, add_to_batch, close_if_due, find_due, moves
 from postroad.core.model.batch import Batch, BatchMember, BatchState
-from postroad.core.model.batch_policy import Controlled, Policy, Port, Recovery, Types, Unfinished
+from postroad.core.model.batch_policy import BatchPolicy, Controlled, Port, Recovery, Types, Unfinished
 from tests.property.naive_batching import NaiveBatcher, NaiveMessage, NaiveRules
 
 BEGIN_US = (
@@ -24,13 +24,13 @@ HORIZON = 900
 Key = tuple[str, ...]
 
 
-def arrival_for(message: NaiveMessage, policy: Policy) -> Arrival:
+def arrival_for(message: NaiveMessage, policy: BatchPolicy) -> ArrivingMessage:
     member = BatchMember(number=message.number, bytes=message.size, kind=message.kind)
     if message.named:
         key = ("batch", message.named)
-        return Arrival(member=member, key=key, controlled=True, starts=message.starts, ends=message.ends)
+        return ArrivingMessage(member=member, key=key, controlled=True, starts=message.starts, ends=message.ends)
     kind = (message.kind,) if policy.types is Types.APART else ()
-    return Arrival(member=member, key=("group", *kind, message.group), last=message.last)
+    return ArrivingMessage(member=member, key=("group", *kind, message.group), last=message.last)
 
 
 class Kept:
@@ -48,18 +48,18 @@ class Kept:
         elif self.open.get(batch.key) == batch.id:
             del self.open[batch.key]
 
-    def take(self, policy: Policy, port: Port, arrival: Arrival, now_us: int) -> None:
+    def take(self, policy: BatchPolicy, port: Port, arrival: ArrivingMessage, now_us: int) -> None:
         current = self.batches.get(self.open.get(arrival.key, ""))
-        arrived = arrive(policy, port, arrival, current, f"b{len(self.batches) + 1}", now_us)
+        arrived = add_to_batch(policy, port, arrival, current, f"b{len(self.batches) + 1}", now_us)
         if arrived.before is not None:
             self.put(arrived.before)
         assert arrived.batch is not None
         self.put(arrived.batch)
         self.members.setdefault(arrived.batch.id, {})[arrival.member.number] = arrival.member
 
-    def look(self, policy: Policy, port: Port, now_us: int) -> None:
+    def look(self, policy: BatchPolicy, port: Port, now_us: int) -> None:
         for batch_id in list(self.open.values()):
-            self.put(elapsed(policy, port, self.batches[batch_id], now_us))
+            self.put(close_if_due(policy, port, self.batches[batch_id], now_us))
 
 
 MESSAGES = st.lists(
@@ -90,8 +90,8 @@ RULES = st.builds(
 )
 
 
-def policy_of(rules: NaiveRules) -> Policy:
-    return Policy(
+def policy_of(rules: NaiveRules) -> BatchPolicy:
+    return BatchPolicy(
         count=rules.count,
         bytes=rules.size,
         age_s=rules.age,
@@ -139,7 +139,7 @@ class BatchLives(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.kept = Kept()
-        self.policy = Policy(count=3, controlled=Controlled(unfinished_after_s=100))
+        self.policy = BatchPolicy(count=3, controlled=Controlled(unfinished_after_s=100))
         self.now_us, self.came = BEGIN_US, 0
         self.left: set[int] = set()
         self.delivered: dict[int, str] = {}
@@ -178,21 +178,21 @@ class BatchLives(RuleBasedStateMachine):
     def the_timer_looks(self) -> None:
         self.kept.look(self.policy, BERLIN, self.now_us)
         for batch_id in self.kept.open.values():
-            nearest = due(self.policy, BERLIN, self.kept.batches[batch_id])
+            nearest = find_due(self.policy, BERLIN, self.kept.batches[batch_id])
             assert nearest.when_us is None or nearest.when_us > self.now_us
             assert nearest.told
 
     @rule(rules=RULES, recovery=st.sampled_from(Recovery))
     def the_policy_changes(self, rules: NaiveRules, recovery: Recovery) -> None:
         controlled = Controlled(unfinished_after_s=rules.end_within)
-        self.policy = Policy(
+        self.policy = BatchPolicy(
             count=rules.count, bytes=rules.size, idle_s=rules.idle, controlled=controlled, recovery=recovery
         )
 
     @rule()
     def the_network_crashes(self) -> None:
         for batch in list(self.kept.batches.values()):
-            self.kept.put(moves.recovered(self.policy, batch, self.now_us))
+            self.kept.put(moves.recover_batch(self.policy, batch, self.now_us))
 
     @precondition(lambda self: self.kept.batches)
     @rule(data=st.data())
@@ -201,7 +201,7 @@ class BatchLives(RuleBasedStateMachine):
         members = self.kept.members[batch.id]
         if batch.state in (BatchState.OPEN, BatchState.CLOSED, BatchState.SUSPENDED):
             number = data.draw(st.sampled_from(sorted(members)))
-            self.kept.put(moves.left(batch, members.pop(number), self.now_us))
+            self.kept.put(moves.remove_member(batch, members.pop(number), self.now_us))
             self.left.add(number)
 
     @precondition(lambda self: self.kept.batches)
@@ -219,7 +219,7 @@ class BatchLives(RuleBasedStateMachine):
     def an_interchange_is_delivered(self, data: st.DataObject) -> None:
         batch = data.draw(st.sampled_from(list(self.kept.batches.values())))
         if batch.state is BatchState.ASSEMBLED:
-            self.kept.put(moves.sent(batch, self.now_us))
+            self.kept.put(moves.mark_sent(batch, self.now_us))
             for number in self.kept.members[batch.id]:
                 assert number not in self.delivered, "a message was delivered twice"
                 self.delivered[number] = batch.interchange
@@ -256,13 +256,13 @@ ACTS: dict[str, tuple[BatchState, ...]] = {
     "dropped": (BatchState.SUSPENDED,),
 }
 DONE: dict[str, Callable[[Batch, int], Batch]] = {
-    "held": moves.held,
-    "let go": moves.let_go,
-    "released": lambda batch, now_us: moves.released(batch, now_us, "ann"),
-    "assembled": lambda batch, now_us: moves.assembled(batch, f"ic-{batch.id}-{now_us}", now_us),
-    "suspended": lambda batch, now_us: moves.suspended(batch, "it failed", now_us),
-    "resumed": moves.resumed,
-    "dropped": lambda batch, now_us: moves.dropped(batch, "not wanted", now_us),
+    "held": moves.pause_batch,
+    "let go": moves.unpause_batch,
+    "released": lambda batch, now_us: moves.release_batch(batch, now_us, "ann"),
+    "assembled": lambda batch, now_us: moves.mark_assembled(batch, f"ic-{batch.id}-{now_us}", now_us),
+    "suspended": lambda batch, now_us: moves.suspend_batch(batch, "it failed", now_us),
+    "resumed": moves.resume_batch,
+    "dropped": lambda batch, now_us: moves.drop_batch(batch, "not wanted", now_us),
 }
 
 TestBatchLives = pytest.mark.req("B2", "B5")(BatchLives.TestCase)

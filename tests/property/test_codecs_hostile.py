@@ -12,10 +12,10 @@ from lxml import etree
 
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import DEFAULT_LIMITS
+from postroad.core.codecs.native_formats import codec_for
 from postroad.core.codecs.soap import SOAP11, SOAP12, read_post
 from postroad.core.codecs.soap.canonical import read_canonical
 from postroad.core.codecs.soap.names import SOAP_11

@@ -11,11 +11,20 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from postroad.core.model.message import Part
-from postroad.core.model.rule import Combination, Combining, Comparing, Comparison, Condition, Place, ValueType, Where
-from postroad.core.routing.conditions import compiled
-from postroad.core.routing.found import SHOWN_CHARS, SHOWN_MOST
-from postroad.core.routing.subject import Header, Party, Subject
-from postroad.core.routing.telling import tell
+from postroad.core.model.rule import (
+    Combination,
+    Combining,
+    Comparing,
+    Condition,
+    MessageSection,
+    ValueComparison,
+    ValueLocation,
+    ValueType,
+)
+from postroad.core.routing.conditions.compiled_rule import compile_condition
+from postroad.core.routing.conditions.place_content import MAX_SHOWN, SHOWN_CHARS
+from postroad.core.routing.conditions.subject import NamedService, RuleHeader, Subject
+from postroad.core.routing.explain.condition_text import explain_condition
 from tests.property.naive_conditions import Element, Node, Step, combine, follow, follow_json, judge
 
 NAMESPACES = {"urn:n": "n"}
@@ -206,24 +215,26 @@ def cases(draw: st.DrawFn, root: Element, value: Any) -> Case:
     kind = draw(KINDS)
     place, nodes = draw(places(root, value))
     if operator == "exists":
-        return Comparison(operator=Comparing.EXISTS, place=place), bool(nodes)
+        return ValueComparison(operator=Comparing.EXISTS, place=place), bool(nodes)
     if draw(st.integers(0, 2)) == 0:
         other, others = draw(places(root, value))
-        made = Comparison(operator=Comparing(operator), place=place, type=ValueType(kind), other=other)
+        made = ValueComparison(operator=Comparing(operator), place=place, type=ValueType(kind), other=other)
         return made, judge(operator, kind, nodes, others)
     wanted = draw(st.lists(st.sampled_from(TYPED[kind]), min_size=1, max_size=2 if operator == "equalsOneOf" else 1))
-    made = Comparison(operator=Comparing(operator), place=place, type=ValueType(kind), values=tuple(wanted))
+    made = ValueComparison(operator=Comparing(operator), place=place, type=ValueType(kind), values=tuple(wanted))
     return made, judge(operator, kind, nodes, [Node(text=text) for text in wanted])
 
 
 @st.composite
-def places(draw: st.DrawFn, root: Element, value: Any) -> tuple[Place, list[Node]]:
+def places(draw: st.DrawFn, root: Element, value: Any) -> tuple[ValueLocation, list[Node]]:
     if draw(st.booleans()):
         steps = draw(xml_paths(root))
         namespaces = tuple((prefix, uri) for uri, prefix in NAMESPACES.items())
-        return Place(where=Where.BODY, path=written(steps), namespaces=namespaces), xml_nodes(root, steps)
+        return ValueLocation(where=MessageSection.BODY, path=written(steps), namespaces=namespaces), xml_nodes(
+            root, steps
+        )
     way = draw(json_paths(value))
-    return Place(where=Where.ATTACHMENT, path=written_json(way)), json_nodes(value, way)
+    return ValueLocation(where=MessageSection.ATTACHMENT, path=written_json(way)), json_nodes(value, way)
 
 
 def looked_at(root: Element, value: Any) -> Subject:
@@ -231,12 +242,12 @@ def looked_at(root: Element, value: Any) -> Subject:
         Part(id="1", content_type="application/xml", data=root.markup().encode()),
         Part(id="2", content_type="application/json", data=json.dumps(value).encode(), attachment=True),
     )
-    return Subject(header=Header(sender=Party(address="A/b")), parts=parts)
+    return Subject(header=RuleHeader(sender=NamedService(address="A/b")), parts=parts)
 
 
 def was_cut(subject: Subject) -> bool:
     return any(
-        len(texts) > SHOWN_MOST or any(len(text) > SHOWN_CHARS for text in texts) for texts in subject.seen.values()
+        len(texts) > MAX_SHOWN or any(len(text) > SHOWN_CHARS for text in texts) for texts in subject.seen.values()
     )
 
 
@@ -247,8 +258,8 @@ def test_two_evaluators_agree_and_explanations_tell_what_was(data: st.DataObject
     subject = looked_at(root, value)
     for _ in range(4):
         condition, expected = data.draw(cases(root, value))
-        assert compiled(condition)(subject) is expected
-        held = tell(condition, subject.seen).held
+        assert compile_condition(condition)(subject) is expected
+        held = explain_condition(condition, subject.seen).held
         assert held is expected or (held is None and was_cut(subject))
     assert subject.faults == ()
 
@@ -270,14 +281,16 @@ def test_paths_mean_what_they_mean_in_xpath(data: st.DataObject, root: Element) 
     steps = [
         Step(s.descends, s.kind, s.namespace, s.local, tuple(p for p in s.predicates if p[0] != "child")) for s in steps
     ]  # XPath compares an element with all text inside of it, rules only with character data
-    place = Place(where=Where.BODY, path=written(steps), namespaces=(("n", "urn:n"),))
+    place = ValueLocation(where=MessageSection.BODY, path=written(steps), namespaces=(("n", "urn:n"),))
     values = looked_at(root, None).values(place)
     assert sorted(value.text for value in values if not value.elements) == xpath_texts(root, written(steps))
 
 
-def same(one: str, other: str, where: Where) -> Comparison:
-    return Comparison(
-        operator=Comparing.EQUALS, place=Place(where=where, path=one), other=Place(where=where, path=other)
+def same(one: str, other: str, where: MessageSection) -> ValueComparison:
+    return ValueComparison(
+        operator=Comparing.EQUALS,
+        place=ValueLocation(where=where, path=one),
+        other=ValueLocation(where=where, path=other),
     )
 
 
@@ -288,6 +301,8 @@ def test_contents_are_equal_when_they_mean_the_same(tree: Element, value: Any, d
     twin = Element(tree.name, tree.attributes, spaced(tree))
     root = Element(("", "r"), {}, [Element(("", "one"), {}, [tree, "\n"]), Element(("", "two"), {}, [twin])])
     subject = looked_at(root, {"a": [value], "b": [turned(value)], "c": [different]})
-    assert compiled(same("/r/one", "/r/two", Where.BODY))(subject)
-    assert compiled(same("$.a", "$.b", Where.ATTACHMENT))(subject)
-    assert compiled(same("$.a", "$.c", Where.ATTACHMENT))(subject) is (_told_apart(value) == _told_apart(different))
+    assert compile_condition(same("/r/one", "/r/two", MessageSection.BODY))(subject)
+    assert compile_condition(same("$.a", "$.b", MessageSection.ATTACHMENT))(subject)
+    assert compile_condition(same("$.a", "$.c", MessageSection.ATTACHMENT))(subject) is (
+        _told_apart(value) == _told_apart(different)
+    )

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from postroad.core.batching.cron import Cron, next_time, read_cron
 from postroad.core.delivery.windows import next_closing
-from postroad.core.model.directory import Window
+from postroad.core.model.directory import DeliveryWindow
 from postroad.errors import Refused
 from tests.property.wall_clock import DAY_MINUTES, WallClock
 
@@ -63,13 +63,13 @@ def test_a_schedule_goes_off_as_the_wall_clock_says(clock: tuple[str, WallClock]
 @pytest.mark.parametrize(
     "windows",
     [
-        (Window(opens="02:15", closes="02:45"), Window(opens="12:00", closes="13:30")),
-        (Window(opens="22:30", closes="02:30"), Window(days=("sun",), opens="02:30", closes="05:00")),
+        (DeliveryWindow(opens="02:15", closes="02:45"), DeliveryWindow(opens="12:00", closes="13:30")),
+        (DeliveryWindow(opens="22:30", closes="02:30"), DeliveryWindow(days=("sun",), opens="02:30", closes="05:00")),
     ],
     ids=["twice-a-day", "touching"],
 )
 def test_a_window_closes_when_nothing_may_be_pushed_any_more(
-    clock: tuple[str, WallClock], windows: tuple[Window, ...]
+    clock: tuple[str, WallClock], windows: tuple[DeliveryWindow, ...]
 ) -> None:
     zone, readings = clock
     is_open = readings.open_readings(windows)
@@ -84,7 +84,7 @@ def test_a_window_closes_when_nothing_may_be_pushed_any_more(
 
 def test_who_is_always_open_or_never_pushed_to_has_no_closing() -> None:
     assert next_closing((), "UTC", 0) is None
-    assert next_closing((Window(),), "Europe/Berlin", 1_767_225_600_000_000) is None
+    assert next_closing((DeliveryWindow(),), "Europe/Berlin", 1_767_225_600_000_000) is None
 
 
 @given(text=st.text(alphabet="0123456789*/-, lLmonjaferi@", max_size=30))

@@ -19,15 +19,23 @@ from postroad.adapters.desk.shared import SharedDesk
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
-from postroad.core.delivery.mailbox import HEAD_MOST
-from postroad.core.model.delivery import Queued, State
+from postroad.core.delivery.mailbox import MAX_HEAD
+from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
-from postroad.core.projection.keys import answer_key, dealt_key, unique_keys
-from postroad.ports import Committed, Conflict, Desk, Outcome, Step
-from postroad.testing.desk_network import BUYER, CARRIER, SELLER, Network, VirtualClock, catch_up, lag_behind
+from postroad.core.projection.unique_keys import answer_key, dead_letter_key, unique_keys
+from postroad.ports import Committed, Conflict, Desk, JournalStep, Outcome
+from postroad.testing.contracts.desk.desk_under_test import (
+    BUYER,
+    CARRIER,
+    SELLER,
+    DeskHarness,
+    ManualClock,
+    catch_up_index,
+    lag_index_behind,
+)
 from postroad.testing.postgres import PostgresServer
 
 ATTEMPTS_MOST = 3
@@ -35,10 +43,10 @@ MAILBOXES = (SELLER, CARRIER)
 SELECTORS = (EVERYTHING, EVERYTHING, Selector(topic="bills"), Selector(topic="none"), Selector(sender=BUYER))
 NEVER = float("inf")
 ENDS = {
-    "acknowledged": State.DELIVERED,
-    "cancelled": State.CANCELLED,
-    "expired": State.EXPIRED,
-    "error response": State.FAILED,
+    "acknowledged": DeliveryState.DELIVERED,
+    "cancelled": DeliveryState.CANCELLED,
+    "expired": DeliveryState.EXPIRED,
+    "error response": DeliveryState.FAILED,
 }
 Result = TypeVar("Result")
 
@@ -56,7 +64,7 @@ class Expected:
     content_seq: int
     expires_at_us: int
     origin: int = 0  # of a later round
-    state: State = State.QUEUED
+    state: DeliveryState = DeliveryState.QUEUED
     attempts: int = 0
     available_at: float = 0.0
     leased: bool = False
@@ -76,7 +84,7 @@ class DeskMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.runner = asyncio.Runner()
-        self.clock = VirtualClock()
+        self.clock = ManualClock()
         self.deliveries: dict[int, Expected] = {}
         self.journeys: dict[int, int] = {}  # and at which delivery each is; 0 once its response is on the way back
         self.used: dict[int, int] = {}  # keys of answers and of ends, with the entry that used them
@@ -97,7 +105,7 @@ class DeskMachine(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        self.network = Network(self.run(self.open()), self.clock)
+        self.network = DeskHarness(self.run(self.open()), self.clock)
 
     def teardown(self) -> None:
         if hasattr(self, "network"):
@@ -116,7 +124,7 @@ class DeskMachine(RuleBasedStateMachine):
     )
     def post(self, handle: str, topic: str, to: tuple[str, ...], via: str, expires_in_s: float, body: bytes) -> None:
         message = self.network.message(handle=handle, topic=topic, to=to, via=via, expires_in_s=expires_in_s)
-        outcome = self.run(self.network.submit(Step(message, body, tuple(unique_keys(message)))))
+        outcome = self.run(self.network.submit(JournalStep(message, body, tuple(unique_keys(message)))))
         if handle in self.handles:
             assert outcome == Conflict(unique_keys(message)[0], *self.handles[handle])
             return
@@ -149,7 +157,7 @@ class DeskMachine(RuleBasedStateMachine):
         batch = self.network.batch("b", self.batch_version + 1)
         outcome = self.run(self.network.write(self.network.gathered(batch, *numbers)))
         found = [self.deliveries[number] for number in numbers]
-        if any(one.gathered or one.state != State.QUEUED for one in found):
+        if any(one.gathered or one.state != DeliveryState.QUEUED for one in found):
             assert outcome == Conflict(0, 0, "")
             return
         assert isinstance(outcome, Committed)
@@ -173,7 +181,7 @@ class DeskMachine(RuleBasedStateMachine):
         assert isinstance(outcome, Committed)
         self.batch_version = version
         for number in numbers:
-            self._settle(number, State.DELIVERED if is_sent else State.FAILED)
+            self._settle(number, DeliveryState.DELIVERED if is_sent else DeliveryState.FAILED)
 
     @rule(data=st.data())
     @precondition(lambda self: self.deliveries)
@@ -181,11 +189,13 @@ class DeskMachine(RuleBasedStateMachine):
         numbers = data.draw(st.lists(st.sampled_from(sorted(self.deliveries)), min_size=1, max_size=3, unique=True))
         assert isinstance(self.run(self.network.acknowledge(*numbers)), Committed)
         for number in numbers:
-            self._settle(number, State.DELIVERED)
+            self._settle(number, DeliveryState.DELIVERED)
 
-    @rule(data=st.data(), state=st.sampled_from([State.CANCELLED, State.FAILED, State.REJECTED]))
+    @rule(
+        data=st.data(), state=st.sampled_from([DeliveryState.CANCELLED, DeliveryState.FAILED, DeliveryState.REJECTED])
+    )
     @precondition(lambda self: self._waiting())
-    def end(self, data: st.DataObject, state: State) -> None:
+    def end(self, data: st.DataObject, state: DeliveryState) -> None:
         number = data.draw(st.sampled_from(self._waiting()))
         assert isinstance(self.run(self.network.end(state.name.lower(), number)), Committed)
         self._settle(number, state)
@@ -215,7 +225,7 @@ class DeskMachine(RuleBasedStateMachine):
             next_service = one.queued.hops[one.hop + 1].service
             onward = self._expect(outcome.seq, 0, next_service, one.message, one.hop + 1, b"changed")
             onward.journey, onward.expires_at_us = one.journey, one.expires_at_us
-        self._settle(one.number, State.DELIVERED)
+        self._settle(one.number, DeliveryState.DELIVERED)
 
     @rule(data=st.data(), resends=st.booleans())
     @precondition(lambda self: self._failed())
@@ -226,7 +236,7 @@ class DeskMachine(RuleBasedStateMachine):
         assert found is not None
         entry = self.network.resent(found.queued, one.content_seq) if resends else self.network.dropped(one.number)
         outcome = self.run(self.network.write(entry))
-        if not self._takes([dealt_key(one.number)], outcome) or not resends:
+        if not self._takes([dead_letter_key(one.number)], outcome) or not resends:
             return
         assert isinstance(outcome, Committed)
         again = self._expect(outcome.seq, 0, one.mailbox, one.message, one.hop, one.body)
@@ -292,10 +302,10 @@ class DeskMachine(RuleBasedStateMachine):
     # --- the model -----------------------------------------------------------------------------------------------
 
     def _waiting(self) -> list[int]:
-        return [number for number, one in self.deliveries.items() if one.state == State.QUEUED]
+        return [number for number, one in self.deliveries.items() if one.state == DeliveryState.QUEUED]
 
     def _failed(self) -> list[int]:
-        return [number for number, one in self.deliveries.items() if one.state == State.FAILED]
+        return [number for number, one in self.deliveries.items() if one.state == DeliveryState.FAILED]
 
     def _leased(self) -> list[int]:
         now = self.clock.monotonic()
@@ -333,9 +343,9 @@ class DeskMachine(RuleBasedStateMachine):
         self.deliveries[number] = one
         return one
 
-    def _settle(self, number: int, state: State) -> None:
+    def _settle(self, number: int, state: DeliveryState) -> None:
         one = self.deliveries[number]
-        if one.state == State.QUEUED:
+        if one.state == DeliveryState.QUEUED:
             one.state = state
 
     def _take(self, mailbox: str, selector: Selector, most: int, until: float) -> list[Expected]:
@@ -346,9 +356,9 @@ class DeskMachine(RuleBasedStateMachine):
             if len(taken) == most:
                 break
             if one.is_expired(now_us):
-                one.state = State.EXPIRED
+                one.state = DeliveryState.EXPIRED
             elif one.attempts >= ATTEMPTS_MOST:
-                one.state = State.FAILED
+                one.state = DeliveryState.FAILED
             else:
                 one.attempts, one.available_at = one.attempts + 1, until
                 one.leased = True
@@ -357,7 +367,7 @@ class DeskMachine(RuleBasedStateMachine):
 
 
 class LocalMachine(DeskMachine):
-    head_most: ClassVar[int] = HEAD_MOST
+    head_most: ClassVar[int] = MAX_HEAD
 
     async def open(self) -> Desk:
         self.journal, self.index = MemoryJournal(), MemoryIndex()
@@ -365,7 +375,7 @@ class LocalMachine(DeskMachine):
 
     async def restart_desk(self, desk: Desk) -> Desk:
         await desk.close()
-        await catch_up(self.journal, self.index)
+        await catch_up_index(self.journal, self.index)
         return await self._desk()
 
     async def shut(self, desk: Desk) -> None:
@@ -384,7 +394,7 @@ class LocalMachine(DeskMachine):
         return desk
 
     async def _indexed(self, seq: int) -> None:
-        await lag_behind(self.journal, self.index, seq)
+        await lag_index_behind(self.journal, self.index, seq)
 
 
 class LongQueueMachine(LocalMachine):
@@ -420,7 +430,7 @@ class SharedMachine(DeskMachine):
         return desk
 
     async def _indexed(self, seq: int) -> None:
-        await catch_up(self.journal, self.index)
+        await catch_up_index(self.journal, self.index)
 
 
 @pytest.mark.req("D2", "D6")

@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from postroad.core.codecs.dime import DimeMessage, Record, TypeFormat, looks_like_dime, read_dime, write_dime
+from postroad.core.codecs.dime import DimeMessage, DimeRecord, TypeFormat, looks_like_dime, read_dime, write_dime
 from postroad.core.codecs.limits import WireLimits
 from postroad.errors import Refused
 
@@ -17,28 +17,28 @@ VISIBLE = st.characters(codec="utf-8", exclude_categories=("Cc", "Cs"))
 IDS = st.just("") | st.text(VISIBLE, max_size=20).map("cid:".__add__) | st.just(LONGEST_ID)
 DATA = st.binary(max_size=300) | st.integers(0, 9000).map(lambda size: bytes(i * 7 & 255 for i in range(size)))
 TYPED = st.builds(
-    Record,
+    DimeRecord,
     type_format=st.just(TypeFormat.MEDIA_TYPE),
     type=st.text(VISIBLE, max_size=10).map("text/".__add__),
     id=IDS,
     data=DATA,
 )
 NAMED = st.builds(
-    Record,
+    DimeRecord,
     type_format=st.just(TypeFormat.URI),
     type=st.text(VISIBLE, max_size=10).map("urn:".__add__),
     id=IDS,
     data=DATA,
 )
-UNKNOWN = st.builds(Record, type_format=st.just(TypeFormat.UNKNOWN), type=st.just(""), id=IDS, data=DATA)
-NOTHING = st.builds(Record, type_format=st.just(TypeFormat.NONE), type=st.just(""), id=IDS, data=st.just(b""))
+UNKNOWN = st.builds(DimeRecord, type_format=st.just(TypeFormat.UNKNOWN), type=st.just(""), id=IDS, data=DATA)
+NOTHING = st.builds(DimeRecord, type_format=st.just(TypeFormat.NONE), type=st.just(""), id=IDS, data=st.just(b""))
 MESSAGES = st.lists(TYPED | NAMED | UNKNOWN | NOTHING, min_size=1, max_size=5)
 CHUNKS = st.integers(1, 4096)
 SMALL = [
-    Record(type_format=TypeFormat.URI, type="urn:soap", id="cid:root", data=b"<a/>"),
-    Record(type_format=TypeFormat.MEDIA_TYPE, type="text/plain", id="att@1", data=b"one\r\n" * 5),
-    Record(type_format=TypeFormat.NONE, type="", id="", data=b""),
-    Record(type_format=TypeFormat.UNKNOWN, type="", id="uuid:1", data=b"0123456"),
+    DimeRecord(type_format=TypeFormat.URI, type="urn:soap", id="cid:root", data=b"<a/>"),
+    DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type="text/plain", id="att@1", data=b"one\r\n" * 5),
+    DimeRecord(type_format=TypeFormat.NONE, type="", id="", data=b""),
+    DimeRecord(type_format=TypeFormat.UNKNOWN, type="", id="uuid:1", data=b"0123456"),
 ]
 
 
@@ -53,9 +53,9 @@ def read_or_refused(body: bytes) -> DimeMessage | None:
 
 @pytest.mark.req("T4", "T5")
 @given(records=MESSAGES, chunk_bytes=CHUNKS)
-@example(records=[Record(type_format=TypeFormat.URI, type=LONGEST_ID, id=LONGEST_ID, data=b"12345")], chunk_bytes=1)
+@example(records=[DimeRecord(type_format=TypeFormat.URI, type=LONGEST_ID, id=LONGEST_ID, data=b"12345")], chunk_bytes=1)
 @settings(max_examples=300)
-def test_what_is_written_is_read_again(records: list[Record], chunk_bytes: int) -> None:
+def test_what_is_written_is_read_again(records: list[DimeRecord], chunk_bytes: int) -> None:
     body = b"".join(write_dime(records, chunk_bytes))
     assert looks_like_dime(body)
     read = read_dime(body, LIMITS)
@@ -71,7 +71,7 @@ def test_what_is_written_is_read_again(records: list[Record], chunk_bytes: int) 
 @given(records=MESSAGES, chunk_bytes=CHUNKS, others_chunks=CHUNKS)
 @settings(max_examples=200)
 def test_a_message_we_wrote_is_written_the_same_again(
-    records: list[Record], chunk_bytes: int, others_chunks: int
+    records: list[DimeRecord], chunk_bytes: int, others_chunks: int
 ) -> None:
     ours = b"".join(write_dime(records, chunk_bytes))
     theirs = b"".join(write_dime(records, others_chunks))

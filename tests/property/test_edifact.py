@@ -7,7 +7,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from postroad.core.interchange.edifact import (
-    Verdict,
+    PartnerStatus,
     acknowledge,
     answering,
     assemble,
@@ -17,7 +17,7 @@ from postroad.core.interchange.edifact import (
     split_stream,
 )
 from postroad.core.interchange.edifact.delimiters import USUAL, delimiters_of
-from postroad.core.interchange.edifact.segments import elements_of, parts_of, released
+from postroad.core.interchange.edifact.segments import elements_of, parts_of, release_text
 from postroad.core.interchange.nouns import Dirt, Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
@@ -42,10 +42,10 @@ NUMBERINGS = st.sampled_from(["own", "interchange", "drawn"])
 
 def written(kind: str, name: str, segments: list[tuple[str, list[list[str]]]]) -> bytes:
     """In the standard's own delimiters, everything released that has to be."""
-    reference = released(name.encode(), USUAL)
+    reference = release_text(name.encode(), USUAL)
     body = [
         b"+".join(
-            [tag.encode(), *(b":".join(released(one.encode(), USUAL) for one in element) for element in elements)]
+            [tag.encode(), *(b":".join(release_text(one.encode(), USUAL) for one in element) for element in elements)]
         )
         for tag, elements in segments
     ]
@@ -93,12 +93,12 @@ def test_delimiters_and_references_change_and_nothing_else(
 def test_every_message_that_was_sent_is_answered_once(members: list[bytes], groups: str) -> None:
     asked = {"syntax": "UNOY", "acknowledgment": "1", "groups": groups}
     places: list[Placed] = []
-    found: list[tuple[int, Verdict]] = []
+    found: list[tuple[int, PartnerStatus]] = []
     data = b"".join(assemble(members, envelope(asked), Counting(), places.append))
     for part in split_stream(data):
         told = b"".join(acknowledge(part, answering(part, NOON), Counting()))
         found += verdicts(became_of(places, said_in("edifact", told)))
-    assert found == [(place, Verdict.ACCEPTED) for place in range(len(places))]
+    assert found == [(place, PartnerStatus.ACCEPTED) for place in range(len(places))]
 
 
 def only_refused(data: bytes) -> None:

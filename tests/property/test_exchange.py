@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.decision import Standing
-from postroad.core.exchange.matching import Incoming, Matcher
+from postroad.core.exchange.analysis import EvaluationMode
+from postroad.core.exchange.matching import MatchableMessage, Matcher
 from postroad.core.exchange.query.parser import read_query
 from tests.property.exchange_naive import permitted
 
@@ -138,8 +138,8 @@ headers = st.fixed_dictionaries(
 )
 
 
-def incoming(document: bytes, given_headers: dict[str, Any]) -> Incoming:
-    return Incoming(headers=given_headers, content=document, root=partial(parse, document))
+def incoming(document: bytes, given_headers: dict[str, Any]) -> MatchableMessage:
+    return MatchableMessage(headers=given_headers, content=document, root=partial(parse, document))
 
 
 @pytest.mark.req("X5")
@@ -245,6 +245,6 @@ TOKENS = [
 def test_deciding_about_any_text_never_fails(text: str) -> None:
     matcher = Matcher()
     binding = matcher.bind("k", text)
-    assert (binding.standing is Standing.SHARED) is not bool(matcher.explain("k").reason)
+    assert (binding.standing is EvaluationMode.SHARED) is not bool(matcher.explain("k").reason)
     matcher.unbind("k")
     assert matcher.is_empty

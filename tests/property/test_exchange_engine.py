@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import Incoming, Matcher
-from postroad.ports import Verdict
+from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.ports import QueryVerdict
 from tests.property.exchange_choices import (
     ENCODINGS,
     FRAMES,
@@ -59,7 +59,7 @@ class Engine:
         self._workers = SaxonWorkers()
         self._queries = SaxonQueries(self._workers)
 
-    def evaluate(self, queries: list[str], content: bytes, header: dict[str, Any]) -> list[Verdict]:
+    def evaluate(self, queries: list[str], content: bytes, header: dict[str, Any]) -> list[QueryVerdict]:
         return self._loop.run_until_complete(self._queries.evaluate(queries, content, "text/xml", header))
 
     def close(self) -> None:
@@ -74,7 +74,7 @@ def engine() -> Iterator[Engine]:
     running.close()
 
 
-def outcome(verdict: Verdict) -> str:
+def outcome(verdict: QueryVerdict) -> str:
     return "T" if verdict.goes else "E" if verdict.error else "F"
 
 
@@ -130,7 +130,7 @@ def test_the_engine_says_what_the_specification_permits_and_the_matcher_what_the
     matcher = Matcher()
     for key, query in enumerate(queries):
         matcher.bind(key, query)
-    matches = matcher.match(Incoming(headers=header, content=content, root=partial(parse, content)))
+    matches = matcher.match(MatchableMessage(headers=header, content=content, root=partial(parse, content)))
     verdicts = engine.evaluate(queries, content, header)
     for key, (condition, _) in enumerate(asked):
         allowed = permitted(condition, document, header)
@@ -153,6 +153,6 @@ def test_the_engines_one_deviation_is_still_there(
     content = b"<a>NaN</a>"
     matcher = Matcher()
     matcher.bind(0, query)
-    matches = matcher.match(Incoming(headers={}, content=content, root=partial(parse, content)))
+    matches = matcher.match(MatchableMessage(headers={}, content=content, root=partial(parse, content)))
     assert outcome(engine.evaluate([query], content, {})[0]) == engines
     assert ("T" if 0 in matches.decided else "F") == specifications

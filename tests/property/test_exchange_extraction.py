@@ -12,7 +12,7 @@ from lxml import etree
 from postroad.core.codecs.xml import parse
 from postroad.core.exchange.extraction import Extraction
 from postroad.core.exchange.query.parser import read_query
-from postroad.core.exchange.query.syntax import Path
+from postroad.core.exchange.query.syntax import QueryPath
 from postroad.core.exchange.slots import DocumentSlot, SlotStep
 from tests.property.test_exchange import documents, steps
 
@@ -25,7 +25,7 @@ ends_of = ["", "", "/@x", "/@p:x", "//@x", "/@*", "/text()", "//text()"]
 
 def slot_of(path: str) -> DocumentSlot:
     read = read_query("declare namespace p = 'urn:p'; " + path).body
-    assert isinstance(read, Path)
+    assert isinstance(read, QueryPath)
     return DocumentSlot(steps=tuple(SlotStep(kind=s.kind, descends=s.descends, name=s.name) for s in read.steps))
 
 

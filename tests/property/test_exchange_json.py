@@ -19,8 +19,8 @@ from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import Tree
 from postroad.core.exchange.json_documents import read_json
-from postroad.core.exchange.matching import Incoming, Matcher
-from postroad.ports import Verdict
+from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.ports import QueryVerdict
 
 values = st.sampled_from(["x", "y", "", "5", 5, 0, 7.25, True, False, None])
 names = st.sampled_from(["a", "b", "c"])
@@ -78,7 +78,7 @@ class Engine:
         self._workers = SaxonWorkers()
         self._queries = SaxonQueries(self._workers)
 
-    def evaluate(self, asked: list[str], content: bytes) -> list[Verdict]:
+    def evaluate(self, asked: list[str], content: bytes) -> list[QueryVerdict]:
         return self._loop.run_until_complete(self._queries.evaluate(asked, content, "application/json", {"h": "x"}))
 
     def close(self) -> None:
@@ -106,7 +106,7 @@ def test_the_matcher_says_what_the_engine_says(engine: Engine, asked: list[str],
     matcher = Matcher()
     for key, query in enumerate(asked):
         matcher.bind(key, query)
-    message = Incoming(headers={"h": "x"}, content=content, root=no_root, json=partial(read_json, content))
+    message = MatchableMessage(headers={"h": "x"}, content=content, root=no_root, json=partial(read_json, content))
     matches = matcher.match(message)
     for key, verdict in enumerate(engine.evaluate(asked, content)):
         case = (asked[key], content, verdict, str(matcher.explain(key)))

@@ -17,10 +17,10 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from postroad.core.hierarchy import lane
+from postroad.core.hierarchy import sorted_chunks
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way
-from postroad.core.hierarchy.shapes import document_of, model_of
+from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way
+from postroad.core.hierarchy.model_documents import parse_model, write_model
 from postroad.errors import Refused
 from tests.property.naive_model import Naive, NaiveModel
 
@@ -165,7 +165,7 @@ class Models(RuleBasedStateMachine):
             self.ask(strategy)
         described = self.index.described()
         assert [node.tag for node in described.nodes] == [node.tag for node in self.naive.root.depth_first()]
-        assert model_of(document_of(described)) == described
+        assert parse_model(write_model(described)) == described
         anew = ModelIndex.of(described)
         assert anew.described() == described
         for strategy in ALL_WAYS:
@@ -178,10 +178,10 @@ def answers(index: ModelIndex, strategy: Strategy) -> dict[tuple[str, str], list
 
 
 @pytest.mark.req("H2", "H3", "H4", "H5")
-@pytest.mark.parametrize("chunk", [2, lane.CHUNK], ids=["tiny chunks", "usual chunks"])
+@pytest.mark.parametrize("chunk", [2, sorted_chunks.CHUNK], ids=["tiny chunks", "usual chunks"])
 def test_any_changes_leave_a_model_that_answers_like_a_naive_one(chunk: int) -> None:
     """With tiny chunks every lane is split and joined all the time."""
-    with mock.patch.object(lane, "CHUNK", chunk):
+    with mock.patch.object(sorted_chunks, "CHUNK", chunk):
         run_state_machine_as_test(Models, settings=settings(max_examples=100, stateful_step_count=25))
 
 
@@ -198,8 +198,8 @@ STEPS = st.one_of(
 
 @given(steps=st.lists(STEPS, max_size=150), chunk=st.integers(1, 6))
 def test_a_lane_is_a_sorted_dictionary(steps: list[tuple[str, int, int]], chunk: int) -> None:
-    with mock.patch.object(lane, "CHUNK", chunk):
-        ours: lane.Lane[int] = lane.Lane()
+    with mock.patch.object(sorted_chunks, "CHUNK", chunk):
+        ours: sorted_chunks.SortedChunks[int] = sorted_chunks.SortedChunks()
         plain: dict[bytes, int] = {}
         for what, first, second in steps:
             take_step(ours, plain, what, min(first, second), max(first, second))
@@ -208,7 +208,7 @@ def test_a_lane_is_a_sorted_dictionary(steps: list[tuple[str, int, int]], chunk:
             assert bool(ours) == bool(plain)
 
 
-def take_step(ours: lane.Lane[Any], plain: dict[bytes, int], what: str, low: int, high: int) -> None:
+def take_step(ours: sorted_chunks.SortedChunks[Any], plain: dict[bytes, int], what: str, low: int, high: int) -> None:
     key, stretch = bytes([low]), (bytes([low]), bytes([high]))
     within = [value for here, value in sorted(plain.items()) if stretch[0] <= here < stretch[1]]
     if what == "add" and key not in plain:
@@ -225,6 +225,6 @@ def take_step(ours: lane.Lane[Any], plain: dict[bytes, int], what: str, low: int
         assert ours.between(stretch) == within
         assert ours.holds(stretch) == bool(within)
         assert all(ours.get(here) == value for here, value in plain.items())
-        assert list(ours.hopping(stretch, lambda here: None if here[0] % 3 else bytes([here[0] + 1]))) == [
+        assert list(ours.iter_skipping(stretch, lambda here: None if here[0] % 3 else bytes([here[0] + 1]))) == [
             value for value in within if value % 3
         ]

@@ -6,22 +6,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.hl7 import (
-    Verdict,
-    acknowledge,
-    answering,
-    assemble,
-    examine,
-    read_answers,
-    split,
-)
-from postroad.core.interchange.hl7.separators import USUAL, escaped
+from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
+from postroad.core.interchange.hl7.separators import USUAL, escape_text
 from postroad.core.interchange.nouns import Dirt, Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, Counting, batch, envelope
 
-TEXT = st.text(st.sampled_from("aZ09 |^~\\&#!$\r\nMSHBTF\u00fc"), max_size=12).map(lambda text: escaped(text, USUAL))
+TEXT = st.text(st.sampled_from("aZ09 |^~\\&#!$\r\nMSHBTF\u00fc"), max_size=12).map(
+    lambda text: escape_text(text, USUAL)
+)
 FIELDS = st.lists(st.lists(TEXT, min_size=1, max_size=3).map(b"^".join), max_size=4)
 SEGMENTS = st.builds(lambda tag, fields: b"|".join([tag, *fields]), st.sampled_from((b"PID", b"OBX", b"ZZZ")), FIELDS)
 MARKS = st.sampled_from([{}, {"field": "#"}, {"escape": "!", "component": "|", "field": "^"}, {"subcomponent": "$"}])
@@ -66,7 +60,7 @@ def test_every_message_that_was_sent_is_answered_once(bodies: list[list[bytes]],
     found = split(b"".join(assemble(messages(bodies), envelope(facts), Counting(), places.append)))
     told = b"".join(acknowledge(found, answering(found, NOON), Counting()))
     became = verdicts(became_of(places, said_in("hl7", told)))
-    assert became == [(place, Verdict.ACCEPTED) for place in range(len(bodies))]
+    assert became == [(place, PartnerStatus.ACCEPTED) for place in range(len(bodies))]
 
 
 def only_refused(data: bytes) -> None:

@@ -16,7 +16,7 @@ from postroad.api.http.front import Front
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.protocol import HttpConnection
 from postroad.api.http.proxy import TrustedProxies
-from postroad.api.http.request import FastRoute, Reply, Request
+from postroad.api.http.request import FastReply, FastRequest, FastRoute
 from postroad.api.http.wire import CONTINUE
 
 LIMITS = HttpLimits(
@@ -98,13 +98,13 @@ class Bench:
         self.unhandled: list[dict[str, Any]] = []
         self.loop.set_exception_handler(lambda loop, context: self.unhandled.append(context))
 
-    def now(self, request: Request, reply: Reply) -> None:
+    def now(self, request: FastRequest, reply: FastReply) -> None:
         reply(200, request.body, b"text/plain", [(b"x-query", request.query)])
 
-    def later(self, request: Request, reply: Reply) -> None:
+    def later(self, request: FastRequest, reply: FastReply) -> None:
         self.loop.call_soon(lambda: self.loop.call_soon(reply, 202, request.body, b"text/plain"))
 
-    def fails(self, request: Request, reply: Reply) -> None:
+    def fails(self, request: FastRequest, reply: FastReply) -> None:
         raise ValueError("mistake")
 
     def front(self) -> Front:

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from postroad.core.codecs.mime import read_entity
-from postroad.core.mediation.entities import reads_as_attachment
-from postroad.core.mediation.looking import look
-from postroad.core.mediation.mime_format import take_entity
-from postroad.core.mediation.part_names import written_id
-from postroad.core.mediation.rooted import bare
-from postroad.core.mediation.setting import packed, unpacked
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.format_detection import detect_format
+from postroad.core.mediation.formats import decode_wire, encode_message
+from postroad.core.mediation.mime_entities import reads_as_attachment
+from postroad.core.mediation.mime_format import decode_entity
+from postroad.core.mediation.part_names import encode_id
+from postroad.core.mediation.soap_root import strip_prolog
+from postroad.core.mediation.wrapper import pack_wrapper, unpack_wrapper
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from tests.unit.core.mediation.strategies import READABLE, messages, outgoing_of, wire_of
@@ -29,7 +29,7 @@ def same_type(before: str, after: str) -> bool:
 
 def said_of(part: Part, dropped: tuple[str, ...]) -> str:
     """All sentences about a part."""
-    names = (f"part {part.id}: ", f"part {written_id(part.id)}: ")
+    names = (f"part {part.id}: ", f"part {encode_id(part.id)}: ")
     return "\n".join(sentence for sentence in dropped if sentence.startswith(names))
 
 
@@ -44,15 +44,15 @@ def check_said(before: Part, after: Part, dropped: tuple[str, ...]) -> None:
         is_flag = name == "Content-Disposition" and value == "attachment" and after.attachment
         assert found.pop(name.lower(), None) == value or f"{name} has no place" in said or is_flag
     assert not found  # nothing is made up
-    assert after.data in (before.data, bare(before.data))
+    assert after.data in (before.data, strip_prolog(before.data))
 
 
 @pytest.mark.req("T3", "T9")
 @given(parts=messages(), format=FORMATS)
 @settings(max_examples=600, deadline=None)
 def test_what_is_lost_is_said(parts: tuple[Part, ...], format: Format) -> None:
-    given = give(outgoing_of(parts), format)
-    taken = take(wire_of(given))
+    given = encode_message(outgoing_of(parts), format)
+    taken = decode_wire(wire_of(given))
     if taken.format is not format:
         assert format is Format.MIME
         assert len(parts) == 1
@@ -68,8 +68,8 @@ def test_what_is_lost_is_said(parts: tuple[Part, ...], format: Format) -> None:
 @given(parts=messages(), format=FORMATS)
 @settings(max_examples=250, deadline=None)
 def test_what_is_given_is_recognised(parts: tuple[Part, ...], format: Format) -> None:
-    given = give(outgoing_of(parts), format)
-    found = look(wire_of(given))
+    given = encode_message(outgoing_of(parts), format)
+    found = detect_format(wire_of(given))
     assume(len(parts) != 1 or format is not Format.MIME)  # a single document may well be of any format itself
     assert (found.format, found.note) == (format, "")
 
@@ -80,12 +80,12 @@ def test_what_is_given_is_recognised(parts: tuple[Part, ...], format: Format) ->
 def test_with_its_setting_a_message_is_given_again_to_the_byte(
     parts: tuple[Part, ...], format: Format, via: Format
 ) -> None:
-    came = wire_of(give(outgoing_of(parts), format))
-    taken = take(came)
+    came = wire_of(encode_message(outgoing_of(parts), format))
+    taken = decode_wire(came)
     assume(taken.format is format)
-    setting = unpacked(packed(taken.setting)) if taken.setting is not None else None
-    give(outgoing_of(taken.parts, setting=setting), via)  # changes nothing
-    again = give(outgoing_of(taken.parts, setting=setting), format)
+    setting = unpack_wrapper(pack_wrapper(taken.setting)) if taken.setting is not None else None
+    encode_message(outgoing_of(taken.parts, setting=setting), via)  # changes nothing
+    again = encode_message(outgoing_of(taken.parts, setting=setting), format)
     assert again.data == came.body
     assert again.media_type == came.content_type
     assert not again.dropped
@@ -95,10 +95,10 @@ def test_with_its_setting_a_message_is_given_again_to_the_byte(
 @given(parts=messages(), format=FORMATS)
 @settings(max_examples=250, deadline=None)
 def test_without_its_setting_it_is_given_in_the_one_canonical_way(parts: tuple[Part, ...], format: Format) -> None:
-    taken = take(wire_of(give(outgoing_of(parts), format)))
+    taken = decode_wire(wire_of(encode_message(outgoing_of(parts), format)))
     assume(taken.format is format)
-    first = give(outgoing_of(taken.parts), format)
-    second = give(outgoing_of(take(wire_of(first)).parts), format)
+    first = encode_message(outgoing_of(taken.parts), format)
+    second = encode_message(outgoing_of(decode_wire(wire_of(first)).parts), format)
     assert (second.media_type, second.data) == (first.media_type, first.data)
 
 
@@ -107,9 +107,9 @@ def test_without_its_setting_it_is_given_in_the_one_canonical_way(parts: tuple[P
 @settings(max_examples=250, deadline=None)
 def test_dime_and_soap_with_attachments_are_carried_into_each_other(parts: tuple[Part, ...]) -> None:
     for there, back in ((Format.SWA, Format.DIME), (Format.DIME, Format.SWA)):
-        first = take(wire_of(give(outgoing_of(parts), there)))
-        second = take(wire_of(give(outgoing_of(first.parts, setting=first.setting), back)))
-        third = take(wire_of(give(outgoing_of(second.parts, setting=second.setting), there)))
+        first = decode_wire(wire_of(encode_message(outgoing_of(parts), there)))
+        second = decode_wire(wire_of(encode_message(outgoing_of(first.parts, setting=first.setting), back)))
+        third = decode_wire(wire_of(encode_message(outgoing_of(second.parts, setting=second.setting), there)))
         assert [(part.id, part.data) for part in second.parts] == [(part.id, part.data) for part in first.parts]
         assert [(part.id, part.data) for part in third.parts] == [(part.id, part.data) for part in first.parts]
         for before, after in zip(first.parts, third.parts, strict=True):
@@ -120,11 +120,11 @@ def test_dime_and_soap_with_attachments_are_carried_into_each_other(parts: tuple
 @given(parts=messages())
 @settings(max_examples=250, deadline=None)
 def test_canonical_dime_is_a_fixed_point(parts: tuple[Part, ...]) -> None:
-    taken = take(wire_of(give(outgoing_of(parts), Format.DIME)))
-    canonical = give(outgoing_of(taken.parts), Format.DIME)
+    taken = decode_wire(wire_of(encode_message(outgoing_of(parts), Format.DIME)))
+    canonical = encode_message(outgoing_of(taken.parts), Format.DIME)
     assume(not any("that it is" in sentence for sentence in canonical.dropped))
-    related = take(wire_of(give(outgoing_of(taken.parts, setting=taken.setting), Format.SWA)))
-    assert give(outgoing_of(related.parts), Format.DIME).data == canonical.data
+    related = decode_wire(wire_of(encode_message(outgoing_of(taken.parts, setting=taken.setting), Format.SWA)))
+    assert encode_message(outgoing_of(related.parts), Format.DIME).data == canonical.data
 
 
 @pytest.mark.req("T6")
@@ -132,10 +132,10 @@ def test_canonical_dime_is_a_fixed_point(parts: tuple[Part, ...]) -> None:
 @settings(max_examples=300, deadline=None)
 def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...]) -> None:
     assume(parts)
-    given = give(outgoing_of(parts), Format.AS2)
+    given = encode_message(outgoing_of(parts), Format.AS2)
     entity = read_entity(given.entity_head + b"\r\n" + given.data)
-    taken = take_entity(entity, format=Format.AS2)
-    again = give(outgoing_of(taken.parts, setting=taken.setting), Format.AS2)
+    taken = decode_entity(entity, format=Format.AS2)
+    again = encode_message(outgoing_of(taken.parts, setting=taken.setting), Format.AS2)
     assert again.entity_head == entity.head
     assert again.data == given.data
     assert sorted(part.data for part in taken.parts) == sorted(part.data for part in parts)
@@ -145,25 +145,25 @@ def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...])
 @given(parts=messages())
 @settings(max_examples=250, deadline=None)
 def test_soap_with_attachments_comes_back_from_as2(parts: tuple[Part, ...]) -> None:
-    first = take(wire_of(give(outgoing_of(parts), Format.SWA)))
+    first = decode_wire(wire_of(encode_message(outgoing_of(parts), Format.SWA)))
     assume(first.parts)
-    given = give(replace(outgoing_of(first.parts, setting=first.setting), soap_body="keep"), Format.AS2)
+    given = encode_message(replace(outgoing_of(first.parts, setting=first.setting), soap_body="keep"), Format.AS2)
     assume(not any("beside its Content-Disposition" in sentence for sentence in given.dropped))
-    inside = take_entity(read_entity(given.entity_head + b"\r\n" + given.data), format=Format.AS2)
-    back = take(wire_of(give(outgoing_of(inside.parts, setting=inside.setting), Format.SWA)))
+    inside = decode_entity(read_entity(given.entity_head + b"\r\n" + given.data), format=Format.AS2)
+    back = decode_wire(wire_of(encode_message(outgoing_of(inside.parts, setting=inside.setting), Format.SWA)))
     assert [part.id for part in back.parts] == [part.id for part in first.parts]
     for before, after in zip(first.parts, back.parts, strict=True):
-        assert after.data in (before.data, bare(before.data))  # a document in a Body has nothing around it
+        assert after.data in (before.data, strip_prolog(before.data))  # a document in a Body has nothing around it
 
 
 @given(parts=messages(), changed=st.integers(0, 5))
 @settings(max_examples=300, deadline=None)
 def test_a_changed_part_is_never_put_into_an_old_setting(parts: tuple[Part, ...], changed: int) -> None:
     assume(parts)
-    taken = take(wire_of(give(outgoing_of(parts), Format.SWA)))
+    taken = decode_wire(wire_of(encode_message(outgoing_of(parts), Format.SWA)))
     part = taken.parts[changed % len(taken.parts)]
     assume(part.data)
     altered = replace(part, data=bytes([part.data[0] ^ 1]) + part.data[1:])
     others = tuple(altered if one is part else one for one in taken.parts)
-    again = take(wire_of(give(outgoing_of(others, setting=taken.setting), Format.MIME)))
+    again = decode_wire(wire_of(encode_message(outgoing_of(others, setting=taken.setting), Format.MIME)))
     assert sorted(one.data for one in again.parts) == sorted(one.data for one in others)

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from postroad.core.mediation.format_detection import detect_format
+from postroad.core.mediation.formats import ENCODERS, decode_wire, encode_message, message_of
 from postroad.core.mediation.header_fields import read_fields
-from postroad.core.mediation.looking import look
-from postroad.core.mediation.nouns import Taken, Wire
-from postroad.core.mediation.translating import GIVE, give, message_of, take
+from postroad.core.mediation.model import DecodedMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
@@ -24,7 +24,7 @@ ENVELOPE = (
     b"<s:Header><p:Header><p:To><p:Service name='A/B'/></p:To><p:Topic>t</p:Topic></p:Header></s:Header>"
     b"<s:Body><o xmlns='urn:o' href='cid:a@b'>1</o></s:Body></s:Envelope>"
 )
-SEEDS = [wire_of(give(outgoing_of(PARTS), format)) for format in READABLE]
+SEEDS = [wire_of(encode_message(outgoing_of(PARTS), format)) for format in READABLE]
 SEEDS += [
     Wire([("content-type", "text/xml"), ("soapaction", '"go"')], ENVELOPE),
     Wire(
@@ -69,9 +69,9 @@ def wires(draw: st.DrawFn) -> Wire:
     return Wire([*kept, *draw(HEADERS)], body)
 
 
-def taken_or_refused(wire: Wire) -> Taken | None:
+def taken_or_refused(wire: Wire) -> DecodedMessage | None:
     try:
-        taken = take(wire)
+        taken = decode_wire(wire)
         message_of(wire, taken)
     except Refused as refused:
         if not refused.code.startswith("wire."):
@@ -84,12 +84,12 @@ def taken_or_refused(wire: Wire) -> Taken | None:
 @given(wire=wires() | st.builds(Wire, HEADERS, st.binary(max_size=80)))
 @settings(max_examples=800, deadline=None)
 def test_any_wire_is_taken_or_refused_and_what_was_taken_can_be_given_in_every_format(wire: Wire) -> None:
-    assert isinstance(look(wire).format, Format)
+    assert isinstance(detect_format(wire).format, Format)
     taken = taken_or_refused(wire)
     if taken is None:
         return
-    for format in GIVE:
-        given = give(outgoing_of(taken.parts, setting=taken.setting), format)
+    for format in ENCODERS:
+        given = encode_message(outgoing_of(taken.parts, setting=taken.setting), format)
         assert isinstance(given.data, bytes)
         assert isinstance(given.entity_head, bytes)
         assert not any("\r" in value or "\n" in value for pair in given.headers for value in pair)
@@ -98,7 +98,7 @@ def test_any_wire_is_taken_or_refused_and_what_was_taken_can_be_given_in_every_f
 @pytest.mark.req("Z2")
 @pytest.mark.parametrize("seed", ENDING, ids=lambda wire: wire.content_type[:30])
 def test_a_message_cut_anywhere_is_never_a_shorter_one(seed: Wire) -> None:
-    whole = take(seed)
+    whole = decode_wire(seed)
     for length in range(len(seed.body)):
         taken = taken_or_refused(Wire(seed.headers, seed.body[:length]))
         if taken is not None:  # only what stands behind the last part may be missing

@@ -19,8 +19,8 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.mime import (
     Entity,
     Multipart,
-    encoded,
-    fresh_boundary,
+    encode_content,
+    make_boundary,
     read_entity,
     read_multipart,
     read_parameters,
@@ -56,7 +56,7 @@ def multiparts(draw: st.DrawFn) -> tuple[bytes, Parts]:
     parts = draw(st.lists(st.tuples(HEADS, BODIES), min_size=1, max_size=5))
     boundary = draw(BOUNDARIES)
     if any(boundary in part for pair in parts for part in pair):
-        boundary = fresh_boundary([part for pair in parts for part in pair], boundary)
+        boundary = make_boundary([part for pair in parts for part in pair], boundary)
     return boundary, parts
 
 
@@ -136,12 +136,12 @@ def test_others_read_what_we_write_as_we_do(sent: Sent, boundary: bytes) -> None
     parts = [
         (
             write_head([("Content-Type", kind), ("Content-ID", f"<{n}@x>"), ("Content-Transfer-Encoding", encoding)]),
-            encoded(data, encoding),
+            encode_content(data, encoding),
         )
         for n, (kind, encoding, data) in enumerate(sent)
     ]
     if any(boundary in part for pair in parts for part in pair):
-        boundary = fresh_boundary([part for pair in parts for part in pair], boundary)
+        boundary = make_boundary([part for pair in parts for part in pair], boundary)
     top = write_head([("MIME-Version", "1.0"), ("Content-Type", content_type(boundary))])
     wire = top + b"\r\n" + b"".join(write_multipart(parts, boundary))
     assert as_we_read(wire) == [(kind, f"<{n}@x>", data) for n, (kind, _, data) in enumerate(sent)]
@@ -169,7 +169,7 @@ def test_we_read_what_others_write(sent: Sent) -> None:
 @given(data=BODIES, encoding=st.sampled_from(["base64", "quoted-printable", "binary"]))
 @settings(max_examples=300)
 def test_a_transfer_encoding_gives_back_every_byte(data: bytes, encoding: Encoding) -> None:
-    written = encoded(data, encoding)
+    written = encode_content(data, encoding)
     head = write_head([("Content-Transfer-Encoding", encoding)])
     assert read_entity(head + b"\r\n" + written).data() == data
     if encoding != "binary":

@@ -11,11 +11,10 @@ import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
+from postroad.core.hierarchy.changes import ModelChange, resolve_change
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way
-from postroad.core.hierarchy.pieces import Piece, worked_out
-from postroad.core.hierarchy.saved import follow, opened_at_once
-from postroad.core.hierarchy.saving import objects_of
+from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way
+from postroad.core.hierarchy.saved_model import apply_changes, list_changed_objects, open_at_once
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
@@ -26,7 +25,7 @@ TOPICS = ("region", "alarm")
 SERVICES = ("s1", "s2")
 
 
-def a_piece(draw: Draw, live: ModelIndex, number: int) -> Piece:
+def a_piece(draw: Draw, live: ModelIndex, number: int) -> ModelChange:
     """A few changes of a model as it is; not all of them go together."""
     tags = st.sampled_from([node.tag for node in live.described().nodes])
     ids = [one.id for one in live.attachments()]
@@ -52,7 +51,7 @@ def a_piece(draw: Draw, live: ModelIndex, number: int) -> Piece:
         topics=st.just(("alarm",)),
     )
     strategies = st.tuples(st.sampled_from(TOPICS), st.builds(Strategy, way=st.sampled_from(Way)))
-    return Piece(
+    return ModelChange(
         nodes=draw(st.lists(nodes, max_size=3, unique_by=lambda node: node.tag).map(tuple)),
         attachments=draw(st.lists(attachments, max_size=2, unique_by=lambda one: one.id).map(tuple)),
         strategies=draw(st.lists(strategies, max_size=1).map(tuple)),
@@ -68,9 +67,9 @@ class Saved:
     def __init__(self) -> None:
         self.directory = Directory()
 
-    def carry_out(self, index: ModelIndex | None, piece: Piece) -> list[tuple[str, str]]:
+    def carry_out(self, index: ModelIndex | None, piece: ModelChange) -> list[tuple[str, str]]:
         """Returns what was touched."""
-        objects = objects_of(worked_out(index, piece), MODEL, self.directory)
+        objects = list_changed_objects(resolve_change(index, piece), MODEL, self.directory)
         number = self.directory.version + 1
         changes = [ObjectChange(kind, key, number, _value(item)) for (kind, key), item in objects.items()]
         self.directory = self.directory.changed(changes, number)
@@ -87,8 +86,8 @@ def _value(item: Any) -> Any:
 def test_following_in_place_is_opening_anew(data: st.DataObject) -> None:
     saved = Saved()
     begun = [Node(tag=f"n{child}", under=f"n{(child - 1) // 2}" if child else "", topics=TOPICS) for child in range(6)]
-    saved.carry_out(None, Piece(nodes=tuple(begun)))
-    live = opened_at_once(saved.directory, MODEL).model
+    saved.carry_out(None, ModelChange(nodes=tuple(begun)))
+    live = open_at_once(saved.directory, MODEL).model
     carried_out = 0
     for number in range(data.draw(st.integers(5, 12))):
         assert live is not None
@@ -98,11 +97,11 @@ def test_following_in_place_is_opening_anew(data: st.DataObject) -> None:
             event(f"refused: {refusal.code}")
             continue
         carried_out += 1
-        anew, whole = opened_at_once(saved.directory, MODEL)
+        anew, whole = open_at_once(saved.directory, MODEL)
         assert whole
         if anew is None:
             break  # the root was removed with all below it
-        follow(live, MODEL, touched, saved.directory)
+        apply_changes(live, MODEL, touched, saved.directory)
         assert live.described() == anew.described()
         assert answers(live) == answers(anew)
     event(f"{carried_out} pieces carried out")
@@ -119,26 +118,26 @@ def answers(index: ModelIndex) -> list[list[str]]:
 
 def test_a_piece_that_is_sent_twice_changes_nothing_the_second_time() -> None:
     saved = Saved()
-    piece = Piece(
+    piece = ModelChange(
         nodes=(Node(tag="n0", topics=TOPICS), Node(tag="n1", under="n0", topics=TOPICS)),
         attachments=(Attachment(id="a", service="s1", side=Side.CONSUMER, node="n1"),),
         strategies=(("alarm", Strategy(way=Way.ANCESTORS)),),
     )
     assert len(saved.carry_out(None, piece)) == 4
-    assert saved.carry_out(opened_at_once(saved.directory, MODEL).model, piece) == []
+    assert saved.carry_out(open_at_once(saved.directory, MODEL).model, piece) == []
 
 
 def test_what_has_lost_its_ground_is_left_out_and_known_to_be() -> None:
     saved = Saved()
     nodes = tuple(Node(tag=tag, under=under, topics=TOPICS) for tag, under in (("n0", ""), ("n1", "n0"), ("n2", "n1")))
     at_n2 = Attachment(id="a", service="s1", side=Side.CONSUMER, node="n2")
-    saved.carry_out(None, Piece(nodes=nodes, attachments=(at_n2,)))
-    live = opened_at_once(saved.directory, MODEL).model
+    saved.carry_out(None, ModelChange(nodes=nodes, attachments=(at_n2,)))
+    live = open_at_once(saved.directory, MODEL).model
     assert live is not None
     gone = ObjectChange("node", f"{MODEL}/n1", 9, None)  # on another node of the network, which had not seen n2 yet
     saved.directory = saved.directory.changed([gone], 9)
     with pytest.raises(Refused, match="opened anew"):
-        follow(live, MODEL, [("node", "n1")], saved.directory)
-    model, whole = opened_at_once(saved.directory, MODEL)
+        apply_changes(live, MODEL, [("node", "n1")], saved.directory)
+    model, whole = open_at_once(saved.directory, MODEL)
     assert model is not None
     assert (len(model), list(model.attachments()), whole) == (1, [], False)

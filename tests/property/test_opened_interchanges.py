@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.answers import matched
+from postroad.core.interchange.acknowledgements import match_statuses
 from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.interchange_reader import OpenedInterchanges, open_interchanges
 from postroad.core.interchange.nouns import Dirt, Split
-from postroad.core.interchange.opening import Opened, opened
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, Counting
@@ -38,14 +38,14 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-def opened_or_none(data: bytes, dirt: Dirt) -> Opened | None:
+def opened_or_none(data: bytes, dirt: Dirt) -> OpenedInterchanges | None:
     try:
-        return opened(data, Splitting(sends_to="MyBiz/inbox", dirt=dirt), BUILT_IN)
+        return open_interchanges(data, Splitting(sends_to="MyBiz/inbox", dirt=dirt), BUILT_IN)
     except Refused:
         return None
 
 
-def answer_to(one: Opened, found: Split) -> bytes:
+def answer_to(one: OpenedInterchanges, found: Split) -> bytes:
     """What the partner is told; nothing where it cannot be told, because its own names do not fit into an envelope."""
     standard = one.standard
     if standard.acknowledge is None or standard.answering is None:
@@ -67,7 +67,7 @@ def test_what_comes_is_opened_or_refused_and_answered_so_that_it_can_be_read(dat
         written = answer_to(one, found)
         if written and one.standard.split is not None and one.standard.answers is not None:
             for back in one.standard.split(written, Dirt.REFUSE, {}):
-                assert not matched(one.standard.answers(back), ()).became
+                assert not match_statuses(one.standard.answers(back), ()).became
 
 
 @pytest.mark.req("B10")

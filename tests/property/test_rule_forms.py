@@ -11,26 +11,26 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from postroad.core.codecs.rule_xml import decode_rules
-from postroad.core.codecs.rule_xml_writing import encode_rules
-from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
+from postroad.core.codecs.rule_xml_writer import encode_rules
+from postroad.core.configuration.entries.rules import RuleEntry, rule_entry, rule_of
 from postroad.core.model.directory import Service, Visibility
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import (
     INCLUDING,
-    Action,
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
-    Place,
+    MessageSection,
     Rule,
+    RuleAction,
     RuleRole,
+    ValueComparison,
+    ValueLocation,
     ValueType,
-    Where,
 )
-from postroad.core.routing.checking import rule_faults
-from postroad.core.routing.conditions import compile_rule
+from postroad.core.routing.conditions.compiled_rule import compile_rule
+from postroad.core.routing.rules.rule_check import find_rule_errors
 from tests.unit.core.codecs.strategies import TEXTS
 from tests.unit.core.routing.looking import directory
 
@@ -39,10 +39,12 @@ XSLT = Service(gcid="00000000000000c4", organization="Transmatics", name="xslt",
 DIRECTORY = directory(OWNER, XSLT)
 
 filled = TEXTS.filter(bool)
-header_places = st.builds(Place, where=st.just(Where.HEADER), path=st.one_of(st.sampled_from(["to", "topic"]), filled))
+header_places = st.builds(
+    ValueLocation, where=st.just(MessageSection.HEADER), path=st.one_of(st.sampled_from(["to", "topic"]), filled)
+)
 document_places = st.builds(
-    Place,
-    where=st.sampled_from([Where.BODY, Where.ATTACHMENT]),
+    ValueLocation,
+    where=st.sampled_from([MessageSection.BODY, MessageSection.ATTACHMENT]),
     path=st.one_of(st.sampled_from(["/a/p:b", "$.a", "//@c"]), filled),
     document=TEXTS,
     namespaces=st.dictionaries(filled, TEXTS, max_size=2).map(lambda given: tuple(given.items())),
@@ -50,7 +52,7 @@ document_places = st.builds(
 )
 places = header_places | document_places
 comparisons = st.builds(
-    Comparison,
+    ValueComparison,
     operator=st.sampled_from(Comparing),
     place=places,
     type=st.sampled_from(ValueType),
@@ -75,7 +77,7 @@ arguments = st.dictionaries(TEXTS, TEXTS, max_size=3).map(
 )
 actions = st.one_of(
     st.builds(
-        Action,
+        RuleAction,
         kind=st.sampled_from(sorted(INCLUDING)),
         service=TEXTS,
         arguments=arguments,
@@ -84,8 +86,8 @@ actions = st.one_of(
         isolates=st.booleans(),
         absorbs=st.booleans(),
     ),
-    st.builds(Action, kind=st.just(ActionKind.CHANGE_TOPIC), topic=TEXTS),
-    st.just(Action(kind=ActionKind.STOP_RULE_EVALUATION)),
+    st.builds(RuleAction, kind=st.just(ActionKind.CHANGE_TOPIC), topic=TEXTS),
+    st.just(RuleAction(kind=ActionKind.STOP_RULE_EVALUATION)),
 )
 rules = st.builds(
     Rule,
@@ -105,7 +107,7 @@ SCHEMA = Draft202012Validator(RuleEntry.model_json_schema(by_alias=True))
 @given(rule=rules)
 @settings(max_examples=200, deadline=None)
 def test_a_rule_comes_back_as_it_was_written(rule: Rule) -> None:
-    entry = entry_of(rule)
+    entry = rule_entry(rule)
     for read in (
         json.loads(json.dumps(entry)),
         yaml.safe_load(yaml.safe_dump(entry, sort_keys=False)),
@@ -116,23 +118,24 @@ def test_a_rule_comes_back_as_it_was_written(rule: Rule) -> None:
 
 sound_comparisons = st.one_of(
     st.builds(
-        Comparison,
+        ValueComparison,
         operator=st.sampled_from([Comparing.EQUALS, Comparing.NOT_EQUALS, Comparing.LESS_THAN, Comparing.GREATER_THAN]),
         place=st.sampled_from([
-            Place(where=Where.HEADER, path="size"),
-            Place(where=Where.BODY, path="/p:a/@b", namespaces=(("p", "urn:p"),)),
-            Place(where=Where.ATTACHMENT, path="$..a", document="x"),
+            ValueLocation(where=MessageSection.HEADER, path="size"),
+            ValueLocation(where=MessageSection.BODY, path="/p:a/@b", namespaces=(("p", "urn:p"),)),
+            ValueLocation(where=MessageSection.ATTACHMENT, path="$..a", document="x"),
         ]),
         type=st.sampled_from(ValueType),
         values=st.sampled_from([("1",), ("2026-01-01",), ("x",), ()]),
         other=st.none() | places,
     ),
-    st.builds(Comparison, operator=st.just(Comparing.MATCHES), place=places, values=st.tuples(TEXTS)),
-    st.builds(Comparison, operator=st.just(Comparing.EXISTS), place=places),
+    st.builds(ValueComparison, operator=st.just(Comparing.MATCHES), place=places, values=st.tuples(TEXTS)),
+    st.builds(ValueComparison, operator=st.just(Comparing.EXISTS), place=places),
     st.builds(
-        Comparison,
+        ValueComparison,
         operator=st.just(Comparing.EQUALS),
-        place=st.sampled_from([Place(where=Where.BODY, path="/a"), Place(where=Where.BODY, path="$.a")]),
+        place=st.sampled_from([ValueLocation(where=MessageSection.BODY, path="/a"),
+        ValueLocation(where=MessageSection.BODY, path="$.a")]),
         content=st.sampled_from(["<b/>", "<b>x</b>y", '{"a": [1]}', "[]", "<", "{"]),
     ),
     comparisons,
@@ -142,9 +145,9 @@ sound_comparisons = st.one_of(
 @pytest.mark.req("R1")
 @given(comparison=sound_comparisons)
 @settings(max_examples=400, deadline=None)
-def test_a_rule_without_faults_compiles_and_fits_its_schema(comparison: Comparison) -> None:
-    then = (Action(kind=ActionKind.ADD_SERVICE, service="Transmatics/xslt"),)
+def test_a_rule_without_faults_compiles_and_fits_its_schema(comparison: ValueComparison) -> None:
+    then = (RuleAction(kind=ActionKind.ADD_SERVICE, service="Transmatics/xslt"),)
     rule = Rule(service=OWNER.gcid, name="a", place=0, role=RuleRole.ANY, when=comparison, then=then)
-    if rule_faults(rule, DIRECTORY, OWNER) == []:
+    if find_rule_errors(rule, DIRECTORY, OWNER) == []:
         compile_rule(rule)
-        SCHEMA.validate(entry_of(rule))
+        SCHEMA.validate(rule_entry(rule))

@@ -8,13 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import etree
 
-from postroad.adapters.confined.frames import Answers, framed
-from postroad.adapters.scripts.content import told_content
-from postroad.adapters.scripts.engine import Engine
-from postroad.adapters.scripts.frames import Plain, ScriptBatch, Told, read_asked
-from postroad.adapters.scripts.headers import plain_headers
+from postroad.adapters.confined.frames import SourceAnswers, encode_frame
+from postroad.adapters.scripts.content import read_content
+from postroad.adapters.scripts.engine import StarlarkEngine
+from postroad.adapters.scripts.frames import Plain, ScriptBatch, ScriptMessage, read_asked
+from postroad.adapters.scripts.headers import to_starlark_headers
 
-ENGINE = Engine()
+ENGINE = StarlarkEngine()
 AMPLE = 100_000_000
 SEEN_XML = """
 def seen(element):
@@ -55,11 +55,11 @@ def plain(element: etree._Element) -> list[object]:
     return [name.localname, name.namespace or "", dict(element.attrib), own, below]
 
 
-def asked(script: str, message: Told) -> object:
-    batch = read_asked(framed(ScriptBatch(scripts=(script,), message=message, output_limit=AMPLE))[4:])
+def asked(script: str, message: ScriptMessage) -> object:
+    batch = read_asked(encode_frame(ScriptBatch(scripts=(script,), message=message, output_limit=AMPLE))[4:])
     assert isinstance(batch, ScriptBatch)
     outcome = ENGINE.answer(batch)
-    assert isinstance(outcome, Answers)
+    assert isinstance(outcome, SourceAnswers)
     [answer] = outcome.answers
     assert answer.kind == "json", answer
     return json.loads(answer.text)
@@ -69,7 +69,7 @@ def asked(script: str, message: Told) -> object:
 @settings(max_examples=150)
 def test_json_is_what_python_reads(value: object) -> None:
     content = json.dumps(value, ensure_ascii=False).encode()
-    message = told_content(content, "application/json")
+    message = read_content(content, "application/json")
     assert asked("def route(message): return [message.json]", message) == [value]
 
 
@@ -78,10 +78,12 @@ def test_json_is_what_python_reads(value: object) -> None:
 def test_xml_is_what_the_tree_has(tree: etree._Element) -> None:
     content = etree.tostring(tree, encoding="utf-8")
     parsed = etree.fromstring(content)
-    assert asked(SEEN_XML, told_content(content, "application/xml")) == plain(parsed)
+    assert asked(SEEN_XML, read_content(content, "application/xml")) == plain(parsed)
 
 
 @given(st.dictionaries(texts, st.booleans() | st.integers(-(2**63), 2**63 - 1) | texts | st.lists(texts, max_size=3)))
 @settings(max_examples=100)
 def test_header_items_are_what_they_are(items: dict[str, Plain]) -> None:
-    assert asked("def route(message): return [message.headers]", Told(headers=plain_headers(items))) == [items]
+    assert asked("def route(message): return [message.headers]", ScriptMessage(headers=to_starlark_headers(items))) == [
+        items
+    ]

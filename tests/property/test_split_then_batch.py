@@ -7,15 +7,15 @@ from random import Random
 
 import pytest
 
-from postroad.core.interchange.agreeing import agreed
+from postroad.core.interchange.agreement import read_agreement
 from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.declared import declared_options
-from postroad.core.interchange.nouns import Described, Envelope
-from postroad.core.interchange.opening import opened
+from postroad.core.interchange.document_options import read_declared_options
+from postroad.core.interchange.interchange_reader import open_interchanges
+from postroad.core.interchange.nouns import DescribedDocument, Envelope
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.errors import Refused
-from postroad.services.split_documents import Documents
+from postroad.services.splitter.documents import SplitDocuments
 from tests.property import odd_documents as odd
 
 DOCUMENTS = 200
@@ -31,19 +31,19 @@ class _Counting:
         return self._drawn[scope]
 
 
-def taken_apart(data: bytes, standard: str) -> list[Described]:
+def taken_apart(data: bytes, standard: str) -> list[DescribedDocument]:
     """What reaches a batcher of the documents that a splitter makes of an interchange."""
     part = Part(id="1", content_type="application/octet-stream", data=data)
     message = _delivered(part)
-    found = opened(data, Splitting(sends_to="MyBiz/inbox", standard=standard), BUILT_IN)
+    found = open_interchanges(data, Splitting(sends_to="MyBiz/inbox", standard=standard), BUILT_IN)
     assert found.refusal is None, found.refusal
-    documents = Documents(message, "S", "R", agreed({})).of([(part, found)])
+    documents = SplitDocuments(message, "S", "R", read_agreement({})).of([(part, found)])
     described = []
     for one in documents:
         forwarded = one.forward.part
         assert forwarded is not None
-        options = declared_options(standard, forwarded.content_type, one.forward.properties or ())
-        described.append(Described(forwarded.data, options))
+        options = read_declared_options(standard, forwarded.content_type, one.forward.properties or ())
+        described.append(DescribedDocument(forwarded.data, options))
     return described
 
 
@@ -55,7 +55,7 @@ def _delivered(part: Part) -> Delivered:
     )  # fmt: skip
 
 
-def batched(documents: list[Described], standard: str, options: dict[str, str]) -> tuple[bytes, list[int]]:
+def batched(documents: list[DescribedDocument], standard: str, options: dict[str, str]) -> tuple[bytes, list[int]]:
     """The stream of a batcher, and the places of the documents that it refused."""
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=1_794_830_400_000_000, facts=options)
     refused: list[int] = []

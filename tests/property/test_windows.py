@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from postroad.core.configuration.profile import WindowProfile
+from postroad.core.configuration.profile.service import WindowProfile
 from postroad.core.delivery.windows import DAYS_AHEAD, WEEKDAYS, next_opening, spread_s
-from postroad.core.model.directory import Window
+from postroad.core.model.directory import DeliveryWindow
 from tests.property.wall_clock import EPOCH, WallClock
 
 BEGINS, ENDS = datetime(2024, 1, 1, tzinfo=UTC), datetime(2029, 1, 1, tzinfo=UTC)
@@ -27,14 +27,14 @@ ZONES = [
 WEEK = tuple(WEEKDAYS)
 # Around the hours at which clocks are set (midnight, 1, 2 and 3 o'clock), across midnight, and twice a day on some weekdays.
 SETS = [
-    (Window(opens="02:15", closes="02:45"), Window(opens="12:00", closes="13:30")),
-    (Window(opens="22:30", closes="02:30"),),
+    (DeliveryWindow(opens="02:15", closes="02:45"), DeliveryWindow(opens="12:00", closes="13:30")),
+    (DeliveryWindow(opens="22:30", closes="02:30"),),
     (
-        Window(days=("sun",), opens="00:15", closes="03:00"),
-        Window(days=("mon", "thu"), opens="23:45", closes="00:30"),
-        Window(days=("sat", "sun"), opens="23:00", closes="24:00"),
-        Window(days=("wed",), opens="08:00", closes="12:00"),
-        Window(days=("wed",), opens="11:00", closes="17:15"),
+        DeliveryWindow(days=("sun",), opens="00:15", closes="03:00"),
+        DeliveryWindow(days=("mon", "thu"), opens="23:45", closes="00:30"),
+        DeliveryWindow(days=("sat", "sun"), opens="23:00", closes="24:00"),
+        DeliveryWindow(days=("wed",), opens="08:00", closes="12:00"),
+        DeliveryWindow(days=("wed",), opens="11:00", closes="17:15"),
     ),
 ]
 HOUR_US = 3_600_000_000
@@ -48,7 +48,7 @@ def clock(request: pytest.FixtureRequest) -> tuple[str, WallClock]:
 @pytest.mark.req("D4")
 @pytest.mark.parametrize("windows", SETS, ids=["twice-a-day", "across-midnight", "by-weekday"])
 def test_windows_open_and_close_as_the_wall_clock_says(
-    clock: tuple[str, WallClock], windows: tuple[Window, ...]
+    clock: tuple[str, WallClock], windows: tuple[DeliveryWindow, ...]
 ) -> None:
     """Every opening and every closing of five years; each is asked for at the closing before, and one microsecond around."""
     zone, readings = clock
@@ -79,7 +79,7 @@ CHANGES = clock_changes()
 TIMES = st.integers(0, 1_439).map(lambda minute: f"{minute // 60:02}:{minute % 60:02}")
 WINDOWS = st.lists(
     st.builds(
-        Window,
+        DeliveryWindow,
         days=st.lists(st.sampled_from(WEEK), min_size=1, unique=True).map(tuple),
         opens=TIMES,
         closes=TIMES | st.just("24:00"),
@@ -93,7 +93,7 @@ WINDOWS = st.lists(
 @settings(max_examples=120, deadline=None)
 @given(st.sampled_from(CHANGES), WINDOWS, st.integers(-36 * 60, 36 * 60))
 def test_windows_hold_to_the_minute_where_clocks_are_set(
-    change: tuple[str, datetime], windows: tuple[Window, ...], minutes_off: int
+    change: tuple[str, datetime], windows: tuple[DeliveryWindow, ...], minutes_off: int
 ) -> None:
     zone, at = change
     readings = WallClock(zone, at - timedelta(days=4), at + timedelta(days=4), 1)
@@ -110,7 +110,7 @@ MOMENTS = st.integers(int(BEGINS.timestamp()) * 1_000_000, int(ENDS.timestamp())
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(ZONES), WINDOWS, MOMENTS)
 def test_an_opening_is_the_first_open_moment_and_soon_enough(
-    zone: str, windows: tuple[Window, ...], now_us: int
+    zone: str, windows: tuple[DeliveryWindow, ...], now_us: int
 ) -> None:
     found = next_opening(windows, zone, now_us)
     assert now_us <= found < now_us + 15 * 24 * HOUR_US
@@ -123,7 +123,7 @@ def test_an_opening_is_the_first_open_moment_and_soon_enough(
 @settings(max_examples=200, deadline=None)
 @given(st.sampled_from(ZONES), WINDOWS, MOMENTS, st.integers(0, 1 << 40))
 def test_a_delivery_keeps_its_place_in_the_first_minute_and_in_the_window(
-    zone: str, windows: tuple[Window, ...], now_us: int, delivery: int
+    zone: str, windows: tuple[DeliveryWindow, ...], now_us: int, delivery: int
 ) -> None:
     opening = next_opening(windows, zone, now_us)
     waits = spread_s(windows, zone, now_us, "a" * 16, delivery)
@@ -145,6 +145,6 @@ def test_what_is_saved_opens_and_what_never_opens_is_refused(written: dict[str, 
         assert isinstance(days, list)
         assert not days or len(set(days)) < len(days) or written["opens"] == written["closes"]
     else:
-        window = Window(days=profile.days, opens=profile.opens, closes=profile.closes)
+        window = DeliveryWindow(days=profile.days, opens=profile.opens, closes=profile.closes)
         now_us = int((BEGINS - EPOCH).total_seconds()) * 1_000_000
         assert next_opening((window,), zone, now_us) < now_us + DAYS_AHEAD * 24 * HOUR_US

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from postroad.core.interchange.nouns import Dirt, Placed, Split
 from postroad.core.interchange.x12 import (
-    Verdict,
+    PartnerStatus,
     acknowledge,
     answering,
     assemble,
@@ -101,7 +101,7 @@ def test_every_set_that_was_sent_is_answered_once(members: list[bytes]) -> None:
     if not asked:
         assert answer == b""
         return
-    assert verdicts(became_of(places, said_in("x12", answer))) == [(place, Verdict.ACCEPTED) for place in asked]
+    assert verdicts(became_of(places, said_in("x12", answer))) == [(place, PartnerStatus.ACCEPTED) for place in asked]
 
 
 def only_refused(data: bytes) -> None:

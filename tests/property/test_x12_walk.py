@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from postroad.core.interchange.nouns import Split
 from postroad.core.interchange.x12 import assemble, examine_stream
-from postroad.core.interchange.x12.walking import Walk
+from postroad.core.interchange.x12.walk import X12Walk
 from postroad.errors import Refused
 from tests.property.test_x12 import ANY, MARKS, written
 from tests.unit.core.interchange.x12.samples import Counting, envelope
@@ -30,7 +30,7 @@ DAMAGES = st.lists(
 )
 
 
-def slowly(walk: Walk, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
+def slowly(walk: X12Walk, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
     return walk._set(header, facts, group)
 
 
@@ -48,7 +48,7 @@ def told(data: bytes, most: int = 1_000) -> list[Split | str]:
 
 def assert_both_ways_tell_the_same(data: bytes, most: int = 1_000) -> None:
     quick = told(data, most)
-    with patch.object(Walk, "_sets", slowly):
+    with patch.object(X12Walk, "_sets", slowly):
         assert told(data, most) == quick
 
 

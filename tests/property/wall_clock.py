@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from itertools import accumulate
 from zoneinfo import ZoneInfo
 
-from postroad.core.model.directory import Window
+from postroad.core.model.directory import DeliveryWindow
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DAY_MINUTES = 1_440
@@ -38,7 +38,7 @@ class WallClock:
         assert offset is not None
         return minute + offset.days * DAY_MINUTES + offset.seconds // 60
 
-    def open_readings(self, windows: Sequence[Window]) -> bytearray:
+    def open_readings(self, windows: Sequence[DeliveryWindow]) -> bytearray:
         """For each reading, 1 if pushes may happen."""
         is_open = bytearray(len(self.shown))
         for day in range(self.shown[0] // DAY_MINUTES - 2, self.shown[-1] // DAY_MINUTES + 2):

@@ -18,15 +18,15 @@ from postroad.core.interchange import x12
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Service
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.batching import BatchStage
-from postroad.flow.configure import saving
+from postroad.flow.batching.stage import BatchStage
 from postroad.flow.network import Network
-from postroad.testing.desk_network import catch_up
+from postroad.flow.registries.configuration import build_save
+from postroad.testing.contracts.desk.desk_under_test import catch_up_index
 from postroad.testing.simulation.virtual_time import VirtualClock, virtual_loop
 
 HOUR_S = 3_600
@@ -37,7 +37,7 @@ EVERY_WORKING_EVENING = Batching(
     sender="MYBIZ",
     receiver="ACME",
     envelope=(("version", "00401"),),
-    policy=Policy(cron=("0 18 * * 1-5",)),
+    policy=BatchPolicy(cron=("0 18 * * 1-5",)),
 )
 
 SALES = Service(gcid="a" * 16, organization="MyBiz", name="Sales")
@@ -62,7 +62,7 @@ async def network_in_time(clock: VirtualClock) -> AsyncIterator[Network]:
     journal, index = MemoryJournal(), MemoryIndex()
 
     async def indexed(seq: int = 0) -> None:
-        await catch_up(journal, index)
+        await catch_up_index(journal, index)
 
     desk = LocalDesk(journal, index, clock, indexed=indexed)
     await desk.open()
@@ -82,7 +82,7 @@ async def network_in_time(clock: VirtualClock) -> AsyncIterator[Network]:
 async def two_weeks(clock: VirtualClock) -> tuple[list[tuple[datetime, int]], list[str]]:
     """An order an hour; what the partner is given, when and how much, and what became of batches."""
     async with network_in_time(clock) as network:
-        changes = [saving(one) for one in (Organization(name="MyBiz"), SALES, PARTNER, PORT)]
+        changes = [build_save(one) for one in (Organization(name="MyBiz"), SALES, PARTNER, PORT)]
         await network.configuration.change("test", changes)
         stage = BatchStage(network)
         stage.start()
@@ -113,7 +113,7 @@ async def take(network: Network, given: list[tuple[datetime, int]]) -> None:
 @pytest.mark.req("B1", "B2")
 def test_every_working_evening_all_orders_of_the_day_go_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     for pause in ("IDLE_S", "LOOK_BACK_S"):  # what is due must not depend on somebody looking now and then
-        monkeypatch.setattr(f"postroad.flow.batching.{pause}", 24.0 * HOUR_S)
+        monkeypatch.setattr(f"postroad.flow.batching.stage.{pause}", 24.0 * HOUR_S)
     loop = virtual_loop(None)
     given, states = loop.run_until_complete(two_weeks(VirtualClock(loop)))
     assert [(at.weekday() < 5, at.hour, at.minute, at.second) for at, _ in given] == [(True, 18, 0, 0)] * len(given)

@@ -10,15 +10,15 @@ import pytest
 from postroad.adapters.desk.group_commit import Done
 from postroad.adapters.desk.local import LocalDesk
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryResent, MessagePosted
-from postroad.ports import Clock, Committed, Outcome, Step
-from postroad.testing.simulation.network import Build
+from postroad.ports import Clock, Committed, JournalStep, Outcome
+from postroad.testing.simulation.network import NetworkBuild
 from postroad.testing.simulation.scenario import simulate
 
 
 class SaysYesTooEarly(LocalDesk):
     """Answers a post before it is durable."""
 
-    def submit(self, step: Step, done: Done) -> None:
+    def submit(self, step: JournalStep, done: Done) -> None:
         if isinstance(step.entry, MessagePosted) and step.entry.answers is None:
             super().submit(step, lambda outcome: None)
             done(Committed(0))
@@ -29,7 +29,7 @@ class SaysYesTooEarly(LocalDesk):
 class ForgetsAcknowledgements(LocalDesk):
     """Answers an acknowledgement and writes nothing down."""
 
-    def submit(self, step: Step, done: Done) -> None:
+    def submit(self, step: JournalStep, done: Done) -> None:
         if isinstance(step.entry, DeliveriesAcknowledged):
             done(Committed(0))
         else:
@@ -39,15 +39,15 @@ class ForgetsAcknowledgements(LocalDesk):
 class ForgetsKeys(LocalDesk):
     """Does not look whether a handle was used, or a delivery answered, before."""
 
-    def _conflicts(self, steps: Sequence[Step]) -> list[Outcome | None]:
+    def _conflicts(self, steps: Sequence[JournalStep]) -> list[Outcome | None]:
         return [None] * len(steps)
 
 
 class ResendsTwice(LocalDesk):
     """Does not look whether somebody else is dealing with a dead letter at the same time."""
 
-    def submit(self, step: Step, done: Done) -> None:
-        super().submit(Step(step.entry) if isinstance(step.entry, DeliveryResent) else step, done)
+    def submit(self, step: JournalStep, done: Done) -> None:
+        super().submit(JournalStep(step.entry) if isinstance(step.entry, DeliveryResent) else step, done)
 
 
 class ForgetsQueues(LocalDesk):
@@ -80,28 +80,30 @@ class NeverExpires(LocalDesk):
 @pytest.mark.parametrize(
     ("build", "promise", "seed"),
     [
-        (Build(desk=SaysYesTooEarly), "nothing_accepted_is_lost", 3),
-        (Build(desk=ForgetsAcknowledgements), "an_acknowledgement_counts", 3),
-        (Build(desk=ForgetsKeys), "a_delivery_is_answered_once", 3),  # it takes two answers that race
-        (Build(desk=ForgetsQueues), "what_waits_is_handed_out", 3),
-        (Build(desk=NeverExpires, expiry=False), "nothing_is_handed_out_after_its_expiry", 3),
-        (Build(expiry=False), "every_journey_ends_once", 3),
+        (NetworkBuild(desk=SaysYesTooEarly), "nothing_accepted_is_lost", 3),
+        (NetworkBuild(desk=ForgetsAcknowledgements), "an_acknowledgement_counts", 3),
+        (NetworkBuild(desk=ForgetsKeys), "a_delivery_is_answered_once", 3),  # it takes two answers that race
+        (NetworkBuild(desk=ForgetsQueues), "what_waits_is_handed_out", 3),
+        (NetworkBuild(desk=NeverExpires, expiry=False), "nothing_is_handed_out_after_its_expiry", 3),
+        (NetworkBuild(expiry=False), "every_journey_ends_once", 3),
     ],
 )
-def test_a_broken_network_is_found_out(build: Build, promise: str, seed: int) -> None:
+def test_a_broken_network_is_found_out(build: NetworkBuild, promise: str, seed: int) -> None:
     report = simulate(seed, days=0.3, posts=150, crashes=30, build=build)
     assert any(fault.startswith(f"{promise}: ") for fault in report.broken), str(report)
 
 
 def test_a_dead_letter_that_is_dealt_with_twice_is_found_out() -> None:
-    report = simulate(15, days=0.5, posts=120, services=7, dealings=25, build=Build(desk=ResendsTwice, attempts_most=3))
+    report = simulate(
+        15, days=0.5, posts=120, services=7, dealings=25, build=NetworkBuild(desk=ResendsTwice, attempts_most=3)
+    )
     assert any(fault.startswith("a_dead_letter_is_dealt_with_once: ") for fault in report.broken), str(report)
 
 
 @pytest.mark.parametrize(
     ("overlooking", "fault"),
     [
-        ("postroad.flow.deliver._check_standing", "was handed to"),
+        ("postroad.flow.stages.deliver._check_standing", "was handed to"),
         ("postroad.core.model.snapshot.Directory.is_suspended", "was posted by"),
         ("postroad.core.model.snapshot.Directory.is_suspended", "was routed through"),
     ],

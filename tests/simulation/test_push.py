@@ -13,26 +13,26 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import (
     AuthenticationLevel,
     DeliveryMode,
+    DeliveryWindow,
     Organization,
     Push,
     PushAuthentication,
     Service,
     Visibility,
-    Window,
 )
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.errors import Unavailable
-from postroad.flow.configure import saving
 from postroad.flow.network import Network
-from postroad.testing.simulation.bookkeeping import Books, read_all
-from postroad.testing.simulation.network import Build, ConnectionLost, SimulatedNetwork
-from postroad.testing.simulation.virtual_time import VirtualClock, drawn_from, virtual_loop
+from postroad.flow.registries.configuration import build_save
+from postroad.testing.simulation.network import ConnectionLost, NetworkBuild, SimulatedNetwork
+from postroad.testing.simulation.recorded_history import RecordedHistory, read_all_records
+from postroad.testing.simulation.virtual_time import VirtualClock, random_for, virtual_loop
 
 SEEDS = [int(text) for text in os.environ.get("POSTROAD_TEST_SEEDS", "1,2").split(",")]
 SECOND_US = 1_000_000
@@ -41,9 +41,15 @@ DAYS = 3
 SENDER = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")
 WINDOWS = {
     "Always": ((), "UTC"),
-    "Office": ((Window(days=("mon", "tue", "wed", "thu", "fri"), opens="08:00", closes="17:00"),), "Europe/Berlin"),
-    "Night": ((Window(opens="22:30", closes="05:15"),), "America/New_York"),
-    "Twice": ((Window(opens="09:00", closes="09:20"), Window(opens="14:00", closes="15:00")), "Asia/Kolkata"),
+    "Office": (
+        (DeliveryWindow(days=("mon", "tue", "wed", "thu", "fri"), opens="08:00", closes="17:00"),),
+        "Europe/Berlin",
+    ),
+    "Night": ((DeliveryWindow(opens="22:30", closes="05:15"),), "America/New_York"),
+    "Twice": (
+        (DeliveryWindow(opens="09:00", closes="09:20"), DeliveryWindow(opens="14:00", closes="15:00")),
+        "Asia/Kolkata",
+    ),
 }
 TEMPERS = ("prompt", "moody", "slow", "answering")
 TRIES = 6
@@ -122,15 +128,17 @@ class Run:
     """Some days of a network, its servers and a sender."""
 
     def __init__(self, seed: int) -> None:
-        self.loop = virtual_loop(drawn_from(seed, "order"))
+        self.loop = virtual_loop(random_for(seed, "order"))
         clock = VirtualClock(self.loop)
         self.services = receivers()
-        self.servers = Servers(clock, drawn_from(seed, "servers"), self.services)
-        self.chance = drawn_from(seed, "sender")
-        self.network = SimulatedNetwork(self.loop, drawn_from(seed, "network"), Build(pusher=lambda: self.servers))
+        self.servers = Servers(clock, random_for(seed, "servers"), self.services)
+        self.chance = random_for(seed, "sender")
+        self.network = SimulatedNetwork(
+            self.loop, random_for(seed, "network"), NetworkBuild(pusher=lambda: self.servers)
+        )
         self.crashes_us: list[int] = []
         self.is_down = False
-        self.books = Books([])
+        self.books = RecordedHistory([])
 
     def play(self) -> None:
         self.loop.run_until_complete(self._play())
@@ -138,7 +146,7 @@ class Run:
     async def _play(self) -> None:
         await self.network.start()
         houses = [Organization(name=name) for name in ("MyBiz", *WINDOWS)]
-        changes = [saving(item) for item in (*houses, SENDER, *self.services.values())]
+        changes = [build_save(item) for item in (*houses, SENDER, *self.services.values())]
         await self.network.ask(lambda network: network.configuration.change("test", changes))
         crashing = self.loop.create_task(self._crash_now_and_then(), name="crashes")
         while self.loop.time() < DAYS * DAY_S:
@@ -148,7 +156,7 @@ class Run:
         if self.is_down:
             await self.network.start()
         await asyncio.sleep(3 * DAY_S)  # everything comes to its end
-        self.books = Books(await read_all(self.network.journal))
+        self.books = RecordedHistory(await read_all_records(self.network.journal))
 
     async def _post(self) -> None:
         service = self.chance.choice(list(self.services.values()))
@@ -243,7 +251,7 @@ def test_everything_comes_to_the_end_that_its_receiver_saw(run: Run) -> None:
     for leg in run.books.legs.values():
         if leg.recipient not in services:
             continue
-        assert leg.state in (State.DELIVERED, State.EXPIRED, State.FAILED)
-        if leg.state is State.DELIVERED:
+        assert leg.state in (DeliveryState.DELIVERED, DeliveryState.EXPIRED, DeliveryState.FAILED)
+        if leg.state is DeliveryState.DELIVERED:
             assert f"{leg.number:x}" in yes
         assert len(leg.leases) <= 20

@@ -11,13 +11,13 @@ import sys
 
 import pytest
 
-from postroad.testing.simulation.scenario import Report, simulate
+from postroad.testing.simulation.scenario import SimulationReport, simulate
 
 SIMULATIONS = int(os.environ.get("POSTROAD_TEST_SIMULATIONS", "5"))
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 
 
-def half_a_day(seed: int) -> Report:
+def half_a_day(seed: int) -> SimulationReport:
     """Small enough for every run of the tests, large enough to have found what is listed below."""
     return simulate(seed, days=0.5, posts=120, services=7)
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     AuthenticationLevel,
@@ -35,12 +35,12 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.errors import Unavailable
-from postroad.flow.administration_releasing import release
-from postroad.flow.configure import saving
+from postroad.flow.administration.releases import release
 from postroad.flow.network import Network
-from postroad.testing.simulation.bookkeeping import read_all
-from postroad.testing.simulation.network import Build, ConnectionLost, SimulatedNetwork
-from postroad.testing.simulation.virtual_time import drawn_from, virtual_loop
+from postroad.flow.registries.configuration import build_save
+from postroad.testing.simulation.network import ConnectionLost, NetworkBuild, SimulatedNetwork
+from postroad.testing.simulation.recorded_history import read_all_records
+from postroad.testing.simulation.virtual_time import random_for, virtual_loop
 
 SEEDS = [int(text) for text in os.environ.get("POSTROAD_TEST_SEEDS", "1").split(",")]
 SECOND_US = 1_000_000
@@ -87,24 +87,26 @@ class Run:
     """A day of a network that crashes, a sender, and somebody who now and then asks for what is held back."""
 
     def __init__(self, seed: int) -> None:
-        self.loop = virtual_loop(drawn_from(seed, "order"))
+        self.loop = virtual_loop(random_for(seed, "order"))
         self.services = receivers()
-        self.chance = drawn_from(seed, "sender")
-        build = Build(pusher=WellServers, head_most=3)  # so that most of a queue lies in the index
-        self.network = SimulatedNetwork(self.loop, drawn_from(seed, "network"), build)
+        self.chance = random_for(seed, "sender")
+        build = NetworkBuild(pusher=WellServers, head_most=3)  # so that most of a queue lies in the index
+        self.network = SimulatedNetwork(self.loop, random_for(seed, "network"), build)
         self.entries: list[tuple[int, Entry]] = []
 
     async def play(self) -> None:
         await self.network.start()
         items = (Organization(name="MyBiz"), Organization(name="Acme"), SENDER, *self.services.values())
-        await self.network.ask(lambda network: network.configuration.change("test", [saving(item) for item in items]))
+        await self.network.ask(
+            lambda network: network.configuration.change("test", [build_save(item) for item in items])
+        )
         others = [self.loop.create_task(self._crash_now_and_then()), self.loop.create_task(self._ask_now_and_then())]
         while self.loop.time() < DAY_S:
             await self._attempt(self._post)
             await asyncio.sleep(self.chance.expovariate(1 / 120.0))
         for other in others:
             other.cancel()
-        self.entries = [(one.seq, decode(one.facts)) for one in await read_all(self.network.journal)]
+        self.entries = [(one.seq, decode(one.facts)) for one in await read_all_records(self.network.journal)]
 
     async def _attempt(self, question: object) -> None:
         try:

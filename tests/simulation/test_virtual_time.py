@@ -15,10 +15,10 @@ from postroad.testing.simulation.virtual_time import (
     EPOCH_US,
     PROCESS,
     SeededRandomness,
-    Stuck,
+    SimulationStuck,
     VirtualClock,
     VirtualLoop,
-    drawn_from,
+    random_for,
     virtual_loop,
 )
 
@@ -26,7 +26,7 @@ Work = Callable[[VirtualLoop], Coroutine[Any, Any, Any]]
 
 
 def run(work: Work, seed: int | None = None) -> Any:
-    loop = virtual_loop(drawn_from(seed, "order") if seed is not None else None)
+    loop = virtual_loop(random_for(seed, "order") if seed is not None else None)
     return loop.run_until_complete(work(loop))
 
 
@@ -94,7 +94,7 @@ def test_a_standstill_is_told_with_what_waits() -> None:
     async def work(loop: VirtualLoop) -> None:
         await loop.create_task(forever(loop), name="a waiting one")
 
-    with pytest.raises(Stuck, match=r"nothing can ever happen.*a waiting one"):
+    with pytest.raises(SimulationStuck, match=r"nothing can ever happen.*a waiting one"):
         run(work)
 
 
@@ -106,8 +106,8 @@ def test_time_that_has_stopped_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         again()
         await asyncio.sleep(1.0)
 
-    monkeypatch.setattr(virtual_time, "CALLBACKS_MOST", 1000)
-    with pytest.raises(Stuck, match="time has stopped"):
+    monkeypatch.setattr(virtual_time, "MAX_CALLBACKS", 1000)
+    with pytest.raises(SimulationStuck, match="time has stopped"):
         run(work)
 
 
@@ -147,6 +147,6 @@ def test_an_error_that_nobody_hears_of_is_kept() -> None:
 
 
 def test_randomness_can_be_repeated_and_depends_on_whose_it_is() -> None:
-    drawn = [SeededRandomness(drawn_from(*whose)).bytes(8) for whose in ((1, "a"), (1, "a"), (1, "b"), (2, "a"))]
+    drawn = [SeededRandomness(random_for(*whose)).bytes(8) for whose in ((1, "a"), (1, "a"), (1, "b"), (2, "a"))]
     assert drawn[0] == drawn[1]
     assert len(set(drawn)) == 3

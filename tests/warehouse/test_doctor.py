@@ -87,19 +87,19 @@ def test_java_is_started_without_the_module_that_the_wheels_lacks(
 
 
 def test_packages_are_missed_and_told_apart_by_age(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert doctor.package("no-such-package", (1,)).state == "fault"
-    assert doctor.package("pyspark", (99,)).state == "fault"
+    assert doctor.check_package("no-such-package", (1,)).state == "fault"
+    assert doctor.check_package("pyspark", (99,)).state == "fault"
     monkeypatch.setattr(doctor, "version", lambda name: "3.1.1")
     assert state_of("pandas", WarehouseSettings(folder=tmp_path)) == "warning"
 
 
 @pytest.mark.parametrize(("memory", "state"), [("1g", "ok"), ("900000g", "warning"), ("512m", "warning")])
 def test_memory_is_compared_with_what_is_there(tmp_path: Path, memory: str, state: str) -> None:
-    assert doctor.memory(WarehouseSettings(folder=tmp_path, driver_memory=memory)).state == state
+    assert doctor.check_memory(WarehouseSettings(folder=tmp_path, driver_memory=memory)).state == state
 
 
 def test_workers_of_a_cluster_must_have_the_same_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYSPARK_PYTHON", "/opt/python3.9")
-    assert doctor.interpreter(WarehouseSettings(folder=tmp_path)).state == "ok"
-    found = doctor.interpreter(WarehouseSettings(folder=tmp_path, master="spark://host:7077"))
+    assert doctor.check_interpreter(WarehouseSettings(folder=tmp_path)).state == "ok"
+    found = doctor.check_interpreter(WarehouseSettings(folder=tmp_path, master="spark://host:7077"))
     assert (found.state, "/opt/python3.9" in found.detail) == ("warning", True)

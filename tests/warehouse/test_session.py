@@ -12,9 +12,8 @@ import pyarrow as pa
 import pytest
 from pyspark.errors import ArithmeticException
 
-from postroad.warehouse.progress import Stage, name_stages, watched
-from postroad.warehouse.session import WarehouseSettings, _options
-from postroad.warehouse.shipping import packed_package
+from postroad.warehouse.progress import SparkStage, name_stages, watch_stages
+from postroad.warehouse.session import WarehouseSettings, _options, pack_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -63,7 +62,7 @@ def test_the_package_is_shipped_to_clusters_unless_the_user_does(tmp_path: Path)
 
 
 def test_a_packed_package_is_the_whole_package(tmp_path: Path) -> None:
-    with zipfile.ZipFile(packed_package(tmp_path)) as archive:
+    with zipfile.ZipFile(pack_package(tmp_path)) as archive:
         names = archive.namelist()
     assert {
         "postroad/__init__.py",
@@ -81,8 +80,8 @@ def test_stages_are_seen_at_work_by_their_names(spark: SparkSession) -> None:
             time.sleep(0.8)
             yield batch
 
-    seen: list[Stage] = []
+    seen: list[SparkStage] = []
     name_stages(spark, "counting slowly")
-    with watched(spark, seen.extend):
+    with watch_stages(spark, seen.extend):
         spark.range(0, 4, 1, 2).mapInArrow(slowly, "id long").count()  # type: ignore[arg-type]
-    assert Stage("counting slowly", 2, 0) in seen
+    assert SparkStage("counting slowly", 2, 0) in seen

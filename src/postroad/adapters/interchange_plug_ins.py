@@ -10,17 +10,17 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
-from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS, Catalogue, Standard
+from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS, Standard, StandardCatalogue
 from postroad.core.model.batcher import BATCHERS, BatcherPlugIn
 from postroad.errors import Misconfigured, Refused
 
 Plug = TypeVar("Plug", Standard, BatcherPlugIn)
 
 
-def installed_catalogue(
+def load_catalogue(
     found: Iterable[EntryPoint] | None = None, batchers: Iterable[EntryPoint] | None = None
-) -> Catalogue:
-    """What is built in and what is installed; in the order of names, so that it is the same everywhere."""
+) -> StandardCatalogue:
+    """Loads the catalogue of built-in and installed standards, sorted by name so that it is the same everywhere."""
     catalogue, faults = BUILT_IN, list[str]()
     for point in sorted(entry_points(group=PLUG_INS) if found is None else found, key=lambda one: one.name):
         try:

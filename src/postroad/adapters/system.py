@@ -1,4 +1,4 @@
-"""The real clock and the real randomness."""
+"""The system clock and the system's random source."""
 
 from __future__ import annotations
 

@@ -18,11 +18,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from postroad.api.pages import PAGES
 from postroad.api.pagination import Cursors
-from postroad.api.problem import CONTENT_TYPE, HttpProblem, of_error, problem
+from postroad.api.problem import CONTENT_TYPE, HttpProblem, problem, problem_of
 from postroad.api.resources import (
     accounts,
     assets,
-    batch_steering,
+    batch_actions,
     batches,
     bindings,
     configuration,
@@ -31,8 +31,8 @@ from postroad.api.resources import (
     credentials,
     dead_letters,
     explanations,
-    finding,
     members,
+    message_search,
     messages,
     models,
     organizations,
@@ -42,28 +42,28 @@ from postroad.api.resources import (
     rules,
     services,
     status,
-    stops,
+    stop_contents,
     support,
-    trying,
+    trials,
 )
 from postroad.api.resources.context import ApiContext, answer
-from postroad.api.resources.finishing import Finishing
-from postroad.api.resources.guarded import OpenRoute
 from postroad.api.resources.openapi import openapi_document
 from postroad.api.resources.openapi_messages import FAST_PATHS, LEASING
+from postroad.api.resources.response_completion import ResponseCompletion
+from postroad.api.resources.route_guards import OpenRoute
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.settings import Settings
-from postroad.core.admission.rate import RateLimiter
-from postroad.core.configuration.document import plainly, pointer
+from postroad.core.admission.rate_limit import RateLimiter
+from postroad.core.configuration.document import plain_error_text, pointer
 from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.administration import NO_JUDGES, Administration, AssetCheck, Judges, nothing_to_check
-from postroad.flow.administration_trying import Transform
-from postroad.flow.authenticate import Authenticator
+from postroad.flow.access.authenticate import Authenticator
+from postroad.flow.administration.base import NO_JUDGES, Administration, AssetCheck, Judges, skip_asset_check
+from postroad.flow.administration.registration import RegistrationMode, RegistrationPolicy
+from postroad.flow.administration.try_out.rules import Transform
 from postroad.flow.network import Network
-from postroad.flow.reading import BodyReader
-from postroad.flow.registration import Registration, RegistrationMode
+from postroad.flow.stages.body_reader import BodyReader
 from postroad.ports import Passwords, Validator
 
 Pages = Callable[[Administration], ASGIApp]  # what people with a browser see, with the means to change things
@@ -76,9 +76,9 @@ ROUTERS = (
     assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.bench,
     models.router, models.pieces,
     cookies.router, provisionings.router,
-    explanations.asking, explanations.router, trying.router,
-    messages.router, finding.router, messages.payloads, stops.router, stops.payloads,
-    dead_letters.router, batches.router, batch_steering.router,
+    explanations.asking, explanations.router, trials.router,
+    messages.router, message_search.router, messages.payloads, stop_contents.router, stop_contents.payloads,
+    dead_letters.router, batches.router, batch_actions.router,
     support.router,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
@@ -87,14 +87,14 @@ ROUTERS = (
 ROUTES: tuple[BaseRoute, ...] = tuple(route for router in ROUTERS for route in router.routes)
 
 
-def application(
+def build_application(
     network: Network,
     authenticator: Authenticator,
     passwords: Passwords,
     settings: Settings,
     *,
     requests_per_s: int = REQUESTS_PER_S,
-    asset_faults: AssetCheck = nothing_to_check,
+    asset_faults: AssetCheck = skip_asset_check,
     transform: Transform | None = None,
     judges: Judges = NO_JUDGES,
     validator: Validator | None = None,
@@ -131,14 +131,14 @@ def application(
     )
     app.router.routes.extend((*ROUTES, *PAGES))
     if pages is not None:
-        _lead_elsewhere(app, pages(app.state.api.administration))
+        _serve_pages(app, pages(app.state.api.administration))
     _serve_document(app)
     _answer_errors(app)
-    app.add_middleware(Finishing)
+    app.add_middleware(ResponseCompletion)
     return app
 
 
-def _lead_elsewhere(app: FastAPI, pages: ASGIApp) -> None:
+def _serve_pages(app: FastAPI, pages: ASGIApp) -> None:
     """Hand what no resource answers to the pages for people; what is asked for as a resource is answered as one."""
     missing = app.router.default
 
@@ -152,9 +152,9 @@ def _lead_elsewhere(app: FastAPI, pages: ASGIApp) -> None:
     app.router.default = elsewhere
 
 
-def registration_of(settings: Settings) -> Registration:
+def registration_of(settings: Settings) -> RegistrationPolicy:
     """How organizations register, by the settings."""
-    return Registration(
+    return RegistrationPolicy(
         mode=RegistrationMode(settings.registration),
         posts_per_s=settings.new_posts_per_s,
         limits=OrganizationLimits(stored_bytes=settings.new_stored_bytes, queued_messages=settings.new_queued_messages),
@@ -181,8 +181,8 @@ def _serve_document(app: FastAPI) -> None:
 
 
 def _answer_errors(app: FastAPI) -> None:
-    app.add_exception_handler(Refused, _answering(of_error))
-    app.add_exception_handler(Unavailable, _answering(of_error))
+    app.add_exception_handler(Refused, _answering(problem_of))
+    app.add_exception_handler(Unavailable, _answering(problem_of))
     app.add_exception_handler(RequestValidationError, _answering(_of_validation))
     app.add_exception_handler(HTTPException, _of_framework)
 
@@ -199,12 +199,12 @@ def _response(found: HttpProblem) -> Response:
 
 
 def _of_validation(error: RequestValidationError) -> HttpProblem:
-    """Each fault with its place; never what was given there, since it may be a secret."""
+    """A problem with the place of each error, but not the values given, since they may be secrets."""
     faults = []
     for fault in error.errors():
         source, *steps = fault["loc"]
         place = {"pointer": pointer(*steps)} if source == "body" else {"parameter": ".".join(map(str, steps))}
-        faults.append(place | {"detail": plainly(fault["msg"])})
+        faults.append(place | {"detail": plain_error_text(fault["msg"])})
     first = faults[0]
     return problem(
         "value.invalid",
@@ -214,9 +214,9 @@ def _of_validation(error: RequestValidationError) -> HttpProblem:
 
 
 def _of_framework(request: Request, error: Exception) -> Response:
-    """What Starlette and FastAPI refuse by themselves: no such path, no such method."""
+    """A problem for refusals by Starlette and FastAPI: unknown path or method."""
     status = error.status_code if isinstance(error, HTTPException) else 500
-    allowed = allowed_methods(request)
+    allowed = list_allowed_methods(request)
     if allowed and status in (404, 405):
         detail = f"Here you can use {', '.join(allowed)}"
         return _response(problem("method.not-allowed", detail, headers={"Allow": ", ".join(allowed)}))
@@ -232,7 +232,7 @@ def _fast_path(path: str) -> str:
     return "/as2/{organization}" if parent == "/as2" and last else path
 
 
-def allowed_methods(request: Request) -> list[str]:
+def list_allowed_methods(request: Request) -> list[str]:
     """Every method that some route offers at this path."""
     methods = set(FAST_PATHS.get(_fast_path(request.url.path), ()))
     for route in request.app.routes:

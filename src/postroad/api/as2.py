@@ -9,20 +9,20 @@ import asyncio
 from collections.abc import Callable
 from urllib.parse import unquote
 
-from postroad.api.answers import answer_refused, answer_unavailable
-from postroad.api.asked import asked
-from postroad.api.http.mistakes import log_mistake
-from postroad.api.http.request import FastRoute, FastRoutes, Reply, Request
-from postroad.api.plain_messages import wire_of
+from postroad.api.error_responses import answer_refused, answer_unavailable
+from postroad.api.external_messages import wire_of
+from postroad.api.http.error_log import log_error
+from postroad.api.http.request import FastReply, FastRequest, FastRoute, FastRoutes
+from postroad.api.message_headers import read_message_headers
 from postroad.bootstrap.as2 import PATH
-from postroad.core.admission.rate import RateState
+from postroad.core.admission.rate_limit import RateState
 from postroad.core.codecs.as2 import BuiltMdn
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused, Unavailable
-from postroad.flow.as2_receive import Incoming
-from postroad.flow.as2_reception import Reception
-from postroad.flow.authenticate import Authenticator
+from postroad.flow.access.authenticate import Authenticator
+from postroad.flow.as2.endpoint import As2Gateway
+from postroad.flow.as2.receive import As2Request
 
 BELOW = f"{PATH}/*".encode()  # with the name of an organization as the last part of the path
 FRONT_WRITES = frozenset({"content-type", "date"})
@@ -31,7 +31,7 @@ FRONT_WRITES = frozenset({"content-type", "date"})
 class As2Endpoint:
     def __init__(
         self,
-        reception: Reception,
+        reception: As2Gateway,
         authenticator: Authenticator,
         rate: Callable[[Caller, int], RateState],
         *,
@@ -47,12 +47,12 @@ class As2Endpoint:
         route = FastRoute(self._serve, self._message_bytes)
         return {(b"POST", PATH.encode()): route, (b"POST", BELOW): route}
 
-    def _serve(self, request: Request, reply: Reply) -> None:
+    def _serve(self, request: FastRequest, reply: FastReply) -> None:
         task = asyncio.get_running_loop().create_task(self._served(request, reply))
         self._running.add(task)
         task.add_done_callback(self._running.discard)
 
-    async def _served(self, request: Request, reply: Reply) -> None:
+    async def _served(self, request: FastRequest, reply: FastReply) -> None:
         try:
             _answer(reply, await self._reception.take(self._incoming(request)))
         except Refused as refusal:
@@ -60,15 +60,15 @@ class As2Endpoint:
         except Unavailable as unavailable:
             answer_unavailable(reply, JSON_FORM, unavailable)
         except Exception as error:
-            log_mistake(request.method, request.path, error)
+            log_error(request.method, request.path, error)
             answer_refused(reply, JSON_FORM, Refused("internal", "The message was not taken; send it again"))
 
-    def _incoming(self, request: Request) -> Incoming:
-        return Incoming(
+    def _incoming(self, request: FastRequest) -> As2Request:
+        return As2Request(
             headers=wire_of(request).headers,
             body=request.body,
             secure=request.secure,
-            authenticated=lambda: self._authenticator.authenticate(asked(request).proof, request.peer),
+            authenticated=lambda: self._authenticator.authenticate(read_message_headers(request).proof, request.peer),
             charge=self._charge,
             organization=_organization_in(request.path),
         )
@@ -86,7 +86,7 @@ def _organization_in(path: bytes) -> str:
     return unquote(name.decode("latin-1")) or ("" if path == PATH.encode() else "?")
 
 
-def _answer(reply: Reply, receipt: BuiltMdn | None) -> None:
+def _answer(reply: FastReply, receipt: BuiltMdn | None) -> None:
     if receipt is None:
         reply(200, b"", b"")
         return

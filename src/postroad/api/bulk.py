@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from postroad.api.http.request import Headers, Reply
+from postroad.api.http.request import FastReply, Headers
 from postroad.core.codecs.bulk import bulk_answer_type, encode_bulk_answer
 from postroad.core.model.message import PostResult
 from postroad.errors import Refused, Unavailable
-from postroad.flow.posting import Answer
+from postroad.flow.stages.posting import Answer
 
 
 class BulkAnswer:
-    def __init__(self, reply: Reply, content_type: str, messages: int, headers: Headers = ()) -> None:
+    def __init__(self, reply: FastReply, content_type: str, messages: int, headers: Headers = ()) -> None:
         self._reply = reply
         self._headers = headers
         self._answer_type = bulk_answer_type(content_type)

@@ -1,10 +1,10 @@
-"""The page that a problem's ``type`` leads to: every code with its title, made from the table of refusals."""
+"""The page that a problem's ``type`` points to: every error code with its title."""
 
 from __future__ import annotations
 
 from html import escape
 
-from postroad.api.http.request import Reply, Request
+from postroad.api.http.request import FastReply, FastRequest
 from postroad.core.model.refusals import REFUSALS
 
 CONTENT_TYPE = b"text/html; charset=utf-8"
@@ -25,5 +25,5 @@ def error_page() -> bytes:
 PAGE = error_page()
 
 
-def serve_error_page(request: Request, reply: Reply) -> None:
+def serve_error_page(request: FastRequest, reply: FastReply) -> None:
     reply(200, PAGE, CONTENT_TYPE, POLICY)

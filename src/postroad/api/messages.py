@@ -12,50 +12,50 @@ from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
-from postroad.api.answers import answer_refused, answer_unavailable
-from postroad.api.asked import asked
 from postroad.api.error_page import serve_error_page
-from postroad.api.forms import form_in, spoken
-from postroad.api.http.mistakes import log_mistake
-from postroad.api.http.request import FastHandler, FastRoute, FastRoutes, Reply, Request
-from postroad.api.plain_messages import (
-    Written,
-    next_request,
-    wants_plain,
+from postroad.api.error_responses import answer_refused, answer_unavailable
+from postroad.api.external_messages import (
+    WrittenResponse,
+    read_next_request,
+    wants_external_format,
     write_messages,
     write_next,
     write_polled,
 )
+from postroad.api.http.error_log import log_error
+from postroad.api.http.request import FastHandler, FastReply, FastRequest, FastRoute, FastRoutes
+from postroad.api.message_headers import read_message_headers
 from postroad.api.posts import NO_SOAP, PostEndpoints, Served
+from postroad.api.response_form import choose_response_codec, detect_post_form
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import CODECS, FORMS, answer_codec, codec_for, operation_in
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.media import media_type_of
+from postroad.core.codecs.native_formats import CODECS, FORMS, choose_answer_form, codec_for, find_operation
 from postroad.core.codecs.schema import MESSAGES_XSD, wsdl
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused, Unavailable
-from postroad.flow.authenticate import Proof
-from postroad.flow.mediate import Handed
-from postroad.flow.patience import Patience
-from postroad.flow.reading import LARGE_BYTES
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
+from postroad.flow.stages.body_reader import LARGE_BYTES
+from postroad.flow.stages.mediate import HandedDelivery
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
 WRITTEN_AT_ONCE = 50  # messages of a poll's answer that are written on the event loop, in some milliseconds
 WRITTEN_AT_ONCE_BYTES = 1 << 20
 
-Find = Callable[[Request], tuple[Codec, Served]]
+Find = Callable[[FastRequest], tuple[Codec, Served]]
 
 
-class HandingOut(NamedTuple):
+class PollStyle(NamedTuple):
     """How a poll is carried out: its request, decoded in a thread if it is ``large``; the format; and how to write the answer."""
 
     asks: Callable[[], PollRequest]
     plain: bool
     large: bool
-    write: Callable[[list[Handed], Codec], Written]
+    write: Callable[[list[HandedDelivery], Codec], WrittenResponse]
 
 
 class MessageEndpoints(PostEndpoints):
@@ -73,7 +73,7 @@ class MessageEndpoints(PostEndpoints):
         }
 
     def end_waiting(self) -> None:
-        """The server is about to stop: answer polls with what there is, so that nobody holds it up by waiting."""
+        """Answers all waiting polls now, because the server is about to stop."""
         self._ending = True
         for patience in tuple(self._waiting):
             patience.end()
@@ -83,7 +83,7 @@ class MessageEndpoints(PostEndpoints):
     def _serving(self, find: Find, usual: Codec = JSON_FORM) -> FastHandler:
         """Find out in which form to answer first, so that even a missing password is answered in it."""
 
-        def handler(request: Request, reply: Reply) -> None:
+        def handler(request: FastRequest, reply: FastReply) -> None:
             codec = usual
             try:
                 codec, served = find(request)
@@ -91,29 +91,33 @@ class MessageEndpoints(PostEndpoints):
             except Refused as refusal:
                 answer_refused(reply, codec, refusal)
             except Exception as error:
-                log_mistake(request.method, request.path, error)
+                log_error(request.method, request.path, error)
                 if not reply.answered:
                     answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
 
         return handler
 
-    def _find_post(self, request: Request) -> tuple[Codec, Served]:
-        """A post in any form or format; why it is in none is told to whom we know, and kept."""
+    def _find_post(self, request: FastRequest) -> tuple[Codec, Served]:
+        """Finds the codec and handler of a post in any form or format; a malformed one is refused after authentication."""
         if self._is_large(request):
-            return CODECS.get(media_type_of(asked(request).content_type), JSON_FORM), partial(self._post_large, False)
-        own = form_in(request)
-        return spoken(request, own), partial(self._post, own)
+            return CODECS.get(media_type_of(read_message_headers(request).content_type), JSON_FORM), partial(
+                self._post_large, False
+            )
+        own = detect_post_form(request)
+        return choose_response_codec(request, own), partial(self._post, own)
 
-    def _find_operation(self, request: Request) -> tuple[Codec, Served]:
-        """At the one SOAP address the element in the Body says what is wanted; an envelope of others is a post."""
+    def _find_operation(self, request: FastRequest) -> tuple[Codec, Served]:
+        """Finds the operation by the element in the SOAP Body; any other envelope is a post."""
         if self._is_large(request):
-            return CODECS.get(media_type_of(asked(request).content_type), SOAP11), partial(self._post_large, True)
-        own = form_in(request)
-        codec = spoken(request, own)
+            return CODECS.get(media_type_of(read_message_headers(request).content_type), SOAP11), partial(
+                self._post_large, True
+            )
+        own = detect_post_form(request)
+        codec = choose_response_codec(request, own)
         if codec not in (SOAP11, SOAP12):
             return SOAP11, partial(self._post, own if isinstance(own, Refused) else NO_SOAP)
         post = partial(self._post, own)
-        return codec, self._operation(operation_in(request.body)) or post
+        return codec, self._operation(find_operation(request.body)) or post
 
     def _operation(self, name: str) -> Served | None:
         return {"Poll": self._poll, "Acknowledge": self._settle}.get(name)
@@ -121,15 +125,17 @@ class MessageEndpoints(PostEndpoints):
     def _authenticated(self, served: Served) -> FastHandler:
         return lambda request, reply: self._as_caller(request, reply, JSON_FORM, served)
 
-    def _as_caller(self, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
-        proof = asked(request).proof
+    def _as_caller(self, request: FastRequest, reply: FastReply, codec: Codec, served: Served) -> None:
+        proof = read_message_headers(request).proof
         caller = self._authenticator.remembered(proof, request.peer)
         if caller is not None:
             served(caller, request, reply, codec)
         else:
             self._later(self._authenticate(proof, request, reply, codec, served), request, reply, codec)
 
-    async def _authenticate(self, proof: Proof, request: Request, reply: Reply, codec: Codec, served: Served) -> None:
+    async def _authenticate(
+        self, proof: Proof, request: FastRequest, reply: FastReply, codec: Codec, served: Served
+    ) -> None:
         try:
             caller = await self._authenticator.authenticate(proof, request.peer)
             served(caller, request, reply, codec)
@@ -138,33 +144,33 @@ class MessageEndpoints(PostEndpoints):
 
     # --- receiving ---------------------------------------------------------------------------------------------
 
-    def _poll(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
-        plain = codec is JSON_FORM and wants_plain(caller, asked(request).accept)
+    def _poll(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
+        plain = codec is JSON_FORM and wants_external_format(caller, read_message_headers(request).accept)
         asks = partial(codec.decode_poll, request.body, self._limits)
         self._hand_out(
             caller,
             request,
             reply,
             codec,
-            HandingOut(asks, plain, len(request.body) > LARGE_BYTES, write_messages if plain else write_polled),
+            PollStyle(asks, plain, len(request.body) > LARGE_BYTES, write_messages if plain else write_polled),
         )
 
-    def _next(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _next(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
         """The next message as itself."""
         if request.method == b"HEAD":
             refusal = Refused("method.not-allowed", "Messages are taken with GET, which leases them")
             answer_refused(reply, codec, refusal, ((b"allow", b"GET"),))
             return
-        plain = wants_plain(caller, asked(request).accept)
+        plain = wants_external_format(caller, read_message_headers(request).accept)
         if caller.service is not None and not plain:
             codec = FORMS.get(caller.service.format, codec)
-        asks = partial(next_request, request.query, self._limits)
-        self._hand_out(caller, request, reply, codec, HandingOut(asks, plain, large=False, write=write_next))
+        asks = partial(read_next_request, request.query, self._limits)
+        self._hand_out(caller, request, reply, codec, PollStyle(asks, plain, large=False, write=write_next))
 
-    def _hand_out(self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut) -> None:
+    def _hand_out(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec, how: PollStyle) -> None:
         if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
             return
-        patience = Patience()
+        patience = InterruptibleWait()
         patience.over = self._ending
         self._waiting.add(patience)
         task = self._later(self._handed_out(caller, request, reply, codec, how, patience), request, reply, codec)
@@ -172,13 +178,19 @@ class MessageEndpoints(PostEndpoints):
         reply.on_disconnect(patience.end)
 
     async def _handed_out(
-        self, caller: Caller, request: Request, reply: Reply, codec: Codec, how: HandingOut, patience: Patience
+        self,
+        caller: Caller,
+        request: FastRequest,
+        reply: FastReply,
+        codec: Codec,
+        how: PollStyle,
+        patience: InterruptibleWait,
     ) -> None:
         try:
             who = caller.organization or caller.name
             poll = await self._network.heavy.run(who, how.asks) if how.large else how.asks()
-            into = codec if how.plain else answer_codec(asked(request).accept, codec)
-            handed = await self._handed(caller, poll, how.plain, patience)
+            into = codec if how.plain else choose_answer_form(read_message_headers(request).accept, codec)
+            handed = await self._claim(caller, poll, how.plain, patience)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
         except Unavailable as unavailable:
@@ -190,7 +202,9 @@ class MessageEndpoints(PostEndpoints):
             else:
                 reply(*written)
 
-    async def _written(self, caller: Caller, how: HandingOut, handed: list[Handed], into: Codec) -> Written:
+    async def _written(
+        self, caller: Caller, how: PollStyle, handed: list[HandedDelivery], into: Codec
+    ) -> WrittenResponse:
         """The answer with what is handed out, written in a thread where that takes long."""
         size = sum(len(part.data) for one in handed for part in one.delivered.parts)
         if len(handed) <= WRITTEN_AT_ONCE and size <= WRITTEN_AT_ONCE_BYTES:
@@ -198,10 +212,12 @@ class MessageEndpoints(PostEndpoints):
         who = caller.organization or caller.name
         return await self._writing.run(who, lambda: how.write(handed, into), bounded=False)
 
-    async def _handed(self, caller: Caller, poll: PollRequest, plain: bool, patience: Patience) -> list[Handed]:
+    async def _claim(
+        self, caller: Caller, poll: PollRequest, plain: bool, patience: InterruptibleWait
+    ) -> list[HandedDelivery]:
         if plain:
             return await self._network.poll_in_format(caller, poll, patience)
-        return [Handed(delivered) for delivered in await self._network.poll(caller, poll, patience)]
+        return [HandedDelivery(delivered) for delivered in await self._network.poll(caller, poll, patience)]
 
     async def _give_back(self, caller: Caller, delivered: list[Delivered]) -> None:
         if delivered:
@@ -210,10 +226,10 @@ class MessageEndpoints(PostEndpoints):
             with contextlib.suppress(Unavailable):  # then they come again when the lease is over
                 await self._network.settle(caller, settlement)
 
-    def _settle(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _settle(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
         self._later(self._settled(caller, request, reply, codec), request, reply, codec)
 
-    async def _settled(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    async def _settled(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
         try:
             decode = partial(codec.decode_settlement, request.body, self._limits)
             who = caller.organization or caller.name
@@ -229,7 +245,7 @@ class MessageEndpoints(PostEndpoints):
 
     # --- SOAP --------------------------------------------------------------------------------------------------
 
-    def _wsdl(self, request: Request, reply: Reply) -> None:
+    def _wsdl(self, request: FastRequest, reply: FastReply) -> None:
         """The WSDL, for the address that was asked; an unknown Host header is not repeated in it."""
         host = (request.header(b"host") or b"").decode("latin-1")
         base = self._own_address.url_at(host, secure=request.secure)
@@ -237,8 +253,8 @@ class MessageEndpoints(PostEndpoints):
 
 
 def _in_own_form(served: Served) -> Find:
-    return lambda request: (codec_for(asked(request).content_type, request.body), served)
+    return lambda request: (codec_for(read_message_headers(request).content_type, request.body), served)
 
 
-def _xsd(request: Request, reply: Reply) -> None:
+def _xsd(request: FastRequest, reply: FastReply) -> None:
     reply(200, MESSAGES_XSD, b"text/xml; charset=utf-8")

@@ -1,4 +1,4 @@
-"""Pages by cursor: opaque, signed, and good only for the question they came from.
+"""Cursor-based pagination: cursors are opaque, signed, and valid only for the query that produced them.
 
 Kept rule: no offsets. A cursor says where the last page ended, so what is added or removed meanwhile shifts nothing, and a
 page costs the same wherever it lies. The signature covers who asked what, so a cursor is worth nothing to anybody else.
@@ -17,10 +17,10 @@ from urllib.parse import quote, urlencode
 from fastapi import Request
 from pydantic import BeforeValidator, Field
 
-from postroad.core.configuration.shapes import Shape
+from postroad.core.configuration.shapes import StrictShape
 from postroad.errors import Refused
 
-LIMIT_MOST = 200
+MAX_LIMIT = 200
 SIGNATURE_BYTES = 12
 
 T = TypeVar("T")
@@ -32,15 +32,15 @@ def digits(value: Any) -> Any:
     return value
 
 
-Limit = Annotated[int, BeforeValidator(digits), Field(ge=1, le=LIMIT_MOST)]
+Limit = Annotated[int, BeforeValidator(digits), Field(ge=1, le=MAX_LIMIT)]
 
 
-class PageQuery(Shape):
+class PageQuery(StrictShape):
     limit: Limit = 50
     cursor: Annotated[str, Field(max_length=500)] = ""
 
 
-class Page(NamedTuple):
+class CursorPage(NamedTuple):
     items: Sequence[Any]
     next: str | None  # the next page's cursor
 
@@ -67,19 +67,19 @@ class Cursors:
             raise _invalid()
         return position
 
-    def page(self, asked: str, query: PageQuery, items: Sequence[T], key: Callable[[T], str]) -> Page:
+    def page(self, asked: str, query: PageQuery, items: Sequence[T], key: Callable[[T], str]) -> CursorPage:
         """One page of items that are sorted by their key."""
         after = self.read(asked, query.cursor)
         rest = [item for item in items if key(item) > after] if after else list(items)
         shown = rest[: query.limit]
         more = len(rest) > len(shown)
-        return Page(shown, self.write(asked, key(shown[-1])) if more else None)
+        return CursorPage(shown, self.write(asked, key(shown[-1])) if more else None)
 
     def _signature(self, asked: str, position: str) -> bytes:
         return blake2b(f"{asked}\0{position}".encode(), key=self._key[:64], digest_size=SIGNATURE_BYTES).digest()
 
 
-def asked_by(name: str, request: Request) -> str:
+def question_key(name: str, request: Request) -> str:
     """The question without its place: who, where, and every filter."""
     filters = sorted(
         (key, value) for key, value in request.query_params.multi_items() if key not in ("cursor", "limit")

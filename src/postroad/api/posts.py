@@ -13,40 +13,36 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from postroad.api.answers import answer_limited, answer_refused, answer_unavailable, rate_headers
-from postroad.api.asked import asked, check_encoding
 from postroad.api.bulk import BulkAnswer
-from postroad.api.forms import spoken
-from postroad.api.http.mistakes import log_mistake
-from postroad.api.http.request import Reply, Request
-from postroad.api.plain_messages import (
-    check_addressed,
-    wire_of,
-)
+from postroad.api.error_responses import answer_limited, answer_refused, answer_unavailable, rate_headers
+from postroad.api.external_messages import check_addressed, wire_of
+from postroad.api.http.error_log import log_error
+from postroad.api.http.request import FastReply, FastRequest
+from postroad.api.message_headers import check_encoding, read_message_headers
+from postroad.api.response_form import choose_response_codec
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.settings import Settings
-from postroad.core.admission.rate import UNLIMITED, RateLimiter, RateState
+from postroad.core.admission.rate_limit import UNLIMITED, RateLimiter, RateState
 from postroad.core.codecs.codec import Codec
-from postroad.core.codecs.detect import Own
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.native_formats import NativeForm
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
-from postroad.flow.authenticate import Authenticator
-from postroad.flow.bulk_reading import read_bulk
-from postroad.flow.heavy_work import HeavyWork
+from postroad.flow.access.authenticate import Authenticator
+from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.network import Network
-from postroad.flow.patience import Patience
-from postroad.flow.posting import Answer, Posting, Replayed, check_idempotency_key, fingerprint
-from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody, ReadBody, read_post
+from postroad.flow.stages.body_reader import LARGE_BYTES, BodyReader, LargeBody, ReadBody, read_bulk, read_post
+from postroad.flow.stages.posting import Answer, Posting, ReplayedResult, check_idempotency_key, compute_fingerprint
 
 AT_A_TIME = 500  # messages of a bulk that are posted at once, in some milliseconds
 NO_SOAP = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
 
-Served = Callable[[Caller, Request, Reply, Codec], None]
+Served = Callable[[Caller, FastRequest, FastReply, Codec], None]
 
 
 class PostEndpoints:
@@ -70,7 +66,7 @@ class PostEndpoints:
         self._limits = WireLimits(body_bytes=message_bytes)
         self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
         self._running: set[asyncio.Task[None]] = set()
-        self._waiting: set[Patience] = set()
+        self._waiting: set[InterruptibleWait] = set()
         self._writing = HeavyWork()  # of answers to polls; no poll waits for what else its organization has done
         self._reader = reader  # of large bodies; None: all are read on the event loop
         self._ending = False
@@ -81,7 +77,9 @@ class PostEndpoints:
 
     # --- posting -----------------------------------------------------------------------------------------------
 
-    def _post(self, own: Own | Refused | None, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _post(
+        self, own: NativeForm | Refused | None, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec
+    ) -> None:
         rate = self.rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
@@ -93,7 +91,7 @@ class PostEndpoints:
             check_encoding(request)
             if isinstance(own, Refused):
                 raise own
-            known = asked(request)
+            known = read_message_headers(request)
             wire = partial(wire_of, request)
             posting = read_post(own, request.body, wire, self._limits, known.content_type, known.idempotency)
             if not posting.message.to:
@@ -105,10 +103,10 @@ class PostEndpoints:
 
     # --- large bodies: read elsewhere, by turns of organizations ----------------------------------------------
 
-    def _is_large(self, request: Request) -> bool:
+    def _is_large(self, request: FastRequest) -> bool:
         return len(request.body) > LARGE_BYTES and self._reader is not None
 
-    def _post_large(self, soap: bool, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _post_large(self, soap: bool, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
         rate = self.rate(caller, 1)
         if not rate.allowed:
             answer_limited(reply, codec, rate)
@@ -117,14 +115,14 @@ class PostEndpoints:
             self._later(work, request, reply, codec)
 
     async def _post_read(
-        self, soap: bool, caller: Caller, request: Request, reply: Reply, codec: Codec, rate: RateState
+        self, soap: bool, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec, rate: RateState
     ) -> None:
         posting = None
         try:
             check_encoding(request)
             read = await self._read(caller, request, "post")
             own = read.own
-            codec = spoken(request, own)
+            codec = choose_response_codec(request, own)
             if soap and codec not in (SOAP11, SOAP12):
                 codec = SOAP11
                 raise own if isinstance(own, Refused) else NO_SOAP
@@ -148,10 +146,10 @@ class PostEndpoints:
             if posting is not None:
                 self._network.submit(caller, posting, partial(_answer_post, reply, codec, rate))
 
-    async def _read(self, caller: Caller, request: Request, kind: Literal["post", "bulk"]) -> ReadBody:
+    async def _read(self, caller: Caller, request: FastRequest, kind: Literal["post", "bulk"]) -> ReadBody:
         if self._reader is None:
             raise RuntimeError("nobody reads large bodies")
-        known = asked(request)
+        known = read_message_headers(request)
         large = LargeBody(
             kind=kind,
             body=request.body,
@@ -167,16 +165,16 @@ class PostEndpoints:
 
     # --- many in one call ------------------------------------------------------------------------------------------
 
-    def _bulk(self, caller: Caller, request: Request, reply: Reply, codec: Codec) -> None:
+    def _bulk(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
         if self._is_large(request):
             self._later(self._bulk_large(caller, request, reply), request, reply, codec)
         else:
             self._bulk_read(caller, request, reply, self._decoded_bulk(request))
 
-    async def _bulk_large(self, caller: Caller, request: Request, reply: Reply) -> None:
+    async def _bulk_large(self, caller: Caller, request: FastRequest, reply: FastReply) -> None:
         try:
             check_encoding(request)
-            if (key := asked(request).idempotency) is not None:
+            if (key := read_message_headers(request).idempotency) is not None:
                 check_idempotency_key(key)
             posts = (await self._read(caller, request, "bulk")).bulk
         except Refused as refusal:
@@ -190,7 +188,7 @@ class PostEndpoints:
         self._bulk_read(caller, request, reply, posts)
 
     def _bulk_read(
-        self, caller: Caller, request: Request, reply: Reply, posts: list[Posting | Refused] | Refused
+        self, caller: Caller, request: FastRequest, reply: FastReply, posts: list[Posting | Refused] | Refused
     ) -> None:
         rate = self.rate(caller, 1 if isinstance(posts, Refused) else max(1, len(posts)))
         if not rate.allowed:
@@ -198,11 +196,11 @@ class PostEndpoints:
         elif isinstance(posts, Refused):
             self._network.refuse(caller, posts, len(request.body), partial(_answer_post, reply, JSON_FORM, rate))
         else:
-            answer = BulkAnswer(reply, asked(request).content_type, len(posts), rate_headers(rate))
-            self._post_many(caller, posts, asked(request).idempotency, answer)
+            answer = BulkAnswer(reply, read_message_headers(request).content_type, len(posts), rate_headers(rate))
+            self._post_many(caller, posts, read_message_headers(request).idempotency, answer)
 
-    def _decoded_bulk(self, request: Request) -> list[Posting | Refused] | Refused:
-        content_type, key = asked(request).content_type, asked(request).idempotency
+    def _decoded_bulk(self, request: FastRequest) -> list[Posting | Refused] | Refused:
+        content_type, key = read_message_headers(request).content_type, read_message_headers(request).idempotency
         try:
             check_encoding(request)
             if key is not None:
@@ -239,21 +237,21 @@ class PostEndpoints:
             await asyncio.sleep(0)
 
     def rate(self, caller: Caller, posts: int) -> RateState:
-        """What is left of the organization's allowance after these posts."""
-        own = _own_rate(self._network.directory, caller.organization)
+        """The state of the organization's rate limit after these posts."""
+        own = _agreed_rate(self._network.directory, caller.organization)
         if not own and not self._limiter.per_s:
             return UNLIMITED
         return self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
 
     def _later(
-        self, work: Coroutine[Any, Any, None], request: Request, reply: Reply, codec: Codec
+        self, work: Coroutine[Any, Any, None], request: FastRequest, reply: FastReply, codec: Codec
     ) -> asyncio.Task[None]:
-        """Do the work beside others; a mistake in it is answered too, or its client would wait in vain."""
+        """Runs work as a task; an internal error is answered too, so that the client does not wait for nothing."""
 
         def ended(task: asyncio.Task[None]) -> None:
             error = None if task.cancelled() else task.exception()
             if error is not None:
-                log_mistake(request.method, request.path, error)
+                log_error(request.method, request.path, error)
                 if not reply.answered:
                     answer_refused(reply, codec, Refused("internal", "The server logged what went wrong; try again"))
 
@@ -270,11 +268,11 @@ class PostEndpoints:
 
 def _with_key(posting: Posting, key: str, place: int) -> Posting:
     """A key for the call is one for each message in its place."""
-    mark = fingerprint(msgspec.msgpack.encode(posting.message))
+    mark = compute_fingerprint(msgspec.msgpack.encode(posting.message))
     return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark, bulk=key)
 
 
-def _own_rate(directory: Directory, organization: str) -> int:
+def _agreed_rate(directory: Directory, organization: str) -> int:
     """The rate agreed with the organization; 0 when it has the network's."""
     known: int | None = directory.cache.get(("rate", organization))
     if known is None:
@@ -283,10 +281,10 @@ def _own_rate(directory: Directory, organization: str) -> int:
     return known
 
 
-def _answer_post(reply: Reply, codec: Codec, rate: RateState, answer: Answer) -> None:
+def _answer_post(reply: FastReply, codec: Codec, rate: RateState, answer: Answer) -> None:
     if isinstance(answer, PostResult):
         headers = rate_headers(rate)
-        if isinstance(answer, Replayed):
+        if isinstance(answer, ReplayedResult):
             headers += ((b"idempotency-replayed", b"true"),)
         status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
         reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)

@@ -1,4 +1,4 @@
-"""Every error as an HTTP problem (RFC 9457), from the one table of codes; no other error body leaves the server.
+"""Writes every error as an HTTP problem (RFC 9457), from the one table of codes.
 
 A problem says what went wrong in words (``detail``), for programs (``code``, stable) and where (``pointer``, or ``errors`` for
 several places), and its ``type`` leads to the section of the documentation that says what to do next.
@@ -13,7 +13,7 @@ import msgspec
 
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.administration import Contradictory
+from postroad.flow.administration.base import InvalidChange
 
 CONTENT_TYPE = "application/problem+json"
 PAGE = "/docs/errors"
@@ -53,11 +53,11 @@ def problem(
     )
 
 
-def of_error(error: Refused | Unavailable) -> HttpProblem:
+def problem_of(error: Refused | Unavailable) -> HttpProblem:
     if isinstance(error, Unavailable):
         return problem(error.code, error.detail, headers={"Retry-After": str(error.retry_after_s)})
     errors = []
-    if isinstance(error, Contradictory):
+    if isinstance(error, InvalidChange):
         errors = [{"pointer": fault.pointer, "detail": fault.detail} for fault in error.faults]
     headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else {}
     return problem(

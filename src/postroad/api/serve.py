@@ -9,15 +9,15 @@ import ssl
 from collections.abc import Callable
 from pathlib import Path
 
-from postroad.api.answers import answer_of_front
-from postroad.api.application import Pages, application
+from postroad.api.application import Pages, build_application
 from postroad.api.as2 import As2Endpoint
+from postroad.api.error_responses import front_refusal
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
-from postroad.api.resources.guarded import DOCUMENT_BYTES
+from postroad.api.resources.route_guards import DOCUMENT_BYTES
 from postroad.api.strict_transport import StrictTransport
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
@@ -31,7 +31,10 @@ log = logging.getLogger(__name__)
 
 
 async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pages: Pages | None = None) -> None:
-    """Listen as the settings say; ``on_listening`` hears the address. Cancelling ends it in order."""
+    """Listens as configured and calls ``on_listening`` with the address. Cancelling shuts down in order.
+
+    Cancelling ends it in order.
+    """
     settings = running.settings
     endpoints = MessageEndpoints(
         running.network,
@@ -45,7 +48,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
     as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
     front = _tls(running)
     own_address = running.own_address
-    app = application(
+    app = build_application(
         running.network,
         running.authenticator,
         running.passwords,
@@ -63,22 +66,22 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         StrictTransport(app, settings.strict_transport_days),
         endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=max(settings.message_bytes, DOCUMENT_BYTES)),
-        answer_of_front,
+        front_refusal,
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
     )
     port = await server.start(settings.host, settings.port)
     own_address.listens_on(port)
     on_listening(own_address.url)  # before anything else: clients on this machine find the network by it
-    _spare_the_collector()
+    _tune_garbage_collector()
     try:
-        await (_renewing(front) if front is not None else asyncio.Event().wait())
+        await (_reload_renewed(front) if front is not None else asyncio.Event().wait())
     finally:
         endpoints.end_waiting()
         await server.stop(DRAIN_S)
 
 
-def _spare_the_collector() -> None:
+def _tune_garbage_collector() -> None:
     """Have the garbage collector leave alone what exists after start-up, and look at the rest seldom: messages hold no cycles.
 
     Everything waits while it looks, up to a microsecond for each object, so it looks at 10,000 at a time, and at the 50,000 that
@@ -89,7 +92,7 @@ def _spare_the_collector() -> None:
     gc.set_threshold(*COLLECTED)
 
 
-async def _renewing(front: TlsFront) -> None:
+async def _reload_renewed(front: TlsFront) -> None:
     """Read the server's own certificate again when it was renewed on disk, for as long as we serve."""
     while True:
         await asyncio.sleep(RENEWED_EVERY_S)

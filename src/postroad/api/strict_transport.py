@@ -1,4 +1,4 @@
-"""Tells browsers that came over TLS to come no other way (RFC 6797), so that nobody on the way can talk them into plain HTTP.
+"""Adds Strict-Transport-Security (RFC 6797) to responses that were served over TLS.
 
 Kept rules: said over TLS only, our own or that of a proxy we trust, since browsers must not listen otherwise; never of
 ``localhost``, where browsers would take it for every other program on the machine.

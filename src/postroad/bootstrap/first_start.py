@@ -1,4 +1,4 @@
-"""What a new network needs before anybody can do anything: a secret for tokens, and an operator with a key."""
+"""The first start of a network: creates the token secret and an operator with a key."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Service, Visibility
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.administration import address_claims
-from postroad.flow.configure import saving
+from postroad.flow.administration.base import build_address_claims
 from postroad.flow.network import Network
+from postroad.flow.registries.configuration import build_save
 from postroad.services.provisioning import TOPICS
 
 SECRET_FILE = "token.secret"  # noqa: S105 - the name of a file
@@ -27,7 +27,7 @@ OWN_ORGANIZATION, OWN_SERVICE = "Network", "Provisioning"
 log = logging.getLogger(__name__)
 
 
-def token_key(data: Path, secret: str) -> bytes:
+def load_token_key(data: Path, secret: str) -> bytes:
     """The key that delivery tokens are derived from: the setting, or one made once and kept in the data folder."""
     if secret:
         return bytes.fromhex(secret)
@@ -53,7 +53,7 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
     )
     _write_private(data / OPERATOR_KEY_FILE, key.text)
     try:
-        await network.configuration.change("network", [saving(operator), saving(credential)], "first start")
+        await network.configuration.change("network", [build_save(operator), build_save(credential)], "first start")
     except Refused:  # another node of the network was quicker, and has the key
         (data / OPERATOR_KEY_FILE).unlink()
         await _catch_up(network)
@@ -62,14 +62,14 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
 
 
 def has_operator_password(directory: Directory) -> bool:
-    """Whether any operator has set a password, and so can log in to the console without a link."""
+    """Whether any operator has a password and can log in to the console without a link."""
     operators = [person.email for person in directory.people.values() if person.operator]
     credentials = (item for email in operators for item in directory.credentials_of(person=email))
     return any(item.kind is CredentialKind.PASSWORD for item in credentials)
 
 
 async def _has_operator(network: Network) -> bool:
-    """Whether anybody made one; before it says no, it waits for what another node may have written just now."""
+    """Whether an operator exists; waits for recent changes of other nodes before returning False."""
 
     def known() -> bool:
         return any(person.operator for person in network.directory.people.values())
@@ -85,7 +85,7 @@ async def _catch_up(network: Network) -> None:
 
 
 async def ensure_own_service(network: Network) -> None:
-    """Make the service by which providers speak to the network itself, where it does not exist yet."""
+    """Create the network's own provisioning service if it does not exist yet."""
     if any(service.hosted is Hosting.PROVISIONING for service in network.directory.services.values()):
         return
     house = network.directory.organization(OWN_ORGANIZATION)
@@ -102,7 +102,7 @@ async def ensure_own_service(network: Network) -> None:
         log.error("there is no %s, because an organization of that name exists; rename it and restart", service.address)
         return
     own = Organization(name=OWN_ORGANIZATION, description="This network itself")
-    changes = [saving(own, 0), saving(service), *address_claims(None, service, network.directory)]
+    changes = [build_save(own, 0), build_save(service), *build_address_claims(None, service, network.directory)]
     try:
         await network.configuration.change("network", changes, "first start")
     except Refused:  # another node of the network was quicker

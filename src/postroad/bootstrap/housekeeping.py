@@ -1,4 +1,4 @@
-"""What a running network does for itself from time to time.
+"""Periodic tasks of a running network: follow directory changes, and drop old bodies.
 
 - On a shared network, notice what other nodes changed in the directory.
 - Where the settings say so, drop the bodies of messages that are old and settled. Their facts stay, so the audit trail,
@@ -15,7 +15,7 @@ from typing import Protocol
 
 from postroad.errors import Misconfigured, Unavailable
 from postroad.flow.network import Network
-from postroad.flow.retention import droppable_before
+from postroad.flow.retention import find_retention_limit
 
 log = logging.getLogger(__name__)
 
@@ -24,12 +24,12 @@ RETENTION_EVERY_S = 3_600.0
 DAY_US = 86_400_000_000
 
 
-class DropsBodies(Protocol):
+class BodyRetention(Protocol):
     async def drop_bodies(self, before_seq: int) -> object: ...
 
 
 async def follow_directory(network: Network) -> None:
-    """Take over what other nodes changed, for as long as we run."""
+    """Apply the directory changes of other nodes, until cancelled."""
     while True:
         await asyncio.sleep(DIRECTORY_EVERY_S)
         try:
@@ -40,12 +40,12 @@ async def follow_directory(network: Network) -> None:
             log.exception("the directory could not be read; trying again")
 
 
-async def retain(network: Network, journal: DropsBodies, keep_days: int) -> None:
-    """Drop bodies older than the retention time, for as long as we run."""
+async def drop_old_bodies(network: Network, journal: BodyRetention, keep_days: int) -> None:
+    """Drop bodies older than the retention time, until cancelled."""
     while True:
         try:
             await network.indexed()  # a dead letter that waits once more needs a body of long ago
-            before_seq = await droppable_before(network.index, network.clock.now_us() - keep_days * DAY_US)
+            before_seq = await find_retention_limit(network.index, network.clock.now_us() - keep_days * DAY_US)
             await journal.drop_bodies(before_seq)
         except (Unavailable, Misconfigured) as error:
             log.warning("retention could not run: %s", error)

@@ -1,4 +1,4 @@
-"""As many open files as the system lets this process have: every push under way and every client needs one.
+"""Raises the limit of open files: each push in progress and each client needs one.
 
 Kept rule: what the operator has set as the most (the hard limit) stays. Only what a shell hands out by default, often 1,024, is
 too little for a node that pushes to hundreds of servers at a time.
@@ -10,7 +10,7 @@ import resource
 
 
 def allow_open_files() -> None:
-    """Raise this process's limit to the most that it may have."""
+    """Raise the process's soft limit of open files to its hard limit."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

@@ -1,4 +1,4 @@
-"""Where this network is reached from outside, for links that lead back to it.
+"""The external URL of this network, for links that lead back to it.
 
 Rule: the settings or the socket determine it. A client chooses the Host header, and a link made from an unknown one could
 lead anywhere.
@@ -15,23 +15,25 @@ HOST = re.compile(r"(\[[0-9a-f:.]+\]|[a-z0-9.-]+)(?::[0-9]{1,5})?", re.ASCII)
 
 
 class OwnAddress:
+    """The network's URL, from the settings or the socket."""
+
     def __init__(self, settings: Settings) -> None:
         self._settings = settings
         self._port = settings.port
 
     def listens_on(self, port: int) -> None:
-        """The port that the server got; where any was wanted, only that tells."""
+        """Set the port that the server got, which is needed if the settings allow any port."""
         self._port = port
 
     @property
     def url(self) -> str:
-        """Without a slash at its end."""
+        """The external URL, without a trailing slash."""
         settings = self._settings
         scheme = "https" if settings.tls_certificate else "http"
         return settings.public_url.rstrip("/") or f"{scheme}://{self._host}:{self._port}"
 
     def url_at(self, host_header: str, *, secure: bool) -> str:
-        """The URL for a client that reached the server under this Host header: its own host if known, else ``url``.
+        """Return the URL for a client that used this Host header: its host if known, otherwise ``url``.
 
         Known are the host of the settings and the names of this machine for itself. Any port is taken: it may be forwarded.
         """

@@ -1,4 +1,4 @@
-"""Routings that the operator has written in Python, found by the names in the settings.
+"""Python routings of the operator, loaded by the names in the settings.
 
 They are the operator's own code and run in the server with all that it may do; members only choose one by its name.
 """
@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from importlib import import_module
 
 from postroad.errors import Misconfigured
-from postroad.services.callables import Routing
+from postroad.services.exchange.callables import Routing
 
 
 def load_routings(settings: Sequence[str]) -> dict[str, Routing]:
-    """By name the functions that ``name=package.module:function`` says; raises Misconfigured with all that is wrong."""
+    """Load the functions of ``name=package.module:function`` by name; Misconfigured lists all errors."""
     found: dict[str, Routing] = {}
     faults: list[str] = []
     for setting in settings:

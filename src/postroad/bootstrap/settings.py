@@ -107,7 +107,7 @@ class Settings:
         return Path(self.warehouse).expanduser() if self.warehouse else self.data / WAREHOUSE_FOLDER
 
     def shown(self) -> dict[str, Any]:
-        """All values, secrets masked."""
+        """Return all values, with secrets masked."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: "***" if name in SECRET and value else value for name, value in values.items()}
 
@@ -119,7 +119,10 @@ def read_settings(
     overrides: Mapping[str, Any] | None = None,
     defaults: Mapping[str, Any] | None = None,
 ) -> Settings:
-    """The settings that hold; raises Misconfigured with every fault there is. ``defaults`` replace the usual ones."""
+    """Return the effective settings; raises Misconfigured with all errors.
+
+    ``defaults`` replace the usual ones.
+    """
     faults: list[str] = []
     values: dict[str, Any] = dict(defaults or {})
     values |= _from_file(file, faults)
@@ -174,7 +177,7 @@ def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str
 
 
 def _converted(values: dict[str, Any], faults: list[str]) -> tuple[Settings, set[str]]:
-    """Returns the settings with defaults in the place of values that cannot be read, and the names of those."""
+    """Return the settings, with defaults for values that cannot be read, and the names of those."""
     good: dict[str, Any] = {}
     unreadable: set[str] = set()
     for field in dataclasses.fields(Settings):
@@ -195,7 +198,7 @@ def _wrong_type(kind: str, shown: str, error: Exception) -> str:
 
 
 def _value(kind: str, given: Any) -> Any:
-    """The setting's value; variables and the command line have only text, where several values stand with commas."""
+    """Convert a setting's value; environment and command line give text, with commas between values."""
     if kind == "Path":
         return Path(given).expanduser()
     if kind == "tuple[str, ...]" and isinstance(given, str):
@@ -248,7 +251,7 @@ def _contradictions(settings: Settings) -> list[str]:
 
 
 def _forbidding(settings: Settings) -> list[str]:
-    """Faults in what pushes may reach: a mistyped network must not be taken for a name, or the other way round."""
+    """Return errors in the networks that pushes may reach, such as a mistyped network taken for a name."""
     faults: list[str] = []
     for name, lists in (
         ("push_allow_private", (settings.push_allow_private, ())),

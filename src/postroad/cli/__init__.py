@@ -1,5 +1,12 @@
-"""The command line: one command a file in ``commands``, each thin over the SDK or, on the network's own machine, the stores.
+"""The command line: each command is a thin layer over the SDK or, on the network's own machine, the stores.
 
-Kept rules: a command is imported only when it is used, so ``postroad --help`` answers at once; every command has ``--json``; exit
-codes are those of ``exits``; anything that can take more than two seconds shows how far it has come.
+    framework   what all commands share: output, exit codes, the connection to a network, settings, stores, Spark
+    input       messages, rules, configuration and archives, read from files and options
+    views       values as text, tables and trees, one module for each kind of object
+    commands    the commands: messages, config, operate, warehouse
+    demo        the purchase-order demo
+    main        the list of commands; reference prints the reference page
+
+Rules: a command is imported only when it is used, so ``postroad --help`` answers at once; every command has ``--json``; exit
+codes are those of ``framework/exit_codes``; anything that can take more than two seconds shows its progress.
 """

@@ -1,4 +1,4 @@
-"""The program ``postroad``: the list of its commands, in the order in which one meets them."""
+"""The program ``postroad``: the list of its commands, ordered from first steps to administration."""
 
 from __future__ import annotations
 
@@ -7,75 +7,101 @@ import os
 import click
 
 from postroad import __version__
-from postroad.cli.lazy import Entry, LazyGroup
+from postroad.cli.framework.lazy_group import CommandEntry, LazyGroup
 
 COMMANDS = "postroad.cli.commands."
 
 ENTRIES = {
-    "demo": Entry(COMMANDS + "demo", "Show a network at work: a purchase order travels, with its trace."),
-    "serve": Entry(COMMANDS + "serve", "Run a network until interrupted."),
-    "apply": Entry(COMMANDS + "apply", "Make the network's configuration match the files."),
-    "export": Entry(COMMANDS + "export", "Print the network's configuration as YAML."),
-    "post": Entry(COMMANDS + "post", "Post a message."),
-    "poll": Entry(COMMANDS + "poll", "Take messages that wait for a service."),
-    "ack": Entry(COMMANDS + "ack", "Acknowledge polled messages, or give them back."),
-    "tail": Entry(COMMANDS + "tail", "Follow messages as they are posted."),
-    "find": Entry(COMMANDS + "find", "Find messages by whatever is known of them, and say where they are."),
-    "trace": Entry(COMMANDS + "trace", "Show the whole history of a message's transaction."),
-    "explain": Entry(COMMANDS + "explain", "Say which way a message goes, and why."),
-    "cancel": Entry(COMMANDS + "cancel", "Withdraw what has not been delivered yet of a message."),
-    "dead-letters": Entry(COMMANDS + "dead_letters", "Deal with messages that failed for good."),
-    "batches": Entry(COMMANDS + "batches", "List batches: how full each is, when it goes, and why it has not."),
-    "batch": Entry(COMMANDS + "batches", "Look after one batch of messages that leave together."),
-    "release": Entry(COMMANDS + "release", "Have everything pushed that is held back for a service."),
-    "services": Entry(COMMANDS + "services", "Look at services, and register their certificates."),
-    "rules": Entry(COMMANDS + "rules", "Look after the rules of services."),
-    "assets": Entry(COMMANDS + "assets", "Look after stylesheets, tables, lists, maps, schemas and the like."),
-    "bind": Entry(
-        COMMANDS + "bindings",
+    "demo": CommandEntry(
+        COMMANDS + "operate.demo", "Show a network at work: a purchase order travels, with its trace."
+    ),
+    "serve": CommandEntry(COMMANDS + "operate.serve", "Run a network until interrupted."),
+    "apply": CommandEntry(COMMANDS + "config.apply", "Make the network's configuration match the files."),
+    "export": CommandEntry(COMMANDS + "config.apply", "Print the network's configuration as YAML."),
+    "post": CommandEntry(COMMANDS + "messages.post", "Post a message."),
+    "poll": CommandEntry(COMMANDS + "messages.poll", "Take messages that wait for a service."),
+    "ack": CommandEntry(COMMANDS + "messages.poll", "Acknowledge polled messages, or give them back."),
+    "tail": CommandEntry(COMMANDS + "messages.tail", "Follow messages as they are posted."),
+    "find": CommandEntry(
+        COMMANDS + "messages.find", "Find messages by whatever is known of them, and say where they are."
+    ),
+    "trace": CommandEntry(COMMANDS + "messages.trace", "Show the whole history of a message's transaction."),
+    "explain": CommandEntry(COMMANDS + "messages.explain", "Say which way a message goes, and why."),
+    "cancel": CommandEntry(COMMANDS + "messages.cancel", "Withdraw what has not been delivered yet of a message."),
+    "dead-letters": CommandEntry(COMMANDS + "messages.dead_letters", "Deal with messages that failed for good."),
+    "batches": CommandEntry(
+        COMMANDS + "messages.batches", "List batches: how full each is, when it goes, and why it has not."
+    ),
+    "batch": CommandEntry(COMMANDS + "messages.batches", "Look after one batch of messages that leave together."),
+    "release": CommandEntry(COMMANDS + "messages.release", "Have everything pushed that is held back for a service."),
+    "services": CommandEntry(COMMANDS + "config.services", "Look at services, and register their certificates."),
+    "rules": CommandEntry(COMMANDS + "config.rules", "Look after the rules of services."),
+    "assets": CommandEntry(
+        COMMANDS + "config.assets", "Look after stylesheets, tables, lists, maps, schemas and the like."
+    ),
+    "bind": CommandEntry(
+        COMMANDS + "config.bindings",
         "Bind a queue to an exchange: what a query, a routing key or both say yes to goes there.",
     ),
-    "unbind": Entry(COMMANDS + "bindings", "Remove a binding of an exchange."),
-    "bindings": Entry(COMMANDS + "bindings", "Look at what is bound to exchanges."),
-    "model": Entry(COMMANDS + "models", "Look after models: trees that messages are routed by."),
-    "provision": Entry(COMMANDS + "provision", "Connect services with those of providers."),
-    "cookies": Entry(COMMANDS + "cookies", "Look after what services are told of their senders."),
-    "login-link": Entry(COMMANDS + "login_link", "Print a link that opens the console and logs you in, once."),
-    "confirmations": Entry(
-        COMMANDS + "confirmations", "Confirm credentials and members that operators have made for your organization."
+    "unbind": CommandEntry(COMMANDS + "config.bindings", "Remove a binding of an exchange."),
+    "bindings": CommandEntry(COMMANDS + "config.bindings", "Look at what is bound to exchanges."),
+    "model": CommandEntry(COMMANDS + "config.models", "Look after models: trees that messages are routed by."),
+    "provision": CommandEntry(COMMANDS + "config.provision", "Connect services with those of providers."),
+    "cookies": CommandEntry(COMMANDS + "config.cookies", "Look after what services are told of their senders."),
+    "login-link": CommandEntry(
+        COMMANDS + "config.credentials", "Print a link that opens the console and logs you in, once."
     ),
-    "support": Entry(COMMANDS + "support", "Ask the network's operators, and read what they answer."),
-    "try": Entry(COMMANDS + "trying", "Try a rule, a condition, a stylesheet or a schema before it is switched on."),
-    "detect": Entry(COMMANDS + "detect", "Say in which format messages are, by looking at their bytes."),
-    "convert": Entry(COMMANDS + "convert", "Put a message into another format, as the network would."),
-    "as2": Entry(COMMANDS + "as2", "Make keys for AS2, try it out, and show receipts."),
-    "keys": Entry(COMMANDS + "keys", "Make API keys."),
-    "limits": Entry(COMMANDS + "limits", "Look after what organizations may take up."),
-    "suspend": Entry(COMMANDS + "suspension", "Suspend an organization, or a service (by address or GCID)."),
-    "approve": Entry(COMMANDS + "suspension", "Approve an organization that has registered and awaits approval."),
-    "resume": Entry(COMMANDS + "suspension", "Let a suspended organization or service take part again."),
-    "verify": Entry(COMMANDS + "verify", "Check that the journal is complete and unchanged."),
-    "head": Entry(COMMANDS + "head", "Print the journal's head, to keep it elsewhere."),
-    "index": Entry(COMMANDS + "index", "Look after the index, which is made from the journal."),
-    "bodies": Entry(COMMANDS + "bodies", "Look after stored message bodies."),
-    "pipeline": Entry(COMMANDS + "pipeline", "Bring the journal into the warehouse, on Spark."),
-    "whatif": Entry(COMMANDS + "whatif", "Say what a change of configuration would have done to logged traffic."),
-    "bulk": Entry(COMMANDS + "bulk", "Handle archives of messages on Spark, as the server would."),
-    "billing": Entry(COMMANDS + "billing", "Look at bills, issue them, and keep account of payments."),
-    "doctor": Entry(COMMANDS + "doctor", "Check this machine and its settings."),
-    "bench": Entry(COMMANDS + "bench", "Measure a running network with a quick load."),
-    "report": Entry(COMMANDS + "report", "See traffic, errors, latency, partners and what is odd, from the warehouse."),
-    "simulate": Entry(
-        COMMANDS + "simulate", "Write the journal of a made-up network, for tests, benchmarks and the warehouse."
+    "confirmations": CommandEntry(
+        COMMANDS + "config.confirmations",
+        "Confirm credentials and members that operators have made for your organization.",
+    ),
+    "support": CommandEntry(COMMANDS + "operate.support", "Ask the network's operators, and read what they answer."),
+    "try": CommandEntry(
+        COMMANDS + "messages.try_out", "Try a rule, a condition, a stylesheet or a schema before it is switched on."
+    ),
+    "detect": CommandEntry(
+        COMMANDS + "messages.formats", "Say in which format messages are, by looking at their bytes."
+    ),
+    "convert": CommandEntry(COMMANDS + "messages.formats", "Put a message into another format, as the network would."),
+    "as2": CommandEntry(COMMANDS + "config.as2", "Make keys for AS2, try it out, and show receipts."),
+    "keys": CommandEntry(COMMANDS + "config.credentials", "Make API keys."),
+    "limits": CommandEntry(COMMANDS + "config.organizations", "Look after what organizations may take up."),
+    "suspend": CommandEntry(
+        COMMANDS + "config.organizations", "Suspend an organization, or a service (by address or GCID)."
+    ),
+    "approve": CommandEntry(
+        COMMANDS + "config.organizations", "Approve an organization that has registered and awaits approval."
+    ),
+    "resume": CommandEntry(
+        COMMANDS + "config.organizations", "Let a suspended organization or service take part again."
+    ),
+    "verify": CommandEntry(COMMANDS + "operate.verify", "Check that the journal is complete and unchanged."),
+    "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to keep it elsewhere."),
+    "index": CommandEntry(COMMANDS + "operate.index", "Look after the index, which is made from the journal."),
+    "bodies": CommandEntry(COMMANDS + "operate.bodies", "Look after stored message bodies."),
+    "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Bring the journal into the warehouse, on Spark."),
+    "whatif": CommandEntry(
+        COMMANDS + "warehouse.whatif", "Say what a change of configuration would have done to logged traffic."
+    ),
+    "bulk": CommandEntry(COMMANDS + "warehouse.bulk", "Handle archives of messages on Spark, as the server would."),
+    "billing": CommandEntry(COMMANDS + "warehouse.billing", "Look at bills, issue them, and keep account of payments."),
+    "doctor": CommandEntry(COMMANDS + "operate.doctor", "Check this machine and its settings."),
+    "bench": CommandEntry(COMMANDS + "operate.bench", "Measure a running network with a quick load."),
+    "report": CommandEntry(
+        COMMANDS + "warehouse.report", "See traffic, errors, latency, partners and what is odd, from the warehouse."
+    ),
+    "simulate": CommandEntry(
+        COMMANDS + "operate.simulate",
+        "Write the journal of a made-up network, for tests, benchmarks and the warehouse.",
     ),
 }
 
 
-class Postroad(LazyGroup):
+class PostroadCommands(LazyGroup):
     entries = ENTRIES
 
 
-@click.group(cls=Postroad, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=PostroadCommands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="postroad")
 @click.pass_context
 def postroad(context: click.Context) -> None:

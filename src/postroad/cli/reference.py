@@ -1,4 +1,4 @@
-"""The reference of the command line, made from the commands themselves: ``python -m postroad.cli.reference`` prints it."""
+"""The command-line reference, generated from the commands: ``python -m postroad.cli.reference`` prints it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from postroad.cli.exits import Exit
+from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
 
 WIDTH = 100
@@ -27,13 +27,13 @@ that talk to a network find it by `--url` and `--key-file` (or `--key`), then by
 """
 
 MEANINGS = {
-    Exit.OK: "Done.",
-    Exit.ERROR: "Settings or files are wrong, a check found faults, or something unexpected happened.",
-    Exit.CHANGES: "`apply --dry-run` found changes. Also: the command line itself was wrong.",
-    Exit.REFUSED: "The network refused; trying again the same way will not help.",
-    Exit.UNAVAILABLE: "The network cannot be reached or is too busy; try again later.",
-    Exit.NOT_COMPARED: "`verify` found no fault, and had neither an index nor a noted head to compare with.",
-    Exit.INTERRUPTED: "Ctrl-C. `serve`, `demo` and `tail`, which are meant to be ended so, say 0.",
+    ExitCode.OK: "Done.",
+    ExitCode.ERROR: "Settings or files are wrong, a check found faults, or something unexpected happened.",
+    ExitCode.CHANGES: "`apply --dry-run` found changes. Also: the command line itself was wrong.",
+    ExitCode.REFUSED: "The network refused; trying again the same way will not help.",
+    ExitCode.UNAVAILABLE: "The network cannot be reached or is too busy; try again later.",
+    ExitCode.NOT_COMPARED: "`verify` found no fault, and had neither an index nor a noted head to compare with.",
+    ExitCode.INTERRUPTED: "Ctrl-C. `serve`, `demo` and `tail`, which are meant to be ended so, say 0.",
 }
 
 

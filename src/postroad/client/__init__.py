@@ -14,13 +14,13 @@ Errors are those of ``postroad.errors``: ``Refused`` (with ``code``, ``detail``,
 from postroad.client.access import Access
 from postroad.client.blocking import Client
 from postroad.client.compose import message
-from postroad.client.consuming import Reply
+from postroad.client.consumer import Reply
 from postroad.client.documents import json_of, text_of
+from postroad.client.external_format import PlainMessage
 from postroad.client.nonblocking import AsyncClient
-from postroad.client.plain import PlainMessage
-from postroad.client.received import Received
-from postroad.client.retrying import Retrying
-from postroad.client.trusting import ProvisioningVisit
+from postroad.client.provisioning import ProvisioningVisit
+from postroad.client.received_message import Received
+from postroad.client.retries import Retrying
 from postroad.core.model.message import Cookie, Delivered, Message, MessageType, Part, PostResult, Status
 from postroad.core.model.polling import Selector
 from postroad.errors import PostroadError, Refused, Unavailable

@@ -1,4 +1,4 @@
-"""Where the network is and how to prove who is asking: given outright, or found in the environment.
+"""The network's address and the caller's credentials, given directly or by the environment.
 
 ``POSTROAD_URL`` is the address; ``POSTROAD_KEY`` the API key, or ``POSTROAD_KEY_FILE`` a file that holds it. A key in a file
 stays out of process listings and shell histories, so that is what the documentation recommends.
@@ -20,7 +20,7 @@ DEFAULT_URL = "http://127.0.0.1:8470"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """An address and the value of the Authorization header; the latter is never shown."""
+    """The network's URL and the Authorization header, which is never shown."""
 
     url: str = DEFAULT_URL
     authorization: str = field(default="", repr=False)
@@ -45,7 +45,7 @@ class Access:
         cls, environment: Mapping[str, str], *, url: str = "", key: str = "", key_file: str | PathLike[str] = "",
         needs_key: bool = False,
     ) -> Access:  # fmt: skip
-        """Returns the address and key that were given, or else those that the environment names."""
+        """Return the given address and key, or those of the environment."""
         known = "" if key_file else environment.get("POSTROAD_KEY", "")
         found = key or known or _key_in_file(key_file or environment.get("POSTROAD_KEY_FILE", ""))
         if needs_key and not found:
@@ -79,7 +79,7 @@ def _address_faults(url: str) -> list[str]:
 
 
 def _key_faults(authorization: str) -> list[str]:
-    """The key itself is not quoted, because it may be the right one with something beside it."""
+    """Return errors in the key; it is not quoted, because it may be nearly right."""
     is_one_word = authorization.isascii() and authorization.isprintable() and len(authorization.split()) in (0, 2)
     return (
         [] if is_one_word else ["the key is not one word of plain letters, digits and _; give it alone, as it was made"]

@@ -1,4 +1,4 @@
-"""Batches, seen from the client: what is gathered, why it has not gone, and releasing, holding, resuming or dropping it.
+"""The batches API of the client: list, inspect, release, pause, resume and drop batches.
 
     with Client(…) as network:
         for batch in network.batches.listed(service="Acme/orders"):
@@ -16,29 +16,29 @@ from urllib.parse import quote
 
 from postroad.client import requests
 from postroad.client.conversations import Conversations
-from postroad.client.dead_letters import AsyncRun, Run
-from postroad.client.exchange import Talk
-from postroad.client.routing import every, first
+from postroad.client.dead_letters import RunConversation, RunConversationAsync
+from postroad.client.routing import list_all, list_first
+from postroad.client.steps import Talk
 
 PATH = "/v1/batches"
 Value = dict[str, Any]
 
 
-class BatchTalks:
-    """What is said, in which order."""
+class BatchConversations:
+    """The request sequences of the batches API."""
 
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
     def listed(self, service: str, state: str) -> Talk[list[Value]]:
-        return every(self._talks, PATH, service=service, state=state)
+        return list_all(self._talks, PATH, service=service, state=state)
 
     def batch(self, batch: str) -> Talk[Value]:
         found: Value = yield from self._talks.value(requests.read(_path(batch)))
         return found
 
     def members(self, batch: str, most: int) -> Talk[list[Value]]:
-        return first(self._talks, f"{_path(batch)}/members", most)
+        return list_first(self._talks, f"{_path(batch)}/members", most)
 
     def steer(self, batch: str, action: str, reason: str, version: int) -> Talk[Value]:
         asked = requests.change(
@@ -55,51 +55,51 @@ def _path(batch: str) -> str:
 class Batches:
     """The batches of the caller's batchers; ``client.batches``. Actions return the batch as it is then."""
 
-    def __init__(self, talks: Conversations, run: Run) -> None:
-        self._say = BatchTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = BatchConversations(talks)
         self._run = run
 
     def listed(self, service: str = "", state: str = "") -> list[Value]:
-        """Those that are still to be sent, or those in a state (``all``: every one); newest first."""
+        """Return the unsent batches, or those in a state (``all``: every one), newest first."""
         return self._run(self._say.listed(service, state))
 
     def batch(self, batch: str) -> Value:
-        """One batch with what every criterion says, its interchange and what the partner says of that."""
+        """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
         return self._run(self._say.batch(batch))
 
     def members(self, batch: str, *, most: int = 0) -> list[Value]:
-        """All that ever joined it, in the order of arrival, or the first few."""
+        """Return all members that ever joined, or the first ``most``, in order of arrival."""
         return self._run(self._say.members(batch, most))
 
     def release(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
-        """Close it now, and let it go if it was held back."""
+        """Close the batch now, and resume it if it was paused."""
         return self._run(self._say.steer(batch, "release", reason, version))
 
     def hold(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
-        """It goes on gathering, and is not assembled before it is let go."""
+        """Pause the batch: it gathers messages but is not assembled."""
         return self._run(self._say.steer(batch, "hold", reason, version))
 
     def let_go(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
         return self._run(self._say.steer(batch, "let-go", reason, version))
 
     def resume(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
-        """Let a suspended one go on."""
+        """Resume a suspended batch."""
         return self._run(self._say.steer(batch, "resume", reason, version))
 
     def drop(self, batch: str, reason: str, *, version: int = 0) -> Value:
-        """A suspended one is not sent any more; its members become dead letters."""
+        """Drop a suspended batch; its members become dead letters."""
         return self._run(self._say.steer(batch, "drop", reason, version))
 
     def take_out(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> Value:
-        """One member becomes a dead letter, the others go on."""
+        """Remove one member, which becomes a dead letter."""
         return self._run(self._say.steer(batch, f"members/{delivery}/take-out", reason, version))
 
 
 class AsyncBatches:
-    """The same with asyncio."""
+    """The batches API with asyncio; see ``Batches``."""
 
-    def __init__(self, talks: Conversations, run: AsyncRun) -> None:
-        self._say = BatchTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
+        self._say = BatchConversations(talks)
         self._run = run
 
     async def listed(self, service: str = "", state: str = "") -> list[Value]:

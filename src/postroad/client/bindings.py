@@ -1,4 +1,4 @@
-"""Bindings, seen from the client: bind a queue to an exchange, look at what is bound and how, try a message, unbind.
+"""The bindings API of the client: bind queues to exchanges, list, try and remove bindings.
 
     with Client(…) as network:
         network.bindings.bind("Acme/Orders", "North/Desk", query="$msg/order/region = 'north'", name="north")
@@ -17,9 +17,9 @@ import msgspec
 
 from postroad.client import requests
 from postroad.client.conversations import Conversations
-from postroad.client.dead_letters import AsyncRun, Run
-from postroad.client.exchange import Request, Talk
-from postroad.client.routing import every, existing, sent, service_path
+from postroad.client.dead_letters import RunConversation, RunConversationAsync
+from postroad.client.routing import list_all, load_existing, send_change, service_path
+from postroad.client.steps import ApiRequest, Talk
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Message
 
@@ -27,8 +27,8 @@ Value = dict[str, Any]
 WRITTEN = {"routing_key": "routingKey"}
 
 
-class Wanted(TypedDict, total=False):
-    """What a queue wants: by routing key (the topic), and by at most one of query, script and routing; nothing: all."""
+class BindingFields(TypedDict, total=False):
+    """The fields of a binding: a routing key and at most one of query, script and routing; none matches all."""
 
     query: str
     script: str
@@ -38,29 +38,29 @@ class Wanted(TypedDict, total=False):
     enabled: bool
 
 
-class BindingTalks:
-    """What is said, in which order."""
+class BindingConversations:
+    """The request sequences of the bindings API."""
 
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
     def listed(self, exchange: str, queue: str) -> Talk[list[Value]]:
-        return every(self._talks, service_path(exchange, "bindings"), queue=queue)
+        return list_all(self._talks, service_path(exchange, "bindings"), queue=queue)
 
     def read(self, exchange: str, *steps: str) -> Talk[Value]:
         found: Value = yield from self._talks.value(requests.read(service_path(exchange, "bindings", *steps)))
         return found
 
-    def bind(self, exchange: str, queue: str, name: str, wanted: Wanted) -> Talk[Value]:
+    def bind(self, exchange: str, queue: str, name: str, wanted: BindingFields) -> Talk[Value]:
         """Make the binding, or replace the one of that name; without a name, the same binding is made once."""
         wish = {"queue": queue} | _written(wanted)
-        current = (yield from existing(self._talks, service_path(exchange, "bindings", name))) if name else None
+        current = (yield from load_existing(self._talks, service_path(exchange, "bindings", name))) if name else None
         if current is None:
             named = {"name": name} if name else {}
-            request = sent("POST", service_path(exchange, "bindings"), wish | named)
+            request = send_change("POST", service_path(exchange, "bindings"), wish | named)
         else:
             path = service_path(exchange, "bindings", current["name"])
-            request = sent("PUT", path, wish, version=current["version"])
+            request = send_change("PUT", path, wish, version=current["version"])
         bound: Value = yield from self._talks.value(request)
         return bound
 
@@ -68,46 +68,46 @@ class BindingTalks:
         current = yield from self.read(exchange, name)
         wish = {field: value for field, value in current.items() if field not in ("name", "version")}
         path = service_path(exchange, "bindings", current["name"])
-        request = sent("PUT", path, wish | {"enabled": enabled}, version=current["version"])
+        request = send_change("PUT", path, wish | {"enabled": enabled}, version=current["version"])
         switched: Value = yield from self._talks.value(request)
         return switched
 
     def unbind(self, exchange: str, name: str) -> Talk[None]:
         current = yield from self.read(exchange, name)
         path = service_path(exchange, "bindings", current["name"])
-        yield from self._talks.value(sent("DELETE", path, None, version=current["version"]))
+        yield from self._talks.value(send_change("DELETE", path, None, version=current["version"]))
 
-    def try_out(self, exchange: str, on: Message | str, wanted: Wanted) -> Talk[Value]:
-        found: Value = yield from self._talks.value(trial(exchange, on, wanted))
+    def try_out(self, exchange: str, on: Message | str, wanted: BindingFields) -> Talk[Value]:
+        found: Value = yield from self._talks.value(build_trial(exchange, on, wanted))
         return found
 
 
-def trial(exchange: str, on: Message | str, wanted: Wanted) -> Request:
+def build_trial(exchange: str, on: Message | str, wanted: BindingFields) -> ApiRequest:
     """``on`` is a message, or the session of one that was posted."""
     subject = {"session": on} if isinstance(on, str) else {"message": msgspec.json.decode(JSON_FORM.encode_post(on))}
     wish = subject | ({"binding": _written(wanted)} if wanted else {})
     return requests.change("POST", service_path(exchange, "bindings", "try"), wish)
 
 
-def _written(wanted: Wanted) -> Value:
+def _written(wanted: BindingFields) -> Value:
     return {WRITTEN.get(name, name): value for name, value in wanted.items() if value != ""}
 
 
 class Bindings:
     """The bindings of exchanges, as far as the caller may see them; ``client.bindings``."""
 
-    def __init__(self, talks: Conversations, run: Run) -> None:
-        self._say = BindingTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = BindingConversations(talks)
         self._run = run
 
     def listed(self, exchange: str, *, queue: str = "") -> list[Value]:
-        """Each with how it is decided and what it has come to, under ``state``."""
+        """Return the bindings; ``state`` shows how each is evaluated and its counts."""
         return self._run(self._say.listed(exchange, queue))
 
     def binding(self, exchange: str, name: str) -> Value:
         return self._run(self._say.read(exchange, name))
 
-    def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[Wanted]) -> Value:
+    def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> Value:
         """Make the binding, or replace the one of its name; without a name, the network makes one of what is wanted."""
         return self._run(self._say.bind(exchange, queue, name, wanted))
 
@@ -122,16 +122,16 @@ class Bindings:
         """How a binding is decided: shared, prefiltered by what, or always evaluated."""
         return self._run(self._say.read(exchange, name, "explanation"))
 
-    def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[Wanted]) -> Value:
-        """Which bindings a message (or one that was posted, by session) would meet, or the one that is wanted here."""
+    def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> Value:
+        """Return the bindings that match a message or a posted session; with fields, tries an unsaved one."""
         return self._run(self._say.try_out(exchange, on, wanted))
 
 
 class AsyncBindings:
-    """The same with asyncio."""
+    """The bindings API with asyncio; see ``Bindings``."""
 
-    def __init__(self, talks: Conversations, run: AsyncRun) -> None:
-        self._say = BindingTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
+        self._say = BindingConversations(talks)
         self._run = run
 
     async def listed(self, exchange: str, *, queue: str = "") -> list[Value]:
@@ -140,7 +140,7 @@ class AsyncBindings:
     async def binding(self, exchange: str, name: str) -> Value:
         return await self._run(self._say.read(exchange, name))
 
-    async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[Wanted]) -> Value:
+    async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> Value:
         return await self._run(self._say.bind(exchange, queue, name, wanted))
 
     async def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
@@ -152,5 +152,5 @@ class AsyncBindings:
     async def explain(self, exchange: str, name: str) -> Value:
         return await self._run(self._say.read(exchange, name, "explanation"))
 
-    async def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[Wanted]) -> Value:
+    async def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> Value:
         return await self._run(self._say.try_out(exchange, on, wanted))

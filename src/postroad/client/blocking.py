@@ -1,4 +1,4 @@
-"""The blocking client: carries out conversations with httpx2, one step after the other."""
+"""The blocking client: runs conversations with httpx2, one step at a time."""
 
 from __future__ import annotations
 
@@ -13,35 +13,35 @@ from typing import Any, TypeVar, Unpack
 
 import httpx2
 
-from postroad.client import configuration, contents, plain, requests, responses, routing, trusting
+from postroad.client import configuration, contents, external_format, provisioning, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.batches import Batches
 from postroad.client.bindings import Bindings
-from postroad.client.chunk_posting import Answer
-from postroad.client.compose import Fields, message
-from postroad.client.consuming import answer_to, consume
+from postroad.client.chunk_post import Answer
+from postroad.client.compose import MessageFields, message
+from postroad.client.connection_errors import describe_no_response
+from postroad.client.consumer import build_answer, consume
 from postroad.client.conversations import Conversations, Progress
 from postroad.client.dead_letters import DeadLetters
-from postroad.client.exchange import (
-    Call,
-    Came,
+from postroad.client.external_format import PlainMessage
+from postroad.client.models import Models
+from postroad.client.received_message import Received
+from postroad.client.retries import Retrying
+from postroad.client.steps import (
+    ApiRequest,
+    ApiResponse,
+    ConversationStep,
+    FunctionCall,
+    FunctionRaised,
+    FunctionReturned,
     Interrupted,
-    Lost,
-    Pause,
-    Raised,
-    Request,
-    Response,
-    Returned,
-    Step,
+    NoResponse,
+    RetryPause,
+    StepResult,
     Talk,
 )
-from postroad.client.losing import lost
-from postroad.client.models import Models
-from postroad.client.plain import PlainMessage
-from postroad.client.received import Received
-from postroad.client.retrying import Retrying
-from postroad.client.stopping import Stopping
-from postroad.core.audit.story import History
+from postroad.client.stop_signals import Stopping
+from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 
@@ -52,7 +52,7 @@ Function = Callable[[Received], Any]
 
 
 class Client:
-    """Safe to use from several threads, except that one ``handle`` runs at a time."""
+    """The blocking client; safe for threads, except that only one ``handle`` runs at a time."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class Client:
         timeout_s: float = TIMEOUT_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
-        """Without arguments, address and key come from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
+        """Without arguments, address and key are read from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
         self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file, needs_key=tls is None)
         self._timeout_s = timeout_s
         self._http = httpx2.Client(base_url=self.access.url, verify=tls if tls is not None else True)
@@ -87,7 +87,7 @@ class Client:
 
     # ---- messages
 
-    def post(self, **fields: Unpack[Fields]) -> PostResult:
+    def post(self, **fields: Unpack[MessageFields]) -> PostResult:
         """Post one message; returns once the network has made it durable."""
         return self.post_message(message(**fields))
 
@@ -95,7 +95,10 @@ class Client:
         return self._run(self._talks.post(prepared))
 
     def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
-        """Post any number of messages in a few calls; one answer each, in order. ``progress`` is told how many are done."""
+        """Post many messages in a few calls; returns one answer each, in order. ``progress`` gets the count so far.
+
+        ``progress`` is told how many are done.
+        """
         return self._run(self._talks.post_many(messages, progress))
 
     def poll(
@@ -107,7 +110,7 @@ class Client:
         select: Selector = EVERYTHING,
         trace: bool = False,
     ) -> list[Received]:
-        """Take waiting messages; they come again after the lease unless acknowledged.
+        """Lease waiting messages; they are redelivered after the lease unless acknowledged.
 
         With ``trace`` each tells which services it has passed (``message.trace``).
         """
@@ -115,30 +118,30 @@ class Client:
         return self._run(self._talks.poll(polling))
 
     def post_wire(
-        self, body: bytes, content_type: str, *, headers: Mapping[str, str] = NOTHING, **fields: Unpack[Fields]
+        self, body: bytes, content_type: str, *, headers: Mapping[str, str] = NOTHING, **fields: Unpack[MessageFields]
     ) -> PostResult:
-        """Post bytes in a plain format as they are (SOAP, multipart, DIME, any document); the fields say where they go."""
+        """Post bytes in an external format (SOAP, multipart, DIME, any document); the fields address it."""
         return self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
 
     def next_message(self, *, wait_s: float = 0.0, lease_s: float = 0.0) -> PlainMessage | None:
         """The next waiting message in the service's own format, or None; acknowledge its ``token`` when it is done with."""
-        return self._run(self._talks.ask(plain.next_message(wait_s, lease_s), plain.handed))
+        return self._run(self._talks.ask(external_format.next_message(wait_s, lease_s), external_format.parse_message))
 
     def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
-        """These messages (or tokens) are done with and never come again."""
-        return self._run(self._talks.settle(Settlement(tokens=tokens_of(messages))))
+        """Acknowledge messages (or tokens), so that they are not redelivered."""
+        return self._run(self._talks.settle(Settlement(tokens=list_tokens(messages))))
 
     def give_back(self, *messages: Delivered | str, delay_s: float = 0.0, reason: str = "") -> SettlementResult:
-        """These messages could not be handled; they come again after the delay."""
-        settlement = Settlement(tokens=tokens_of(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason)
+        """Give back messages that could not be handled; they are redelivered after the delay."""
+        settlement = Settlement(tokens=list_tokens(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason)
         return self._run(self._talks.settle(settlement))
 
     def reply(self, delivered: Delivered, document: Any = None) -> PostResult:
         """Answer a request, which also acknowledges it; ``document`` may be a ``Reply`` with several or a status."""
-        return self._run(self._talks.reply(answer_to(delivered, document)))
+        return self._run(self._talks.reply(build_answer(delivered, document)))
 
     def cancel(self, session: str) -> PostResult:
-        """Withdraw what has not been delivered yet; the result says for each recipient whether it was in time."""
+        """Withdraw undelivered copies; the result states for each recipient whether that succeeded."""
         return self._run(self._talks.cancel(session))
 
     def handle(
@@ -166,39 +169,39 @@ class Client:
     # ---- looking and configuring
 
     def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
-        """Whatever is known by a text, or the first few; a single message says in ``whereabouts`` where it is.
+        """Return everything that a text identifies, or the first ``most`` results.
 
         The text is a session, token, handle, control number, partner's reference or business key, the id of a batch, or the
         GCID or address of a service. ``kind`` tells what each thing is, and ``by`` what the text is of it.
         """
-        return self._run(routing.first(self._talks, "/v1/find", most, q=text))
+        return self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 
     def trace(self, session: str) -> History:
-        """The whole history of the transaction that the session belongs to."""
-        return self._run(self._talks.ask(requests.trace(session), responses.history))
+        """Return the full history of the session's transaction."""
+        return self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
     def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
-        """The message as it was delivered to one stop of its trace, as far as the caller may see it."""
-        return self._run(contents.parts_at(self._talks, session, delivery))
+        """Return the message as delivered to one stop of its trace, as far as the caller may see it."""
+        return self._run(contents.load_parts(self._talks, session, delivery))
 
     def receipt_at(self, session: str, delivery: int) -> bytes:
-        """The receipt (MDN) by which the AS2 partner at one stop of the trace has confirmed the message, as it came."""
-        return self._run(contents.receipt_at(self._talks, session, delivery))
+        """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
+        return self._run(contents.load_mdn(self._talks, session, delivery))
 
     def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
-        """What was delivered to each stop of a history, by the delivery's number, as far as the caller may see it."""
-        return self._run(contents.contents(self._talks, history))
+        """Return what was delivered to each stop of a history, by delivery number."""
+        return self._run(contents.load_contents(self._talks, history))
 
     def get(self, path: str, **query: str | int) -> Any:
-        """Any resource of the API, as JSON."""
+        """Return any resource of the API, as JSON."""
         return self._run(self._talks.value(requests.read(path, **query)))
 
     def every(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """Every item of a list of the API, however many pages it has."""
-        return self._run(routing.every(self._talks, path, **query))
+        """Yield every item of a list of the API, over all pages."""
+        return self._run(routing.list_all(self._talks, path, **query))
 
     def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
-        """Make, replace or remove a resource; ``version`` is the ETag that was read.
+        """Create, replace or remove a resource; ``version`` is the ETag that was read.
 
         A POST whose answer was lost is not tried again, because only messages are recognised when they come twice.
         """
@@ -206,22 +209,22 @@ class Client:
         return self._run(self._talks.value(request))
 
     def export(self) -> dict[str, Any]:
-        """The network's configuration as far as the caller may see it, without secrets."""
-        return self._run(self._talks.ask(configuration.export(), configuration.exported))
+        """Return the configuration that the caller may see, without secrets."""
+        return self._run(self._talks.ask(configuration.export(), configuration.parse_export))
 
-    def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.Plan:
-        """What ``apply`` would change."""
-        return self._run(self._talks.ask(configuration.plan(desired, prune), configuration.planned))
+    def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.PlannedChanges:
+        """Return what ``apply`` would change."""
+        return self._run(self._talks.ask(configuration.plan(desired, prune), configuration.parse_plan))
 
-    def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.Plan:
-        """Make the configuration so, at once or not at all; ``version`` is that of the plan somebody agreed to."""
-        return self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.planned))
+    def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.PlannedChanges:
+        """Apply the configuration atomically; ``version`` is that of the plan that was agreed to."""
+        return self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.parse_plan))
 
     # ---- rules and assets of services
 
     def rules(self, service: str) -> list[dict[str, Any]]:
         """The rules of a service, in their order."""
-        return self._run(routing.every(self._talks, routing.service_path(service, "rules")))
+        return self._run(routing.list_all(self._talks, routing.service_path(service, "rules")))
 
     def rule(self, service: str, name: str) -> Any:
         return self._run(self._talks.value(requests.read(routing.service_path(service, "rules", name))))
@@ -231,7 +234,7 @@ class Client:
         return self._run(routing.save_rule(self._talks, service, rule))
 
     def adjust_rule(self, service: str, name: str, **wish: Any) -> dict[str, Any]:
-        """``enabled=False`` switches a rule off, ``place=1`` moves it to the front."""
+        """Change a rule: ``enabled=False`` disables it, ``place=1`` moves it to the front."""
         return self._run(routing.adjust_rule(self._talks, service, name, **wish))
 
     def remove_rule(self, service: str, name: str) -> None:
@@ -239,11 +242,11 @@ class Client:
 
     def assets(self, service: str, kind: str = "") -> list[dict[str, Any]]:
         """The assets of a service, without their contents."""
-        return self._run(routing.every(self._talks, routing.service_path(service, "assets"), kind=kind))
+        return self._run(routing.list_all(self._talks, routing.service_path(service, "assets"), kind=kind))
 
     def asset(self, service: str, kind: str, name: str) -> str:
         """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
-        return self._run(routing.asset(self._talks, service, kind, name))
+        return self._run(routing.load_asset(self._talks, service, kind, name))
 
     def save_asset(
         self, service: str, kind: str, name: str, content: str, *, description: str | None = None
@@ -255,84 +258,99 @@ class Client:
         self._run(routing.remove_asset(self._talks, service, kind, name))
 
     def release(self, service: str) -> Any:
-        """Have everything pushed that is held back for a service; says how many messages are going."""
+        """Release everything held back for a service; returns how many messages are pushed."""
         return self.change("POST", routing.service_path(service, "release"))
 
     # ---- why a message goes its way
 
-    def explain(self, form: str = "json", **fields: Unpack[Fields]) -> Any:
-        """Which way a message would go, and why; nothing is stored or sent. ``form`` is json, text or svg."""
+    def explain(self, form: str = "json", **fields: Unpack[MessageFields]) -> Any:
+        """Return how a message would be routed; nothing is sent. ``form`` is json, text or svg.
+
+        ``form`` is json, text or svg.
+        """
         return self.explain_message(message(**fields), form)
 
     def explain_message(self, prepared: Message, form: str = "json") -> Any:
-        return self._run(self._talks.ask(routing.explain(prepared, form), routing.explained))
+        return self._run(self._talks.ask(routing.explain(prepared, form), routing.parse_explanation))
 
     def explanation(self, session: str, form: str = "json") -> Any:
-        """Which way a posted message went, and why."""
-        return self._run(self._talks.ask(routing.explanation(session, form), routing.explained))
+        """Return how a posted message was routed, and why."""
+        return self._run(self._talks.ask(routing.explanation(session, form), routing.parse_explanation))
 
     def try_out(self, **wish: Any) -> Any:
-        """What a rule, condition, stylesheet or schema would do with a message; nothing is stored or sent."""
-        return self._run(self._talks.value(routing.trial(wish)))
+        """Try a rule, condition, stylesheet or schema on a message; nothing is stored or sent."""
+        return self._run(self._talks.value(routing.build_trial(wish)))
 
     # ---- exchanges
 
     @property
     def bindings(self) -> Bindings:
-        """What is bound to exchanges: bind, look, try, unbind."""
+        """The bindings API: create, list, try and remove bindings."""
         return Bindings(self._talks, self._run)
 
     @property
     def models(self) -> Models:
-        """Trees that messages are routed by: read, change and import them, attach services, ask who would receive."""
+        """The models API: read, change and import trees, attach services, and find receivers."""
         return Models(self._talks, self._run)
 
     # ---- what leaves together, and what failed
 
     @property
     def batches(self) -> Batches:
-        """What batchers gather: look at it, release, hold, resume or drop it."""
+        """The batches API: list, release, pause, resume and drop batches."""
         return Batches(self._talks, self._run)
 
     @property
     def dead_letters(self) -> DeadLetters:
-        """Messages that failed for good: look at them, resend or drop them."""
+        """The dead letters API: list, resend and drop messages that failed."""
         return DeadLetters(self._talks, self._run)
 
     # ---- trust
 
     def confirm_provisioning(self, gcid: str, token: str, cookie: Any = None) -> None:
-        """As a provider: this service stands for a customer's account. The cookie comes with its messages from now on."""
-        self._run(trusting.said(self._talks, trusting.confirmation(gcid, token, cookie), gcid=gcid, then="active"))
+        """For providers: confirm that the service stands for a customer's account; the cookie is sent with its messages.
+
+        The cookie comes with its messages from now on.
+        """
+        self._run(
+            provisioning.send_and_wait(
+                self._talks, provisioning.build_confirmation(gcid, token, cookie), gcid=gcid, then="active"
+            )
+        )
 
     def inspect_provisioning(self, gcid: str, token: str) -> dict[str, Any]:
-        """As a provider: who wants to be connected; show it on the page, so that nobody logs in for somebody else's sake."""
-        found: dict[str, Any] = self.change("POST", trusting.inspection_path(gcid), {"token": token})
+        """For providers: return who requests the connection; show this on the page before the login."""
+        found: dict[str, Any] = self.change("POST", provisioning.inspection_path(gcid), {"token": token})
         return found
 
     def revoke_provisioning(self, gcid: str) -> None:
-        """As a provider, or as the service that stands for an account: it does so no longer, at once."""
-        self._run(trusting.said(self._talks, trusting.revocation(gcid), gcid=gcid, then="revoked"))
+        """For providers and connected services: revoke the provisioning at once."""
+        self._run(
+            provisioning.send_and_wait(self._talks, provisioning.build_revocation(gcid), gcid=gcid, then="revoked")
+        )
 
     def register_cookie(self, sender: str, cookie: Any) -> None:
-        """As a service: tell me this again with every message from the sender. None: not any more."""
-        self._run(trusting.said(self._talks, trusting.registration(sender, cookie)))
+        """For services: store a cookie that is delivered with every message from the sender; None removes it.
+
+        None: not any more.
+        """
+        self._run(provisioning.send_and_wait(self._talks, provisioning.build_registration(sender, cookie)))
 
     def begin_provisioning(
         self, organization: str, provider: str, service: str, *, return_path: str = ""
     ) -> dict[str, Any]:
-        """As a person: have a service stand for your account with a provider; ``redirect`` says where to log in."""
+        """For persons: connect a service to an account with a provider; ``redirect`` is the login URL."""
         wish = {"provider": provider, "service": service, "returnPath": return_path}
-        begun: dict[str, Any] = self.change("POST", trusting.provisionings_path(organization), wish)
+        begun: dict[str, Any] = self.change("POST", provisioning.provisionings_path(organization), wish)
         return begun
 
     def provisionings(self, organization: str) -> list[dict[str, Any]]:
-        """Those that the organization has begun, and those that it has confirmed as a provider."""
-        return self.every(trusting.provisionings_path(organization))
+        """Return the provisionings that the organization has begun, or confirmed as a provider."""
+        return self.every(provisioning.provisionings_path(organization))
 
     def end_provisioning(self, service: str) -> None:
-        """As a person of either party: revoke it, at once."""
-        self.change("DELETE", trusting.provisioning_path(service))
+        """For persons of either party: revoke the provisioning at once."""
+        self.change("DELETE", provisioning.provisioning_path(service))
 
     def cookies(self, service: str) -> list[dict[str, Any]]:
         """The cookies that a service of your organization has registered."""
@@ -342,11 +360,11 @@ class Client:
         self, service: str, sender: str, content: str, *, content_type: str = "text/plain"
     ) -> dict[str, Any]:
         wish = {"content": content, "contentType": content_type}
-        saved: dict[str, Any] = self.change("PUT", trusting.cookie_path(service, sender), wish)
+        saved: dict[str, Any] = self.change("PUT", provisioning.cookie_path(service, sender), wish)
         return saved
 
     def remove_cookie(self, service: str, sender: str) -> None:
-        self.change("DELETE", trusting.cookie_path(service, sender))
+        self.change("DELETE", provisioning.cookie_path(service, sender))
 
     # ---- carrying it out
 
@@ -364,36 +382,36 @@ class Client:
             value: _Value = end.value
             return value
 
-    def _carry_out(self, step: Step, function: Function | None) -> Came:
+    def _carry_out(self, step: ConversationStep, function: Function | None) -> StepResult:
         match step:
-            case Request():
+            case ApiRequest():
                 with self._stopping.interruptible(function is not None and step.interruptible):
                     return self._send(step)
-            case Pause():
+            case RetryPause():
                 (self._stopping.wait if function is not None and step.interruptible else time.sleep)(step.seconds)
                 return None
-            case Call() if function is not None:
-                return called(function, step.message)
+            case FunctionCall() if function is not None:
+                return call_function(function, step.message)
         raise TypeError(f"there is no function to call with {step!r}")
 
-    def _send(self, request: Request) -> Response | Lost:
-        headers = dict(requests.with_authorization(request, self.access.authorization))
+    def _send(self, request: ApiRequest) -> ApiResponse | NoResponse:
+        headers = dict(requests.add_authorization(request, self.access.authorization))
         timeout = httpx2.Timeout(self._timeout_s, read=self._timeout_s + request.wait_s)
         try:
             answer = self._http.request(
                 request.method, request.path, headers=headers, content=request.body, timeout=timeout
             )
         except httpx2.TransportError as error:
-            return lost(error, self.access.url)
-        return Response(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
+            return describe_no_response(error, self.access.url)
+        return ApiResponse(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
 
 
-def called(function: Function, delivered: Received) -> Returned | Raised:
+def call_function(function: Function, delivered: Received) -> FunctionReturned | FunctionRaised:
     try:
-        return Returned(function(delivered))
+        return FunctionReturned(function(delivered))
     except Exception as error:  # the loop must outlive whatever its user's function does
-        return Raised(error)
+        return FunctionRaised(error)
 
 
-def tokens_of(messages: Iterable[Delivered | str]) -> tuple[str, ...]:
+def list_tokens(messages: Iterable[Delivered | str]) -> tuple[str, ...]:
     return tuple(item if isinstance(item, str) else item.token for item in messages)

@@ -1,4 +1,4 @@
-"""Register client certificates of services, with proof that their keys are at hand.
+"""Register client certificates of services, with proof of possession of their keys.
 
 The network makes a challenge; it is signed here with the private key, which never leaves this machine.
 """
@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from postroad.client.blocking import Client
 from postroad.client.nonblocking import AsyncClient
-from postroad.core.configuration.possession import is_key_of, sign_challenge
+from postroad.core.configuration.key_possession import is_key_of, sign_challenge
 
 CHALLENGES = "/v1/certificate-challenges"
 

@@ -1,4 +1,4 @@
-"""Many messages cut into calls that the network takes: by number and by size, in order, one chunk in memory at a time."""
+"""Split many messages into calls by number and size, in order, with one chunk in memory at a time."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterable, Iterator
 
 from postroad.core.model.message import Message
 
-MESSAGES_MOST = 1000
-BYTES_MOST = 8 << 20
+MAX_MESSAGES = 1000
+MAX_BYTES = 8 << 20
 HEADER_BYTES = 512  # a generous guess at what a message weighs beside its parts
 
 
-def chunks(
-    messages: Iterable[Message], messages_most: int = MESSAGES_MOST, bytes_most: int = BYTES_MOST
+def split_chunks(
+    messages: Iterable[Message], messages_most: int = MAX_MESSAGES, bytes_most: int = MAX_BYTES
 ) -> Iterator[list[Message]]:
     chunk: list[Message] = []
     chunk_bytes = 0

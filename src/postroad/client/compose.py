@@ -1,4 +1,4 @@
-"""A message from plain Python values: names as strings, properties as a dict, times as datetimes.
+"""Build messages from plain Python values: names as strings, properties as a dict, times as datetimes.
 
 Pure, so an expiration is a moment and never "in two hours".
 """
@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, TypedDict, Unpack
 
-from postroad.client.documents import parts
+from postroad.client.documents import make_parts
 from postroad.core.codecs.property_values import write_items
 from postroad.core.model.message import (
     Argument,
@@ -34,8 +34,8 @@ PropertyValue = (
 )  # a list is an array, a tuple a sequence
 
 
-class Fields(TypedDict, total=False):
-    """What a post can say; every field may be left out."""
+class MessageFields(TypedDict, total=False):
+    """The fields of a post, all optional."""
 
     to: To
     document: Any
@@ -55,10 +55,12 @@ class Fields(TypedDict, total=False):
     sender: str
 
 
-def message(**fields: Unpack[Fields]) -> Message:
-    """A message to post, with the defaults of the model for what is not given."""
-    if unknown := fields.keys() - Fields.__annotations__.keys():
-        raise TypeError(f"a message has no {', '.join(sorted(unknown))}; it has {', '.join(Fields.__annotations__)}")
+def message(**fields: Unpack[MessageFields]) -> Message:
+    """Return a message to post, with the model's defaults for omitted fields."""
+    if unknown := fields.keys() - MessageFields.__annotations__.keys():
+        raise TypeError(
+            f"a message has no {', '.join(sorted(unknown))}; it has {', '.join(MessageFields.__annotations__)}"
+        )
     expires_at = fields.get("expires_at")
     properties = fields.get("properties", {})
     document = [fields["document"]] if "document" in fields else []
@@ -73,37 +75,37 @@ def message(**fields: Unpack[Fields]) -> Message:
         expires_at_us=_microseconds(expires_at) if expires_at else 0,
         route=_recipients(fields.get("route", ()), {}),
         routing=fields.get("routing", ""),
-        properties=tuple(typed_property(name, value) for name, value in properties.items()),
+        properties=tuple(make_property(name, value) for name, value in properties.items()),
         status=fields.get("status"),
-        parts=parts([*document, *fields.get("documents", ())], fields.get("attachments", ())),
+        parts=make_parts([*document, *fields.get("documents", ())], fields.get("attachments", ())),
     )
 
 
-def response(
+def build_response(
     delivered: Delivered,
     answered: tuple[Part, ...] = (),
     *,
     status: Status | None = None,
     properties: Mapping[str, PropertyValue] | None = None,
 ) -> Message:
-    """The answer to a delivered request, or the changed message of a service in transit."""
+    """Return the response to a delivered request, or the changed message of a service in transit."""
     return Message(
         type=MessageType.RESPONSE,
         reference=delivered.token,
         status=status,
-        properties=tuple(typed_property(name, value) for name, value in (properties or {}).items()),
+        properties=tuple(make_property(name, value) for name, value in (properties or {}).items()),
         parts=answered,
     )
 
 
-def cancel(session: str) -> Message:
-    """Withdraw what has not been delivered yet of a message."""
+def build_cancel(session: str) -> Message:
+    """Return a cancel message, which withdraws the undelivered copies of a message."""
     return Message(type=MessageType.CANCEL, reference=session)
 
 
-def typed_property(name: str, value: PropertyValue) -> Property:
+def make_property(name: str, value: PropertyValue) -> Property:
     if isinstance(value, list | tuple):
-        items = [typed_property(name, one) for one in value]
+        items = [make_property(name, one) for one in value]
         kind = PropertyType.ARRAY if isinstance(value, list) else PropertyType.SEQUENCE
         return Property(name, write_items([(one.type, one.value) for one in items]), kind)
     if isinstance(value, Property):

@@ -1,4 +1,4 @@
-"""Configuration as code, seen from the client: send a document, get the plan of what it changes."""
+"""Configuration as code in the client: send a document and get the plan of its changes."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 from msgspec import Struct
 
 from postroad.client import requests, responses
-from postroad.client.exchange import Outcome, Request
+from postroad.client.steps import ApiRequest, RequestOutcome
 
 
-class FieldChange(Struct, frozen=True, kw_only=True):
+class PlanFieldChange(Struct, frozen=True, kw_only=True):
     field: str
     before: Any = None
     after: Any = None
     resets: bool = False  # the document does not name the field, so it returns to its default
 
 
-class PlannedStep(Struct, frozen=True, kw_only=True):
+class PlanStep(Struct, frozen=True, kw_only=True):
     """One object that is added, changed or removed."""
 
     action: str
     kind: str
     name: str
-    fields: tuple[FieldChange, ...] = ()
+    fields: tuple[PlanFieldChange, ...] = ()
 
 
 class PlanWarning(Struct, frozen=True, kw_only=True):
@@ -33,35 +33,35 @@ class PlanWarning(Struct, frozen=True, kw_only=True):
     detail: str
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """What a document changes; ``version`` names this very plan, so that applying it cannot do anything else."""
+class PlannedChanges(Struct, frozen=True, kw_only=True):
+    """The changes that a document makes; ``version`` identifies the plan, so that exactly it is applied."""
 
     version: str
-    steps: tuple[PlannedStep, ...] = ()
+    steps: tuple[PlanStep, ...] = ()
     warnings: tuple[PlanWarning, ...] = ()
 
     def resets(self) -> dict[str, list[str]]:
-        """By the name of an object, the fields that return to their defaults because the document does not name them."""
+        """The fields that return to their defaults, by object, because the document omits them."""
         found = {step.name: [item.field for item in step.fields if item.resets] for step in self.steps}
         return {name: fields for name, fields in found.items() if fields}
 
 
-def export() -> Request:
+def export() -> ApiRequest:
     return requests.read("/v1/configuration")
 
 
-def plan(document: dict[str, Any], prune: bool) -> Request:
+def plan(document: dict[str, Any], prune: bool) -> ApiRequest:
     return requests.change("POST", "/v1/configuration/plan", {"document": document, "prune": prune})
 
 
-def apply(document: dict[str, Any], prune: bool, version: str) -> Request:
+def apply(document: dict[str, Any], prune: bool, version: str) -> ApiRequest:
     value = {"document": document, "prune": prune} | ({"version": version} if version else {})
     return requests.change("POST", "/v1/configuration/apply", value)
 
 
-def exported(outcome: Outcome) -> dict[str, Any]:
-    return responses.value_as(outcome, dict[str, Any])
+def parse_export(outcome: RequestOutcome) -> dict[str, Any]:
+    return responses.parse_as(outcome, dict[str, Any])
 
 
-def planned(outcome: Outcome) -> Plan:
-    return responses.value_as(outcome, Plan)
+def parse_plan(outcome: RequestOutcome) -> PlannedChanges:
+    return responses.parse_as(outcome, PlannedChanges)

@@ -1,4 +1,4 @@
-"""Dead letters, seen from the client: look at them, and resend or drop them, one by one or by filter at a pace of one's own.
+"""The dead letters API of the client: list, resend and drop, singly or by filter at a limited rate.
 
     with Client(…) as network:
         for group in network.dead_letters.groups():
@@ -18,8 +18,8 @@ from msgspec import Struct, convert
 
 from postroad.client import requests
 from postroad.client.conversations import Conversations, Progress
-from postroad.client.exchange import Pause, Talk
-from postroad.client.routing import every
+from postroad.client.routing import list_all
+from postroad.client.steps import RetryPause, Talk
 
 PATH = "/v1/dead-letters"
 PAGE = 100
@@ -27,8 +27,8 @@ Value = dict[str, Any]
 _Value = TypeVar("_Value")
 
 
-class Filters(TypedDict, total=False):
-    """Which letters are meant; ``since`` and ``until`` are RFC 3339 times of the failure."""
+class DeadLetterFilters(TypedDict, total=False):
+    """A filter for dead letters; ``since`` and ``until`` are RFC 3339 times of the failure."""
 
     service: str
     sender: str
@@ -39,8 +39,8 @@ class Filters(TypedDict, total=False):
     until: str
 
 
-class Dealt(Struct, frozen=True, kw_only=True):
-    """What became of one letter: the new delivery, or why it was refused."""
+class LetterResult(Struct, frozen=True, kw_only=True):
+    """The result for one letter: the new delivery, or the refusal."""
 
     letter: int
     delivery: int = 0
@@ -48,28 +48,28 @@ class Dealt(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Run(Protocol):
+class RunConversation(Protocol):
     def __call__(self, talk: Talk[_Value]) -> _Value: ...
 
 
-class AsyncRun(Protocol):
+class RunConversationAsync(Protocol):
     def __call__(self, talk: Talk[_Value]) -> Awaitable[_Value]: ...
 
 
-def no_progress(done: int) -> None:
-    """For those who do not want to know."""
+def ignore_progress(done: int) -> None:
+    """Ignore progress reports."""
 
 
-class DeadLetterTalks:
-    """What is said, in which order."""
+class DeadLetterConversations:
+    """The request sequences of the dead letters API."""
 
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
-    def listed(self, filters: Filters) -> Talk[list[Value]]:
-        return every(self._talks, PATH, **filters)
+    def listed(self, filters: DeadLetterFilters) -> Talk[list[Value]]:
+        return list_all(self._talks, PATH, **filters)
 
-    def groups(self, filters: Filters) -> Talk[list[Value]]:
+    def groups(self, filters: DeadLetterFilters) -> Talk[list[Value]]:
         answer = yield from self._talks.value(requests.read(f"{PATH}/groups", **filters))
         found: list[Value] = answer["items"]
         return found
@@ -86,30 +86,30 @@ class DeadLetterTalks:
     def drop(self, delivery: int, reason: str) -> Talk[None]:
         yield from self._talks.value(requests.change("POST", f"{PATH}/{delivery}/drop", {"reason": reason}))
 
-    def count(self, filters: Filters) -> Talk[Value]:
+    def count(self, filters: DeadLetterFilters) -> Talk[Value]:
         wish = _meant(filters) | {"dryRun": True}
         found: Value = yield from self._talks.value(requests.change("POST", f"{PATH}/resend", wish))
         return found
 
-    def deal(self, action: str, wish: Value, rate: float, progress: Progress) -> Talk[list[Dealt]]:
-        """Page after page, each no larger than a second's worth, and a pause after it for what it has used up."""
+    def deal(self, action: str, wish: Value, rate: float, progress: Progress) -> Talk[list[LetterResult]]:
+        """Process page after page, pausing after each to keep to the rate."""
         page_most = min(PAGE, max(1, int(rate))) if rate else PAGE
-        dealt: list[Dealt] = []
+        dealt: list[LetterResult] = []
         cursor = ""
         while True:
             asked = wish | {"limit": page_most, "cursor": cursor}
             page = yield from self._talks.value(requests.change("POST", f"{PATH}/{action}", asked))
-            dealt += [convert(item, Dealt) for item in page["items"]]
+            dealt += [convert(item, LetterResult) for item in page["items"]]
             progress(len(dealt))
             cursor = page.get("next", "")
             if not cursor:
                 return dealt
             if rate and page["items"]:
-                yield Pause(seconds=len(page["items"]) / rate)
+                yield RetryPause(seconds=len(page["items"]) / rate)
 
 
-def _meant(filters: Filters) -> Value:
-    """The filters as they are sent; without any, all letters are meant."""
+def _meant(filters: DeadLetterFilters) -> Value:
+    """Return the filters as sent; without any, all letters match."""
     given = {name: value for name, value in filters.items() if value}
     return given or {"all": True}
 
@@ -121,32 +121,32 @@ def _resend_wish(reason: str, expires_in_s: int) -> Value:
 class DeadLetters:
     """The dead letters of the caller's organization; ``client.dead_letters``."""
 
-    def __init__(self, talks: Conversations, run: Run) -> None:
-        self._say = DeadLetterTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = DeadLetterConversations(talks)
         self._run = run
 
-    def listed(self, **filters: Unpack[Filters]) -> list[Value]:
-        """Those that nobody has dealt with, oldest first."""
+    def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
+        """Return the letters that have not been handled, oldest first."""
         return self._run(self._say.listed(filters))
 
-    def groups(self, **filters: Unpack[Filters]) -> list[Value]:
-        """How many there are at each service, by cause."""
+    def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
+        """Return the number of letters at each service, by cause."""
         return self._run(self._say.groups(filters))
 
     def letter(self, delivery: int) -> Value:
-        """One letter, with what happened to it and which parts it has."""
+        """Return one letter with its events and parts."""
         return self._run(self._say.letter(delivery))
 
-    def count(self, **filters: Unpack[Filters]) -> Value:
-        """A dry run: how many letters are meant, and some of them."""
+    def count(self, **filters: Unpack[DeadLetterFilters]) -> Value:
+        """Return how many letters match, with a sample; a dry run of a resend or drop."""
         return self._run(self._say.count(filters))
 
     def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
-        """Have one delivered once more, where it failed; returns the number of the new delivery."""
+        """Resend one letter to where it failed; returns the new delivery number."""
         return self._run(self._say.resend(delivery, _resend_wish(reason, expires_in_s)))
 
     def drop(self, delivery: int, reason: str) -> None:
-        """Put one aside; it stays failed."""
+        """Drop one letter; the message stays failed."""
         self._run(self._say.drop(delivery, reason))
 
     def resend_many(
@@ -155,36 +155,41 @@ class DeadLetters:
         reason: str = "",
         expires_in_s: int = 0,
         rate: float = 0.0,
-        progress: Progress = no_progress,
-        **filters: Unpack[Filters],
-    ) -> list[Dealt]:
-        """Resend all that fit (without filters: all), oldest first, at most ``rate`` a second; 0 means as fast as it goes."""
+        progress: Progress = ignore_progress,
+        **filters: Unpack[DeadLetterFilters],
+    ) -> list[LetterResult]:
+        """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         wish = _meant(filters) | _resend_wish(reason, expires_in_s)
         return self._run(self._say.deal("resend", wish, rate, progress))
 
     def drop_many(
-        self, reason: str, *, rate: float = 0.0, progress: Progress = no_progress, **filters: Unpack[Filters]
-    ) -> list[Dealt]:
+        self,
+        reason: str,
+        *,
+        rate: float = 0.0,
+        progress: Progress = ignore_progress,
+        **filters: Unpack[DeadLetterFilters],
+    ) -> list[LetterResult]:
         return self._run(self._say.deal("drop", _meant(filters) | {"reason": reason}, rate, progress))
 
 
 class AsyncDeadLetters:
-    """The same with asyncio."""
+    """The dead letters API with asyncio; see ``DeadLetters``."""
 
-    def __init__(self, talks: Conversations, run: AsyncRun) -> None:
-        self._say = DeadLetterTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
+        self._say = DeadLetterConversations(talks)
         self._run = run
 
-    async def listed(self, **filters: Unpack[Filters]) -> list[Value]:
+    async def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
         return await self._run(self._say.listed(filters))
 
-    async def groups(self, **filters: Unpack[Filters]) -> list[Value]:
+    async def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
         return await self._run(self._say.groups(filters))
 
     async def letter(self, delivery: int) -> Value:
         return await self._run(self._say.letter(delivery))
 
-    async def count(self, **filters: Unpack[Filters]) -> Value:
+    async def count(self, **filters: Unpack[DeadLetterFilters]) -> Value:
         return await self._run(self._say.count(filters))
 
     async def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
@@ -199,13 +204,18 @@ class AsyncDeadLetters:
         reason: str = "",
         expires_in_s: int = 0,
         rate: float = 0.0,
-        progress: Callable[[int], None] = no_progress,
-        **filters: Unpack[Filters],
-    ) -> list[Dealt]:
+        progress: Callable[[int], None] = ignore_progress,
+        **filters: Unpack[DeadLetterFilters],
+    ) -> list[LetterResult]:
         wish = _meant(filters) | _resend_wish(reason, expires_in_s)
         return await self._run(self._say.deal("resend", wish, rate, progress))
 
     async def drop_many(
-        self, reason: str, *, rate: float = 0.0, progress: Progress = no_progress, **filters: Unpack[Filters]
-    ) -> list[Dealt]:
+        self,
+        reason: str,
+        *,
+        rate: float = 0.0,
+        progress: Progress = ignore_progress,
+        **filters: Unpack[DeadLetterFilters],
+    ) -> list[LetterResult]:
         return await self._run(self._say.deal("drop", _meant(filters) | {"reason": reason}, rate, progress))

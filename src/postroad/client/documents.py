@@ -1,4 +1,4 @@
-"""Documents as Python programs hold them, and the parts of a message they become.
+"""Conversion between Python values and the documents of a message.
 
 A ``str`` is text (XML when it begins like it), ``bytes`` are octets (XML likewise), a ``Part`` is taken as it is, and anything
 else is written as JSON. Whoever wants another content type makes the ``Part`` themselves.
@@ -20,37 +20,37 @@ JSON = "application/json"
 OCTETS = "application/octet-stream"
 
 
-def part(document: Any, number: int = 1, *, attachment: bool = False) -> Part:
-    """One document or attachment; ``number`` becomes its id."""
+def make_part(document: Any, number: int = 1, *, attachment: bool = False) -> Part:
+    """Return one document or attachment as a part; ``number`` becomes its id."""
     if isinstance(document, Part):
         return msgspec.structs.replace(document, attachment=attachment or document.attachment)
     content_type, data = _content(document)
     return Part(id=str(number), content_type=content_type, data=data, attachment=attachment)
 
 
-def parts(documents: Iterable[Any], attachments: Iterable[Any] = ()) -> tuple[Part, ...]:
-    bodies = [part(document, number) for number, document in enumerate(documents, 1)]
+def make_parts(documents: Iterable[Any], attachments: Iterable[Any] = ()) -> tuple[Part, ...]:
+    bodies = [make_part(document, number) for number, document in enumerate(documents, 1)]
     first = len(bodies) + 1
-    return (*bodies, *(part(item, number, attachment=True) for number, item in enumerate(attachments, first)))
+    return (*bodies, *(make_part(item, number, attachment=True) for number, item in enumerate(attachments, first)))
 
 
-def changed_parts(delivered: Delivered, documents: Sequence[Any]) -> tuple[Part, ...]:
-    """The parts of a message whose documents have been changed: each keeps its id, and all attachments stay."""
+def replace_documents(delivered: Delivered, documents: Sequence[Any]) -> tuple[Part, ...]:
+    """Return a message's parts with documents replaced; ids and attachments stay."""
     before = [item for item in delivered.parts if not item.attachment]
     bodies = [
         _changed(document, before[number])
         if number < len(before)
-        else part(document, len(delivered.parts) + number + 1)
+        else make_part(document, len(delivered.parts) + number + 1)
         for number, document in enumerate(documents)
     ]
     return (*bodies, *(item for item in delivered.parts if item.attachment))
 
 
 def _changed(document: Any, before: Part) -> Part:
-    """The document in its old place; XML that stays XML keeps the very content type that it had, and so on."""
+    """Return the replaced document; its content type stays if it is of the same kind."""
     if isinstance(document, Part):
         return document
-    made = part(document)
+    made = make_part(document)
     same = _family(made.content_type) == _family(before.content_type)
     return msgspec.structs.replace(made, id=before.id, content_type=before.content_type if same else made.content_type)
 
@@ -80,10 +80,10 @@ def _data_of(message: Delivered, number: int) -> bytes:
 
 
 def text_of(message: Delivered, number: int = 0) -> str:
-    """A document of a delivered message as text (UTF-8); the first one unless told otherwise."""
+    """Return a document of a delivered message as text (UTF-8), by default the first."""
     return _data_of(message, number).decode()
 
 
 def json_of(message: Delivered, number: int = 0) -> Any:
-    """A document of a delivered message, read as JSON."""
+    """Return a document of a delivered message, parsed as JSON."""
     return msgspec.json.decode(_data_of(message, number))

@@ -1,4 +1,4 @@
-"""A whole model in pieces that a network takes one by one, and back: no I/O, and no decision when to send.
+"""Split a model into pieces that a network accepts one by one, and join them again; pure functions.
 
 Kept rules: every piece leaves a sound model behind, and sending one twice changes nothing, so an import that was broken off is
 simply begun again. A node comes with what is attached to it, and never before the node that it stands under.
@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Model, Node, Side, Strategy, Way
-from postroad.core.hierarchy.shapes import document_of, model_of
+from postroad.core.hierarchy.model import Attachment, Model, Node, Side, Strategy, Way
+from postroad.core.hierarchy.model_documents import parse_model, write_model
 from postroad.errors import Refused
 
 AT_ONCE = 2_000  # nodes and attachments in a piece
@@ -21,16 +21,16 @@ Present = tuple[list[str], list[str], list[str]]  # tags depth first, ids of att
 
 
 def read_model(document: Any) -> Model:
-    """The model that a document says, found to make sense as a whole before any of it is sent."""
+    """Return the model in a document, after validating it as a whole."""
     if isinstance(document, Model):
         return document  # it was read so before
-    model = model_of(document)
+    model = parse_model(document)
     ModelIndex.of(model)
     return model
 
 
 def check_name(model: Model, address: str) -> None:
-    """A file is for the model whose name it bears."""
+    """Refuse a file that names a different model."""
     name = address.partition("/")[2]
     if model.name.casefold() != name.casefold():
         raise Refused(
@@ -44,7 +44,7 @@ def check_name(model: Model, address: str) -> None:
 
 
 def saving_pieces(model: Model) -> Iterator[Value]:
-    """Everything that the model says."""
+    """Yield the pieces that save the whole model."""
     at_node: dict[str, list[Value]] = defaultdict(list)
     for one in model.attachments:
         at_node[one.node].append(_attachment(one))
@@ -58,11 +58,11 @@ def saving_pieces(model: Model) -> Iterator[Value]:
             nodes, attachments = [], []
     yield from _pieces(nodes, attachments + at_node[""])
     if model.strategies:
-        yield {"topics": {topic: way(strategy) for topic, strategy in model.strategies}}
+        yield {"topics": {topic: encode_strategy(strategy) for topic, strategy in model.strategies}}
 
 
 def _pieces(nodes: list[Value], attachments: list[Value]) -> Iterator[Value]:
-    """A node may have more attached to it than one piece holds."""
+    """Yield pieces; a node may have more attachments than one piece holds."""
     first = AT_ONCE
     if nodes or attachments:
         yield {"nodes": nodes, "attachments": attachments[:first]}
@@ -70,8 +70,8 @@ def _pieces(nodes: list[Value], attachments: list[Value]) -> Iterator[Value]:
         yield {"attachments": attachments[begin : begin + AT_ONCE]}
 
 
-def absent(model: Model, present: Present) -> Present:
-    """What is there and not in the model, in the order in which it can go: of nodes the leaves first."""
+def find_absent(model: Model, present: Present) -> Present:
+    """Return what exists but is not in the model, in the order of removal, leaves first."""
     tags, ids, topics = present
     nodes = {node.tag for node in model.nodes}
     attached = {one.id for one in model.attachments}
@@ -96,7 +96,7 @@ def _parted(names: Sequence[str]) -> Iterator[list[str]]:
     return (list(names[begin : begin + AT_ONCE]) for begin in range(0, len(names), AT_ONCE))
 
 
-def size_of(piece: Mapping[str, Any]) -> int:
+def count_changes(piece: Mapping[str, Any]) -> int:
     removed = piece.get("remove", {})
     named = (piece.get("nodes"), piece.get("attachments"), piece.get("topics"), *removed.values())
     return sum(len(one) for one in named if one)
@@ -112,7 +112,7 @@ def _attachment(one: Attachment) -> Value:
     }
 
 
-def way(strategy: Strategy) -> Value:
+def encode_strategy(strategy: Strategy) -> Value:
     return {"strategy": strategy.way.value, "within": strategy.within, "tags": list(strategy.tags)}
 
 
@@ -120,14 +120,14 @@ def way(strategy: Strategy) -> Value:
 
 
 def document_from(summary: Mapping[str, Any], nodes: Iterable[Value], attachments: Iterable[Value]) -> Value:
-    """The document that gives the same model again."""
+    """Return the document that yields this model."""
     model = Model(
         name=str(summary["service"]).partition("/")[2],
         nodes=tuple(Node(tag=one["tag"], under=one["under"], topics=tuple(one["topics"])) for one in nodes),
         attachments=tuple(_attached(one) for one in attachments),
         strategies=tuple((topic, _strategy(one)) for topic, one in summary["topics"].items()),
     )
-    return document_of(model)
+    return write_model(model)
 
 
 def _attached(one: Value) -> Attachment:

@@ -1,4 +1,4 @@
-"""Models, seen from the client: read a tree, change it, bring it from a file and back, attach services, ask who would receive.
+"""The models API of the client: read, change, import and export trees, and attach services.
 
     with Client(…) as network:
         network.models.bring("Acme/Regions", tree)
@@ -16,40 +16,40 @@ from typing import Any, TypedDict, Unpack
 
 from postroad.client import requests
 from postroad.client.conversations import Conversations, Progress
-from postroad.client.dead_letters import AsyncRun, Run
-from postroad.client.exchange import Talk
+from postroad.client.dead_letters import RunConversation, RunConversationAsync
 from postroad.client.model_pieces import (
     Present,
-    absent,
     check_name,
+    count_changes,
     detaching_pieces,
     document_from,
+    find_absent,
     read_model,
     removing_pieces,
     saving_pieces,
-    size_of,
 )
 from postroad.client.routing import service_path
-from postroad.core.hierarchy.nouns import Model
+from postroad.client.steps import Talk
+from postroad.core.hierarchy.model import Model
 
 Value = dict[str, Any]
 PAGE = 5_000
 
 
-class Attached(TypedDict, total=False):
-    """Where a service is attached: at a node, or beside the tree at one topic; without topics to all of the node's."""
+class AttachmentFields(TypedDict, total=False):
+    """The place of an attachment: a node or one topic; without topics it applies to all of the node's."""
 
     node: str
     topics: list[str]
     id: str
 
 
-def quiet(done: int) -> None:
-    """For those who do not want to be told how far it is."""
+def ignore_progress(done: int) -> None:
+    """Ignore progress reports."""
 
 
-class ModelTalks:
-    """What is said, in which order."""
+class ModelConversations:
+    """The request sequences of the models API."""
 
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
@@ -64,7 +64,7 @@ class ModelTalks:
         return items
 
     def every(self, model: str, what: str, **query: str) -> Talk[Value]:
-        """The first page, with the items of all others."""
+        """Return the first page with the items of all others."""
         path = service_path(model, "model", what)
         found: Value = yield from self._talks.value(requests.read(path, limit=PAGE, **query))
         while cursor := found.pop("next", ""):
@@ -78,7 +78,7 @@ class ModelTalks:
         changed: Value = yield from self._talks.value(request)
         return changed
 
-    def attach(self, model: str, service: str, side: str, where: Attached) -> Talk[Value]:
+    def attach(self, model: str, service: str, side: str, where: AttachmentFields) -> Talk[Value]:
         wish = {"service": service, "side": side, **{name: value for name, value in where.items() if value}}
         request = requests.change("POST", service_path(model, "model", "attachments"), wish)
         attached: Value = yield from self._talks.value(request)
@@ -104,7 +104,7 @@ class ModelTalks:
         nodes = yield from self.every(model, "nodes")
         attachments = yield from self.every(model, "attachments")
         tags = [one["tag"] for one in nodes["items"]]
-        return absent(wanted, (tags, [one["id"] for one in attachments["items"]], list(summary["topics"])))
+        return find_absent(wanted, (tags, [one["id"] for one in attachments["items"]], list(summary["topics"])))
 
     def bring(self, model: str, tree: Any, prune: bool, progress: Progress) -> Talk[Value]:
         wanted = read_model(tree)
@@ -121,71 +121,71 @@ class ModelTalks:
             changed = yield from self.change(model, piece)
             total["saved"] += changed["saved"]
             total["removed"] += changed["removed"]
-            total["sent"] += size_of(piece)
+            total["sent"] += count_changes(piece)
             progress(total["sent"])
 
 
 class Models:
     """Models, as far as the caller may see and change them; ``client.models``."""
 
-    def __init__(self, talks: Conversations, run: Run) -> None:
-        self._say = ModelTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = ModelConversations(talks)
         self._run = run
 
     def model(self, model: str) -> Value:
-        """How large it is, its root, and which topics go a way of their own."""
+        """Return the model's size, its root, and the topics with their own strategy."""
         return self._run(self._say.read(model))
 
     def node(self, model: str, tag: str) -> Value:
         return self._run(self._say.read(model, "nodes", tag))
 
     def nodes(self, model: str, most: int = PAGE) -> list[Value]:
-        """The first nodes, depth first."""
+        """Return the first nodes, depth first."""
         return self._run(self._say.page(model, "nodes", most))
 
     def attachments(self, model: str, most: int = PAGE) -> list[Value]:
         return self._run(self._say.page(model, "attachments", most))
 
     def document(self, model: str) -> Value:
-        """The whole model as it is written in YAML; empty while it has no nodes."""
+        """Return the whole model as its YAML document; empty if it has no nodes."""
         return self._run(self._say.document(model))
 
-    def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = quiet) -> Value:
-        """Make the model what the document says, piece by piece; what it does not name goes only with ``prune``.
+    def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = ignore_progress) -> Value:
+        """Make the model match the document, piece by piece; what it omits is removed only with ``prune``.
 
         Returns how many nodes, attachments and topics were sent, and how many of them changed something.
         """
         return self._run(self._say.bring(model, tree, prune, progress))
 
     def absent(self, model: str, tree: Any) -> Present:
-        """What ``prune`` would remove: tags, ids of attachments, topics."""
+        """Return what ``prune`` would remove: tags, attachment ids and topics."""
         return self._run(self._say.absent(model, tree))
 
     def change(self, model: str, piece: Mapping[str, Any]) -> Value:
-        """Several changes at once, whole or not at all; written as the API takes them."""
+        """Apply several changes atomically, in the API's format."""
         return self._run(self._say.change(model, piece))
 
-    def attach(self, model: str, service: str, *, side: str, **where: Unpack[Attached]) -> Value:
-        """``side`` is producer or consumer; returns the attachment with its id."""
+    def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> Value:
+        """Attach a service as producer or consumer (``side``); returns the attachment with its id."""
         return self._run(self._say.attach(model, service, side, where))
 
     def detach(self, model: str, id: str) -> None:
         self._run(self._say.detach(model, id))
 
     def remove(self, model: str) -> None:
-        """All of it; the service stays."""
+        """Remove the whole model; the service stays."""
         self._run(self._say.remove(model))
 
     def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> Value:
-        """Who would receive a message on the topic, published at a node or by a sender; nothing is sent."""
+        """Return who would receive a message on the topic from a node or a sender; nothing is sent."""
         return self._run(self._say.every(model, "receivers", topic=topic, node=node, sender=sender))
 
 
 class AsyncModels:
-    """The same with asyncio."""
+    """The models API with asyncio; see ``Models``."""
 
-    def __init__(self, talks: Conversations, run: AsyncRun) -> None:
-        self._say = ModelTalks(talks)
+    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
+        self._say = ModelConversations(talks)
         self._run = run
 
     async def model(self, model: str) -> Value:
@@ -203,7 +203,7 @@ class AsyncModels:
     async def document(self, model: str) -> Value:
         return await self._run(self._say.document(model))
 
-    async def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = quiet) -> Value:
+    async def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = ignore_progress) -> Value:
         return await self._run(self._say.bring(model, tree, prune, progress))
 
     async def absent(self, model: str, tree: Any) -> Present:
@@ -212,7 +212,7 @@ class AsyncModels:
     async def change(self, model: str, piece: Mapping[str, Any]) -> Value:
         return await self._run(self._say.change(model, piece))
 
-    async def attach(self, model: str, service: str, *, side: str, **where: Unpack[Attached]) -> Value:
+    async def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> Value:
         return await self._run(self._say.attach(model, service, side, where))
 
     async def detach(self, model: str, id: str) -> None:

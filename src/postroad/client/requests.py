@@ -1,4 +1,7 @@
-"""What is sent for each thing a client can ask: method, path, headers and body. No I/O, and no decision when to send."""
+"""Build the HTTP request for each API operation: method, path, headers and body; pure functions.
+
+No I/O, and no decision when to send.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from postroad.client.exchange import Headers, Request
+from postroad.client.steps import ApiRequest, Headers
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Message
@@ -18,44 +21,48 @@ JSON: Headers = (("Content-Type", "application/json"), ("Accept", "application/j
 ACCEPT_JSON: Headers = (("Accept", "application/json"),)
 
 
-def post(message: Message, idempotency_key: str) -> Request:
-    """The key makes a repeated post harmless, so every post has one."""
+def post(message: Message, idempotency_key: str) -> ApiRequest:
+    """Return the request for one post; its key makes repetition harmless."""
     headers = (*JSON, ("Idempotency-Key", idempotency_key))
-    return Request(method="POST", path="/v1/messages", headers=headers, body=JSON_FORM.encode_post(message))
+    return ApiRequest(method="POST", path="/v1/messages", headers=headers, body=JSON_FORM.encode_post(message))
 
 
-def post_many(messages: Sequence[Message], idempotency_key: str) -> Request:
-    """The key counts for each message at its place: repeated with the same messages, it makes none of them come twice."""
+def post_many(messages: Sequence[Message], idempotency_key: str) -> ApiRequest:
+    """Return the request for a bulk post; its key prevents duplicates of each message when repeated."""
     headers = (("Content-Type", ENVELOPES), ("Accept", ENVELOPES), ("Idempotency-Key", idempotency_key))
-    return Request(method="POST", path="/v1/messages/bulk", headers=headers, body=ENVELOPE_FORM.encode_posts(messages))
+    return ApiRequest(
+        method="POST", path="/v1/messages/bulk", headers=headers, body=ENVELOPE_FORM.encode_posts(messages)
+    )
 
 
-def poll(request: PollRequest) -> Request:
+def poll(request: PollRequest) -> ApiRequest:
     body = JSON_FORM.encode_poll(request)
-    return Request(method="POST", path="/v1/poll", headers=JSON, body=body, wait_s=request.wait_s, interruptible=True)
+    return ApiRequest(
+        method="POST", path="/v1/poll", headers=JSON, body=body, wait_s=request.wait_s, interruptible=True
+    )
 
 
-def settle(settlement: Settlement) -> Request:
-    return Request(method="POST", path="/v1/ack", headers=JSON, body=JSON_FORM.encode_settlement(settlement))
+def settle(settlement: Settlement) -> ApiRequest:
+    return ApiRequest(method="POST", path="/v1/ack", headers=JSON, body=JSON_FORM.encode_settlement(settlement))
 
 
-def trace(session: str) -> Request:
+def trace(session: str) -> ApiRequest:
     return read(f"/v1/messages/{quote(session, safe='')}/trace")
 
 
-def read(path: str, **query: str | int) -> Request:
-    """A resource as JSON; empty query values are left out."""
+def read(path: str, **query: str | int) -> ApiRequest:
+    """Return the request for a resource as JSON; empty query values are left out."""
     given = {name: value for name, value in query.items() if value != ""}
-    return Request(method="GET", path=path + (f"?{urlencode(given)}" if given else ""), headers=ACCEPT_JSON)
+    return ApiRequest(method="GET", path=path + (f"?{urlencode(given)}" if given else ""), headers=ACCEPT_JSON)
 
 
-def change(method: str, path: str, value: Any, *, version: str = "", doubles: bool = False) -> Request:
-    """A resource that is made, replaced or removed."""
+def change(method: str, path: str, value: Any, *, version: str = "", doubles: bool = False) -> ApiRequest:
+    """Return the request that creates, replaces or removes a resource."""
     headers = (*JSON, ("If-Match", version)) if version else JSON
-    return Request(method=method, path=path, headers=headers, body=msgspec.json.encode(value), doubles=doubles)
+    return ApiRequest(method=method, path=path, headers=headers, body=msgspec.json.encode(value), doubles=doubles)
 
 
-def with_authorization(request: Request, authorization: str) -> Mapping[str, str]:
-    """The headers as they go out."""
+def add_authorization(request: ApiRequest, authorization: str) -> Mapping[str, str]:
+    """Return the request's headers with the Authorization header."""
     headers = dict(request.headers)
     return headers | {"Authorization": authorization} if authorization else headers

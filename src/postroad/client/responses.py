@@ -1,4 +1,4 @@
-"""What each answer means: a value of the model, or an error that says whose turn it is.
+"""Parse each API response: a value of the model, or Refused or Unavailable.
 
 ``Refused`` when the network said no for good, ``Unavailable`` when the same request may succeed later. An answer that is not
 postroad's own (a proxy's page, say) is reported with its status and never with its text.
@@ -12,15 +12,15 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from postroad.client import histories
-from postroad.client.exchange import Lost, Outcome, Response
-from postroad.client.received import Received, received
-from postroad.client.retrying import LATER
-from postroad.core.audit.story import History
+from postroad.client import history_shapes
+from postroad.client.received_message import Received, to_received
+from postroad.client.retries import LATER
+from postroad.client.steps import ApiResponse, NoResponse, RequestOutcome
 from postroad.core.codecs.bulk import decode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.model.history import History
 from postroad.core.model.message import PostResult
 from postroad.core.model.polling import SettlementResult
 from postroad.errors import PostroadError, Refused, Unavailable
@@ -31,35 +31,38 @@ GENEROUS = WireLimits(body_bytes=1 << 31, json_depth=512, text_chars=1 << 20, pa
 _Value = TypeVar("_Value")
 
 
-def posted(outcome: Outcome) -> PostResult:
+def parse_post(outcome: RequestOutcome) -> PostResult:
     return _read(outcome, lambda body: JSON_FORM.decode_result(body, GENEROUS))
 
 
-def posted_many(outcome: Outcome) -> list[PostResult | Refused]:
+def parse_posts(outcome: RequestOutcome) -> list[PostResult | Refused]:
     return _read(outcome, lambda body: decode_bulk_answer(ENVELOPES, body))
 
 
-def polled(outcome: Outcome) -> list[Received]:
-    return [received(message) for message in _read(outcome, lambda body: JSON_FORM.decode_delivered(body, GENEROUS))]
+def parse_poll(outcome: RequestOutcome) -> list[Received]:
+    return [to_received(message) for message in _read(outcome, lambda body: JSON_FORM.decode_delivered(body, GENEROUS))]
 
 
-def settled(outcome: Outcome) -> SettlementResult:
+def parse_settlement(outcome: RequestOutcome) -> SettlementResult:
     return _read(outcome, lambda body: JSON_FORM.decode_settlement_result(body, GENEROUS))
 
 
-def value(outcome: Outcome) -> Any:
-    """The JSON of a resource; None when the answer has no content."""
+def parse_value(outcome: RequestOutcome) -> Any:
+    """Return the JSON of a resource; None for an empty response."""
     return _read(outcome, lambda body: msgspec.json.decode(body) if body else None)
 
 
-def value_as(outcome: Outcome, kind: type[_Value]) -> _Value:
-    """The JSON of a resource in the shape of one of the model's types."""
+def parse_as(outcome: RequestOutcome, kind: type[_Value]) -> _Value:
+    """Return the JSON of a resource, decoded as one of the model's types."""
     return _read(outcome, lambda body: msgspec.json.decode(body, type=kind, strict=False))
 
 
-def _read(outcome: Outcome, decode: Callable[[bytes], _Value]) -> _Value:
-    """What a good answer says. One that cannot be read says nothing at all: never that the network refused something."""
-    body = answered(outcome).body
+def _read(outcome: RequestOutcome, decode: Callable[[bytes], _Value]) -> _Value:
+    """Decode a successful response; one that cannot be decoded is Unavailable, never Refused.
+
+    One that cannot be read says nothing at all: never that the network refused something.
+    """
+    body = require_success(outcome).body
     try:
         return decode(body)
     except (Refused, msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -69,19 +72,19 @@ def _read(outcome: Outcome, decode: Callable[[bytes], _Value]) -> _Value:
         raise Unavailable("answer.unreadable", detail) from error
 
 
-def history(outcome: Outcome) -> History:
-    return histories.history(value_as(outcome, histories.HistoryShape))
+def parse_history(outcome: RequestOutcome) -> History:
+    return history_shapes.build_history(parse_as(outcome, history_shapes.HistoryShape))
 
 
-def answered(outcome: Outcome) -> Response:
-    """The response if it reports success; raises what it reports otherwise."""
-    if isinstance(outcome, Response) and 200 <= outcome.status < 300:
+def require_success(outcome: RequestOutcome) -> ApiResponse:
+    """Return a successful response; raises the error it reports otherwise."""
+    if isinstance(outcome, ApiResponse) and 200 <= outcome.status < 300:
         return outcome
-    raise error_of(outcome)
+    raise build_error(outcome)
 
 
-def error_of(outcome: Outcome) -> PostroadError:
-    if isinstance(outcome, Lost):
+def build_error(outcome: RequestOutcome) -> PostroadError:
+    if isinstance(outcome, NoResponse):
         where = outcome.url or "the network"
         detail = f"No answer from {where} ({outcome.reason}); check the address and that the network is running"
         return Unavailable("network.unreachable", detail)
@@ -91,29 +94,29 @@ def error_of(outcome: Outcome) -> PostroadError:
     return Refused(problem.code, problem.words, pointer=problem.pointer, session=problem.session)
 
 
-class _Place(Struct):
+class _ProblemPlace(Struct):
     detail: str
     pointer: str = ""
     parameter: str = ""
 
 
 class _Problem(Struct):
-    """What a client needs of an RFC 9457 problem."""
+    """The fields of an RFC 9457 problem that a client needs."""
 
     detail: str
     code: str
     pointer: str = ""
     session: str = ""
-    errors: tuple[_Place, ...] = ()
+    errors: tuple[_ProblemPlace, ...] = ()
 
     @property
     def words(self) -> str:
-        """The detail, and every place that is at fault on a line of its own when there are several."""
+        """Return the detail, and each of several errors on its own line."""
         places = [f"{place.pointer or place.parameter}: {place.detail}" for place in self.errors]
         return self.detail if places in ([], [self.detail]) else "\n  ".join([self.detail, *places])
 
 
-def _problem(response: Response) -> _Problem:
+def _problem(response: ApiResponse) -> _Problem:
     try:
         return msgspec.json.decode(response.body, type=_Problem)
     except (msgspec.DecodeError, UnicodeDecodeError):

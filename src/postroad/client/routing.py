@@ -1,4 +1,4 @@
-"""Rules, assets and explanations, seen from the client: what is asked, in which order, and what the answers mean.
+"""Rules, assets and explanations in the client: the requests and their sequences.
 
 Kept rule: what is replaced was read before, in the same conversation, so that two who change the same rule at the same moment do
 not overwrite each other unseen.
@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
-from postroad.client.exchange import Outcome, Request, Talk
+from postroad.client.steps import ApiRequest, RequestOutcome, Talk
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Message
@@ -39,7 +39,7 @@ Value = dict[str, Any]
 
 
 def service_path(service: str, *steps: str) -> str:
-    """The path of something that belongs to a service, which is named by GCID or address."""
+    """Return the path of a service's resource; the service is named by GCID or address."""
     return "/".join(["/v1/services", quote(service), *(quote(step, safe="") for step in steps)])
 
 
@@ -48,17 +48,17 @@ class _Page(Struct):
     next: str | None = None
 
 
-def _page(outcome: Outcome) -> _Page:
-    return responses.value_as(outcome, _Page)
+def _page(outcome: RequestOutcome) -> _Page:
+    return responses.parse_as(outcome, _Page)
 
 
-def every(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
-    """All items of a list, page after page."""
-    return (yield from first(talks, path, 0, **query))
+def list_all(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
+    """Return all items of a list, over all pages."""
+    return (yield from list_first(talks, path, 0, **query))
 
 
-def first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[list[Value]]:
-    """The first items of a list, page after page; 0: all."""
+def list_first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[list[Value]]:
+    """Return the first items of a list, over several pages; 0 means all."""
     items: list[Value] = []
     cursor = ""
     while True:
@@ -74,37 +74,37 @@ def first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[l
 
 
 def save_rule(talks: Conversations, service: str, rule: Mapping[str, Any]) -> Talk[Value]:
-    """Make the rule, or replace the one of that name; ``place`` moves it."""
+    """Create the rule or replace the one of that name; ``place`` moves it."""
     wish = {name: value for name, value in rule.items() if name != "version"}
-    current = yield from existing(talks, service_path(service, "rules", str(wish.get("name", ""))))
+    current = yield from load_existing(talks, service_path(service, "rules", str(wish.get("name", ""))))
     if current is None:
-        made: Value = yield from talks.value(sent("POST", service_path(service, "rules"), wish))
+        made: Value = yield from talks.value(send_change("POST", service_path(service, "rules"), wish))
         return made
     place = wish.pop("place", None)
     path = service_path(service, "rules", current["name"])
-    saved: Value = yield from talks.value(sent("PUT", path, wish, version=current["version"]))
+    saved: Value = yield from talks.value(send_change("PUT", path, wish, version=current["version"]))
     if place is None or place == saved["place"]:
         return saved
-    moved: Value = yield from talks.value(sent("PATCH", path, {"place": place}, version=saved["version"]))
+    moved: Value = yield from talks.value(send_change("PATCH", path, {"place": place}, version=saved["version"]))
     return moved
 
 
 def adjust_rule(talks: Conversations, service: str, name: str, **wish: Any) -> Talk[Value]:
-    """Switch a rule on or off, or move it."""
+    """Enable, disable or move a rule."""
     path = service_path(service, "rules", name)
     current: Value = yield from talks.value(requests.read(path))
-    changed: Value = yield from talks.value(sent("PATCH", path, wish, version=current["version"]))
+    changed: Value = yield from talks.value(send_change("PATCH", path, wish, version=current["version"]))
     return changed
 
 
 def remove_rule(talks: Conversations, service: str, name: str) -> Talk[None]:
     path = service_path(service, "rules", name)
     current: Value = yield from talks.value(requests.read(path))
-    yield from talks.value(sent("DELETE", path, None, version=current["version"]))
+    yield from talks.value(send_change("DELETE", path, None, version=current["version"]))
 
 
-def existing(talks: Conversations, path: str) -> Talk[Value | None]:
-    """A resource, or None when there is nothing of that name."""
+def load_existing(talks: Conversations, path: str) -> Talk[Value | None]:
+    """Return a resource, or None if it does not exist."""
     try:
         found: Value = yield from talks.value(requests.read(path))
     except Refused as refused:
@@ -117,35 +117,37 @@ def existing(talks: Conversations, path: str) -> Talk[Value | None]:
 # ---- assets
 
 
-def asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[str]:
-    answer = yield from talks.ask(_file(service_path(service, "assets", kind, name)), responses.answered)
+def load_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[str]:
+    answer = yield from talks.ask(_file(service_path(service, "assets", kind, name)), responses.require_success)
     return answer.body.decode()
 
 
 def save_asset(
     talks: Conversations, service: str, kind: str, name: str, content: str, description: str | None
 ) -> Talk[Value]:
-    """Make the asset, or replace the one of that name."""
+    """Create the asset or replace the one of that name."""
     path = service_path(service, "assets", kind, name)
     version = yield from _version_of(talks, path)
     condition = ("If-Match", version) if version else ("If-None-Match", "*")
     headers = (("Content-Type", MEDIA_TYPES[AssetKind(kind)]), ("Accept", "*/*"), condition)
     described = "" if description is None else f"?description={quote(description, safe='')}"
-    request = Request(method="PUT", path=path + described, headers=headers, body=content.encode())
+    request = ApiRequest(method="PUT", path=path + described, headers=headers, body=content.encode())
     saved: Value = yield from talks.value(request)
     return saved
 
 
 def remove_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[None]:
     path = service_path(service, "assets", kind, name)
-    answer = yield from talks.ask(_file(path), responses.answered)
-    yield from talks.value(Request(method="DELETE", path=path, headers=(("If-Match", answer.headers.get("etag", "")),)))
+    answer = yield from talks.ask(_file(path), responses.require_success)
+    yield from talks.value(
+        ApiRequest(method="DELETE", path=path, headers=(("If-Match", answer.headers.get("etag", "")),))
+    )
 
 
 def _version_of(talks: Conversations, path: str) -> Talk[str]:
-    """The ETag of what is there now; empty when there is nothing."""
+    """Return the current ETag; '' if the resource does not exist."""
     try:
-        answer = yield from talks.ask(_file(path), responses.answered)
+        answer = yield from talks.ask(_file(path), responses.require_success)
     except Refused as refused:
         if refused.code != "not-found":
             raise
@@ -153,34 +155,34 @@ def _version_of(talks: Conversations, path: str) -> Talk[str]:
     return answer.headers.get("etag", "")
 
 
-def _file(path: str) -> Request:
-    return Request(method="GET", path=path, headers=(("Accept", "*/*"),))
+def _file(path: str) -> ApiRequest:
+    return ApiRequest(method="GET", path=path, headers=(("Accept", "*/*"),))
 
 
 # ---- explanations
 
 
-def explain(message: Message, form: str) -> Request:
+def explain(message: Message, form: str) -> ApiRequest:
     headers = (("Content-Type", "application/json"), ("Accept", DRAWINGS[form]))
-    return Request(method="POST", path="/v1/explain", headers=headers, body=JSON_FORM.encode_post(message))
+    return ApiRequest(method="POST", path="/v1/explain", headers=headers, body=JSON_FORM.encode_post(message))
 
 
-def explanation(session: str, form: str) -> Request:
+def explanation(session: str, form: str) -> ApiRequest:
     path = f"/v1/messages/{quote(session, safe='')}/explanation"
-    return Request(method="GET", path=path, headers=(("Accept", DRAWINGS[form]),))
+    return ApiRequest(method="GET", path=path, headers=(("Accept", DRAWINGS[form]),))
 
 
-def explained(outcome: Outcome) -> Any:
-    """JSON as what it says, drawings as text."""
-    answer = responses.answered(outcome)
+def parse_explanation(outcome: RequestOutcome) -> Any:
+    """Return the explanation: JSON decoded, drawings as text."""
+    answer = responses.require_success(outcome)
     if answer.headers.get("content-type", "").startswith("application/json"):
         return msgspec.json.decode(answer.body)
     return answer.body.decode()
 
 
-def trial(wish: Mapping[str, Any]) -> Request:
+def build_trial(wish: Mapping[str, Any]) -> ApiRequest:
     return requests.change("POST", "/v1/try", wish)
 
 
-def sent(method: str, path: str, value: Any, *, version: int = 0) -> Request:
+def send_change(method: str, path: str, value: Any, *, version: int = 0) -> ApiRequest:
     return requests.change(method, path, value, version=f'"{version}"' if version else "")

@@ -1,4 +1,4 @@
-"""The web console: everything the network knows, in a browser, served by the network itself.
+"""The web console: all pages for people, served by the network itself.
 
     browser ──▶ guarding (who, how often, from which site) ──▶ pages/… (ask the flow) ──▶ rendering (template, policy) ──▶ HTML
 

@@ -1,4 +1,4 @@
-"""A binding as a form: the queue, the routing key, and one choice of what else decides.
+"""A binding as a form: the queue, the routing key, and one choice of how messages are selected.
 
 Kept rule: what a form describes is checked as the same binding in a file would be.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroad.console.guarding import Form
+from postroad.console.page_guards import Form
 
 CHECKED = "yes"
 DECIDERS = (
@@ -25,16 +25,16 @@ PLACES = {
 }  # fmt: skip
 
 
-def entry_in(form: Form) -> dict[str, Any]:
-    """The binding that a form describes, as files write it, without its name."""
+def binding_entry(form: Form) -> dict[str, Any]:
+    """Return the binding of a form in the file format, without its name."""
     given = {name: form.get(name, "").strip() for name in ("queue", "routingKey", "description")}
     program, decider = form.get("program", "").strip(), form.get("decider", "")
     given |= {decider: program} if decider in ("query", "script", "routing") else {}
     return {name: value for name, value in given.items() if value} | {"enabled": form.get("enabled") == CHECKED}
 
 
-def fields_of(entry: Mapping[str, Any]) -> dict[str, str]:
-    """A binding, as files write it, in the fields of the form."""
+def binding_fields(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return a binding in the file format as form fields."""
     decider = next((name for name in ("query", "script", "routing") if entry.get(name)), "")
     return {
         "name": entry.get("name", ""),

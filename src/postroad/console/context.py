@@ -1,4 +1,4 @@
-"""What every page can reach."""
+"""The objects that every page can use."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from starlette.requests import Request
 
 from postroad.bootstrap import RunningNetwork
+from postroad.console.browser_sessions import BrowserSessions
+from postroad.console.event_streams import StreamSlots
 from postroad.console.rendering import Rendering
-from postroad.console.streams import Streams
-from postroad.console.visits import Visits
-from postroad.core.admission.rate import RateLimiter
+from postroad.core.admission.rate_limit import RateLimiter
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration import Administration
-from postroad.flow.live import Live
+from postroad.flow.administration.base import Administration
+from postroad.flow.live.feed import LiveFeed
 from postroad.flow.network import Network
 
 
@@ -23,10 +23,10 @@ class Console:
     running: RunningNetwork
     administration: Administration
     rendering: Rendering
-    visits: Visits
+    visits: BrowserSessions
     limiter: RateLimiter
-    live: Live
-    streams: Streams
+    live: LiveFeed
+    streams: StreamSlots
 
     @property
     def network(self) -> Network:
@@ -47,6 +47,6 @@ def console_of(request: Request) -> Console:
 
 
 def caller_of(request: Request) -> Caller:
-    """Whoever is logged in; only pages that are for members may ask."""
+    """Return the logged-in person; only pages for members may call it."""
     found: Caller = request.state.caller
     return found

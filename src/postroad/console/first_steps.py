@@ -1,4 +1,4 @@
-"""What somebody new does, one after the other, until their first message is on its way."""
+"""The first steps of a new user, up to the first message."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ class FirstStep:
     is_done: bool
 
 
-def first_steps(caller: Caller, directory: Directory, *, has_messages: bool) -> list[FirstStep]:
-    """None for operators, and none once messages have come or gone."""
+def list_first_steps(caller: Caller, directory: Directory, *, has_messages: bool) -> list[FirstStep]:
+    """Return the first steps; empty for operators, and after the first message."""
     if has_messages or caller.operator:
         return []
     services = directory.services_of(caller.organization)

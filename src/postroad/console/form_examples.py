@@ -1,4 +1,4 @@
-"""What stands in the text fields of forms, by example: somebody who has never seen a network file begins with one of these.
+"""Example texts for the text fields of forms.
 
 Kept rule: every example is taken as it stands by whatever reads the field; a test tries each of them.
 """

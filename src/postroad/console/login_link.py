@@ -1,11 +1,11 @@
-"""A link by which the operator who starts a network gets into its console without a password, once."""
+"""The one-time link that logs the first operator in to the console without a password."""
 
 from __future__ import annotations
 
 from postroad.bootstrap import RunningNetwork
 from postroad.bootstrap.first_start import OPERATOR
-from postroad.flow.administration import Administration
-from postroad.flow.administration_accounts import make_link
+from postroad.flow.administration.accounts import make_link
+from postroad.flow.administration.base import Administration
 
 
 async def login_link(running: RunningNetwork) -> str:

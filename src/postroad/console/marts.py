@@ -1,4 +1,4 @@
-"""The warehouse's finished tables, read as files: what reports and bills in the console are made of.
+"""The warehouse's finished tables, read as files for the reports and bills of the console.
 
 Kept rules: the server knows nothing of the warehouse but its tables, and reads them only where the extra ``postroad[warehouse]``
 is installed; where something is missing, ``Missing`` says what to do. A question names the organization whose rows it is about,
@@ -36,8 +36,8 @@ Row = tuple[Any, ...]
 _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="marts")
 
 
-class Missing(Exception):
-    """There is nothing to read; the text says why, and ``instruction`` and ``command`` what an operator does about it."""
+class MissingMarts(Exception):
+    """The tables cannot be read; ``instruction`` and ``command`` say what an operator can do."""
 
     def __init__(self, text: str, instruction: str, command: str) -> None:
         super().__init__(text)
@@ -46,8 +46,8 @@ class Missing(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
-    """Whose rows are wanted, and from which days."""
+class RowFilter:
+    """The organization and the days of the requested rows."""
 
     house: str  # ``ALL`` for operators only
     first: date
@@ -59,29 +59,29 @@ class Asked:
 
 
 class Marts:
-    """The tables that a question is about, opened as they are now."""
+    """The tables of one query, opened in their current versions."""
 
     def __init__(self, folder: Path, *names: str) -> None:
         if any(find_spec(name) is None for name in NEEDED):
-            raise Missing("This server cannot read the warehouse's tables: the extra is not installed.", *INSTALL)
-        tables = {name: _opened(folder, name) for name in names}
+            raise MissingMarts("This server cannot read the warehouse's tables: the extra is not installed.", *INSTALL)
+        tables = {name: _open_table(folder, name) for name in names}
         self.made_at_us = max(_made_at_us(table) for table in tables.values())
-        self._connection = _connected(tables)
+        self._connection = _connect(tables)
 
     def rows(self, question: str, *values: Any) -> list[Row]:
         return self._connection.execute(question, list(values)).fetchall()
 
 
-def check_is_counted(folder: Path, app: str, names: Sequence[str]) -> None:
-    """Refuse tables that do not know all of the log yet, as a killed run may leave them; nobody is shown half a bill."""
-    log = _opened(folder, LOG)
+def check_is_current(folder: Path, app: str, names: Sequence[str]) -> None:
+    """Refuse tables that do not cover the whole log, as an aborted run may leave them."""
+    log = _open_table(folder, LOG)
     landed = sum(number or 0 for number in log.get_add_actions()["num_records"].to_pylist())
-    if any((_opened(folder, name).transaction_version(app) or 0) < landed for name in names):
-        raise Missing("The billing tables are behind the log: the pipeline is running, or was stopped.", *RUN)
+    if any((_open_table(folder, name).transaction_version(app) or 0) < landed for name in names):
+        raise MissingMarts("The billing tables are behind the log: the pipeline is running, or was stopped.", *RUN)
 
 
-async def ask(question: Callable[[], Answer]) -> Answer:
-    """Have a question answered away from the event loop."""
+async def run_query(question: Callable[[], Answer]) -> Answer:
+    """Run a query outside the event loop."""
     return await asyncio.get_running_loop().run_in_executor(_THREADS, question)
 
 
@@ -92,12 +92,12 @@ INSTALL = (
 )
 
 
-def _opened(folder: Path, name: str) -> DeltaTable:
+def _open_table(folder: Path, name: str) -> DeltaTable:
     from deltalake import DeltaTable
 
     path = str(folder / name)
     if not DeltaTable.is_deltatable(path):
-        raise Missing("The warehouse has no tables yet.", *RUN)
+        raise MissingMarts("The warehouse has no tables yet.", *RUN)
     return DeltaTable(path)
 
 
@@ -105,7 +105,7 @@ def _made_at_us(table: DeltaTable) -> int:
     return int(table.history(1)[0]["timestamp"]) * 1_000
 
 
-def _connected(tables: dict[str, DeltaTable]) -> DuckDBPyConnection:
+def _connect(tables: dict[str, DeltaTable]) -> DuckDBPyConnection:
     import duckdb
 
     connection = duckdb.connect(config=OPTIONS)

@@ -1,4 +1,4 @@
-"""What the side of every page leads to; a page that is built adds its line here."""
+"""The navigation menu of every page; add a line here for a new page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from postroad.core.model.directory import Person
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Item:
+class NavigationItem:
     path: str
     title: str
 
@@ -18,59 +18,59 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class NavigationGroup:
     title: str
-    items: tuple[Item, ...]  # not a method of dict, and templates read it as an attribute
+    items: tuple[NavigationItem, ...]  # not a method of dict, and templates read it as an attribute
 
 
-WORK = Group(
+WORK = NavigationGroup(
     title="",
     items=(
-        Item(path="/", title="Overview"),
-        Item(path="/live", title="Live"),
-        Item(path="/messages", title="Messages"),
-        Item(path="/dead-letters", title="Dead letters"),
-        Item(path="/services", title="Services"),
-        Item(path="/directory", title="Directory"),
+        NavigationItem(path="/", title="Overview"),
+        NavigationItem(path="/live", title="Live"),
+        NavigationItem(path="/messages", title="Messages"),
+        NavigationItem(path="/dead-letters", title="Dead letters"),
+        NavigationItem(path="/services", title="Services"),
+        NavigationItem(path="/directory", title="Directory"),
     ),
 )
-WAYS = Group(
+WAYS = NavigationGroup(
     title="Ways of messages",
     items=(
-        Item(path="/rules", title="Rules"),
-        Item(path="/exchanges", title="Exchanges"),
-        Item(path="/models", title="Models"),
-        Item(path="/batches", title="Batches"),
-        Item(path="/bench", title="Bench"),
+        NavigationItem(path="/rules", title="Rules"),
+        NavigationItem(path="/exchanges", title="Exchanges"),
+        NavigationItem(path="/models", title="Models"),
+        NavigationItem(path="/batches", title="Batches"),
+        NavigationItem(path="/bench", title="Bench"),
     ),
 )
-NUMBERS = Group(
+NUMBERS = NavigationGroup(
     title="Numbers",
     items=(
-        Item(path="/reports", title="Reports"),
-        Item(path="/billing", title="Billing"),
+        NavigationItem(path="/reports", title="Reports"),
+        NavigationItem(path="/billing", title="Billing"),
     ),
 )
-YOURS = Group(
+YOURS = NavigationGroup(
     title="Yours",
     items=(
-        Item(path="/organization", title="Organization"),
-        Item(path="/account", title="Account"),
-        Item(path="/support", title="Support"),
+        NavigationItem(path="/organization", title="Organization"),
+        NavigationItem(path="/account", title="Account"),
+        NavigationItem(path="/support", title="Support"),
     ),
 )
-OPERATORS_OWN = Group(title="Yours", items=YOURS.items[1:])  # they belong to no organization
-OPERATORS = Group(
+OPERATORS_OWN = NavigationGroup(title="Yours", items=YOURS.items[1:])  # they belong to no organization
+OPERATORS = NavigationGroup(
     title="Network",
     items=(
-        Item(path="/operators/organizations", title="Organizations"),
-        Item(path="/operators/health", title="Health"),
-        Item(path="/operators/audit", title="Audit"),
-        Item(path="/tariffs", title="Tariffs"),
-        Item(path="/whatif", title="What if"),
+        NavigationItem(path="/operators/organizations", title="Organizations"),
+        NavigationItem(path="/operators/health", title="Health"),
+        NavigationItem(path="/operators/audit", title="Audit"),
+        NavigationItem(path="/tariffs", title="Tariffs"),
+        NavigationItem(path="/whatif", title="What if"),
     ),
 )
 
 
-def navigation(person: Person) -> tuple[Group, ...]:
+def navigation_groups(person: Person) -> tuple[NavigationGroup, ...]:
     return (WORK, WAYS, NUMBERS, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, WAYS, NUMBERS, YOURS)

@@ -1,4 +1,4 @@
-"""What a plot shows, as a script is told it and as a table says it: days, and one or more curves over them."""
+"""The data of a plot, for the script and for a table: days and one or more curves."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Number = int | float | None
 ONE_DAY = timedelta(days=1)
 
 
-class Drawn(StrEnum):
+class PlotStyle(StrEnum):
     STACKED = "stacked"  # bars, one on the other: counts that add up
     LINES = "lines"
 
@@ -29,7 +29,7 @@ class Plot:
     unit: str
     days: Sequence[date]
     curves: Sequence[Curve]
-    drawn: Drawn = Drawn.STACKED
+    drawn: PlotStyle = PlotStyle.STACKED
 
     @property
     def rows(self) -> list[list[Any]]:
@@ -40,7 +40,7 @@ class Plot:
         return ["day", *[curve.label for curve in self.curves]]
 
     def as_value(self) -> dict[str, Any]:
-        """For the script: the beginnings of days in seconds since 1970, UTC."""
+        """Return the plot as JSON for the script; days as seconds since 1970, UTC."""
         return {
             "title": self.title,
             "unit": self.unit,
@@ -50,14 +50,14 @@ class Plot:
         }
 
 
-def all_days(first: date, last: date) -> list[date]:
+def list_days(first: date, last: date) -> list[date]:
     return [first + number * ONE_DAY for number in range((last - first).days + 1)]
 
 
-def curves_of(
+def make_curves(
     counts: Mapping[date, Mapping[str, Number]], days: Sequence[date], labels: Sequence[str], nothing: Number = 0
 ) -> list[Curve]:
-    """A curve for each label; ``nothing`` stands for days of which nothing is known."""
+    """Return a curve for each label; ``nothing`` is the value of days without data."""
     return [Curve(label=label, values=[counts.get(day, {}).get(label, nothing) for day in days]) for label in labels]
 
 

@@ -1,4 +1,4 @@
-"""From values to a page: the templates, and the policy under which a browser shows them.
+"""Renders pages from templates, with the content security policy for the browser.
 
 Kept rules: templates escape by themselves; the content security policy allows nothing inline, nothing evaluated and nothing from
 elsewhere, on every page; a part of a page that a script asks for is rendered by the same templates as the whole.
@@ -13,9 +13,9 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.responses import Response
 
 from postroad.console.form_examples import EXAMPLES
-from postroad.console.navigation import navigation
+from postroad.console.navigation import navigation_groups
 from postroad.console.static_files import static_url
-from postroad.console.words import FILTERS
+from postroad.console.template_filters import FILTERS
 
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; "
@@ -41,7 +41,7 @@ class Rendering:
             lstrip_blocks=True,
         )
         self._templates.filters |= FILTERS
-        self._templates.globals |= {"static": static_url, "navigation": navigation, "examples": EXAMPLES}
+        self._templates.globals |= {"static": static_url, "navigation": navigation_groups, "examples": EXAMPLES}
 
     def text(self, template: str, values: Mapping[str, Any]) -> str:
         return self._templates.get_template(template).render(values)

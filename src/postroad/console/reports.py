@@ -1,4 +1,6 @@
-"""The reports of an organization, or of all: from the warehouse's tables to a table and a plot. ``REPORTS`` has them by name.
+"""The reports of one organization or all, from the warehouse's tables to tables and plots; ``REPORTS`` lists them.
+
+``REPORTS`` has them by name.
 
 Kept rules: a member is told of the own organization's services and of nobody else's. Partners are named to them only where the
 message itself did: by what its poster wrote, and by the sender where nobody put another recipient in the place of the one named.
@@ -13,7 +15,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from postroad.console.mart_questions import (
+from postroad.console.mart_queries import (
     BATCH_DAYS,
     BATCHES,
     ERRORS,
@@ -23,18 +25,18 @@ from postroad.console.mart_questions import (
     USAGE,
     USAGE_DAYS,
 )
-from postroad.console.marts import ALL, Asked, Marts, Row
-from postroad.console.plots import Curve, Drawn, Plot, all_days, curves_of
+from postroad.console.marts import ALL, Marts, Row, RowFilter
+from postroad.console.plots import Curve, Plot, PlotStyle, list_days, make_curves
 from postroad.core.audit.percentiles import percentile_ms
 
 SHARES = (0.5, 0.9, 0.99)
-CURVES_MOST = 5
+MAX_CURVES = 5
 OTHERS = "others"
 UNNAMED = "(sent on to you)"  # by somebody who stands between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class MartReport:
     title: str
     lead: str
     columns: Sequence[str]
@@ -43,10 +45,10 @@ class Report:
     made_at_us: int
 
 
-def usage(folder: Path, asked: Asked) -> Report:
+def usage(folder: Path, asked: RowFilter) -> MartReport:
     marts = Marts(folder, "usage", "services")
     days = _by_day(marts.rows(USAGE_DAYS, *asked.values))
-    shown = all_days(asked.first, asked.last)
+    shown = list_days(asked.first, asked.last)
     labels = {"sender": "sent", "recipient": "received", "in transit": "passed in transit"}
     curves = [
         Curve(label=label, values=[days[day][role] for day in shown])
@@ -54,7 +56,7 @@ def usage(folder: Path, asked: Asked) -> Report:
         if any(counts[role] for counts in days.values())
     ]
     rows = [(service, labels.get(role, role), *counts) for service, role, *counts in marts.rows(USAGE, *asked.values)]
-    return Report(
+    return MartReport(
         title="Usage",
         lead="How many messages each service sent, received, or worked on in transit.",
         columns=("service", "part", "messages", "bytes"),
@@ -64,7 +66,7 @@ def usage(folder: Path, asked: Asked) -> Report:
     )
 
 
-def errors(folder: Path, asked: Asked) -> Report:
+def errors(folder: Path, asked: RowFilter) -> MartReport:
     marts = Marts(folder, "errors")
     found = marts.rows(ERRORS, *asked.values)
     sums: Counter[tuple[str, str]] = Counter()
@@ -72,19 +74,21 @@ def errors(folder: Path, asked: Asked) -> Report:
     for day, what, code, count in found:
         sums[what, code or ""] += count
         days[day][what] += count
-    shown = all_days(asked.first, asked.last)
-    return Report(
+    shown = list_days(asked.first, asked.last)
+    return MartReport(
         title="Errors",
         lead="What went wrong: posts and recipients that were refused, error responses that services gave, and messages that "
         "ended at them otherwise than they should.",
         columns=("what", "code", "count"),
         rows=[(*key, count) for key, count in sums.most_common()],
-        plot=Plot(title="Errors a day", unit="errors", days=shown, curves=curves_of(days, shown, _most(days))),
+        plot=Plot(
+            title="Errors a day", unit="errors", days=shown, curves=make_curves(days, shown, _largest_labels(days))
+        ),
         made_at_us=marts.made_at_us,
     )
 
 
-def latency(folder: Path, asked: Asked) -> Report:
+def latency(folder: Path, asked: RowFilter) -> MartReport:
     marts = Marts(folder, "latency", "services")
     whole: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     days: defaultdict[str, defaultdict[date, Counter[int]]] = defaultdict(lambda: defaultdict(Counter))
@@ -93,24 +97,24 @@ def latency(folder: Path, asked: Asked) -> Report:
         days[measure][day][bucket] += count
     measure = "response" if "response" in days else "working"
     rows = [(*key, counts.total(), *_percentiles(counts)) for key, counts in sorted(whole.items())]
-    shown = all_days(asked.first, asked.last)
+    shown = list_days(asked.first, asked.last)
     known = {day: dict(zip(LABELS, _percentiles(counts), strict=True)) for day, counts in days[measure].items()}
     what = "From request to response" if measure == "response" else "From the hand-out to the end"
-    return Report(
+    return MartReport(
         title="Latency",
         lead="How long messages waited for each service, how long it worked on them, and how long a response took: half of them "
         "no longer than p50, nine in ten no longer than p90, ninety-nine in a hundred no longer than p99.",
         columns=("service", "measure", "count", "p50 ms", "p90 ms", "p99 ms"),
         rows=rows,
         plot=Plot(
-            title=what, unit="milliseconds", days=shown, drawn=Drawn.LINES,
-            curves=curves_of(known, shown, LABELS if known else (), None),
+            title=what, unit="milliseconds", days=shown, drawn=PlotStyle.LINES,
+            curves=make_curves(known, shown, LABELS if known else (), None),
         ),
         made_at_us=marts.made_at_us,
     )  # fmt: skip
 
 
-def partners(folder: Path, asked: Asked) -> Report:
+def partners(folder: Path, asked: RowFilter) -> MartReport:
     names = ("partners",) if asked.house == ALL else ("message_histories", "services")
     marts = Marts(folder, *names)
     sums: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
@@ -121,9 +125,9 @@ def partners(folder: Path, asked: Asked) -> Report:
         days[day][f"{first} → {second}" if asked.house == ALL else f"{first} {pair[1]}"] += counts[0]
     ranked = sorted(sums.items(), key=lambda item: (-item[1][0], item[0]))
     rows = [(*pair, *[counts[place] for place in range(4)]) for pair, counts in ranked]
-    shown = all_days(asked.first, asked.last)
+    shown = list_days(asked.first, asked.last)
     pair_names = ("sender", "recipient") if asked.house == ALL else ("way", "partner")
-    return Report(
+    return MartReport(
         title="Top partners",
         lead="Who sends most to whom, requests and notifications; responses are not counted as messages of their own.",
         columns=(*pair_names, "messages", "requests", "bytes", "undelivered"),
@@ -133,11 +137,11 @@ def partners(folder: Path, asked: Asked) -> Report:
     )
 
 
-def batches(folder: Path, asked: Asked) -> Report:
+def batches(folder: Path, asked: RowFilter) -> MartReport:
     marts = Marts(folder, "batches", "services")
     days = _by_day(marts.rows(BATCH_DAYS, *asked.values))
-    shown = all_days(asked.first, asked.last)
-    return Report(
+    shown = list_days(asked.first, asked.last)
+    return MartReport(
         title="Batches",
         lead="What send ports gathered and sent, what closed their batches, how long messages waited for that, and which need "
         "somebody.",
@@ -150,13 +154,13 @@ def batches(folder: Path, asked: Asked) -> Report:
             title="Batches a day, by what closed them",
             unit="batches",
             days=shown,
-            curves=curves_of(days, shown, _most(days)),
+            curves=make_curves(days, shown, _largest_labels(days)),
         ),
         made_at_us=marts.made_at_us,
     )
 
 
-REPORTS: dict[str, Callable[[Path, Asked], Report]] = {
+REPORTS: dict[str, Callable[[Path, RowFilter], MartReport]] = {
     "usage": usage,
     "latency": latency,
     "errors": errors,
@@ -173,17 +177,17 @@ def _by_day(rows: Iterable[Row]) -> defaultdict[date, Counter[str]]:
     return found
 
 
-def _most(days: dict[date, Counter[str]]) -> list[str]:
-    """The labels, those with most first."""
+def _largest_labels(days: dict[date, Counter[str]]) -> list[str]:
+    """Return the labels with the largest totals, largest first."""
     return [label for label, _ in sum(days.values(), Counter[str]()).most_common()]
 
 
 def _ranked(days: dict[date, Counter[str]], shown: Sequence[date]) -> list[Curve]:
-    """A curve for each of those with most, and one for all others."""
-    ranked = _most(days)
-    curves = curves_of(days, shown, ranked[:CURVES_MOST])
-    if len(ranked) > CURVES_MOST:
-        values = [sum(days[day][label] for label in ranked[CURVES_MOST:]) if day in days else 0 for day in shown]
+    """Return a curve for each of the largest labels, and one for all others."""
+    ranked = _largest_labels(days)
+    curves = make_curves(days, shown, ranked[:MAX_CURVES])
+    if len(ranked) > MAX_CURVES:
+        values = [sum(days[day][label] for label in ranked[MAX_CURVES:]) if day in days else 0 for day in shown]
         curves.append(Curve(label=OTHERS, values=values))
     return curves
 

@@ -1,4 +1,4 @@
-"""A rule as a form: one comparison and one action in fields of their own, as most rules have them, and everything else as text.
+"""A rule as a form: one comparison and one action as fields, and everything else as text.
 
 Kept rules: what a form describes is checked as the same rule in a file would be; a rule that the fields cannot show whole stands
 there as text, so nothing of it is lost by opening and saving it.
@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from postroad.console.editing import Faulty, from_text, to_text
-from postroad.console.guarding import Form
-from postroad.core.configuration.document import Fault
-from postroad.core.configuration.rules import ALWAYS
-from postroad.core.model.rule import INCLUDING, ActionKind, Comparing, RuleRole, ValueType, Where
+from postroad.console.form_values import InvalidForm, parse_yaml_text, to_yaml_text
+from postroad.console.page_guards import Form
+from postroad.core.configuration.document import DocumentError
+from postroad.core.configuration.entries.rules import ALWAYS
+from postroad.core.model.rule import INCLUDING, ActionKind, Comparing, MessageSection, RuleRole, ValueType
 
 WRITTEN = "written"  # in the text, below the fields
 OPERATORS = (
@@ -42,9 +42,9 @@ ACTIONS = (
     (WRITTEN, "something else, or more than one: as written below"),
 )
 PLACES = (
-    (Where.HEADER, "an item of the header"),
-    (Where.BODY, "a place in the document"),
-    (Where.ATTACHMENT, "a place in an attachment"),
+    (MessageSection.HEADER, "an item of the header"),
+    (MessageSection.BODY, "a place in the document"),
+    (MessageSection.ATTACHMENT, "a place in an attachment"),
 )
 TYPES = ((ValueType.STRING, "text"), (ValueType.NUMBER, "a number"), (ValueType.DATE, "a date"))
 CONDITION = ("operator", "where", "path", "type", "value")
@@ -52,18 +52,20 @@ ACTION = ("action", "service", "arguments", "topic", "pays", "isolate", "absorb"
 FIELDS = ("name", "role", "positions", "enabled", "description", *CONDITION, *ACTION, "more")
 CHECKED = "yes"  # what a checkbox says
 EMPTY = dict.fromkeys(FIELDS, "") | {
-    "enabled": CHECKED, "role": RuleRole.ANY, "operator": Comparing.EQUALS, "where": Where.HEADER, "path": "topic",
+    "enabled": CHECKED, "role": RuleRole.ANY, "operator": Comparing.EQUALS, "where": MessageSection.HEADER, "path": "topic",
     "type": ValueType.STRING, "action": ActionKind.ADD_SERVICE,
 }  # fmt: skip
 IN_WORDS = dict(ACTIONS) | {ActionKind.CHANGE_TOPIC: "change the topic"}  # which is never a rule's only action
 
 
-def entry_in(form: Form) -> dict[str, Any]:
-    """The rule that a form describes, as it is written in files; raises Faulty where its text is none."""
-    entry = from_text(form.get("more", ""))
+def rule_entry(form: Form) -> dict[str, Any]:
+    """Return the rule of a form in the file format; raises InvalidForm if its text is invalid."""
+    entry = parse_yaml_text(form.get("more", ""))
     others = sorted(entry.keys() - {"when", "then"})
     if others:
-        raise Faulty([Fault("", f"{', '.join(map(str, others))} has a field of its own; here stand when and then")])
+        raise InvalidForm(
+            [DocumentError("", f"{', '.join(map(str, others))} has a field of its own; here stand when and then")]
+        )
     _put(entry, "when", form.get("operator", ""), lambda: _comparison(form))
     _put(entry, "then", form.get("action", ""), lambda: [_action(form)])
     plain = {name: form[name] for name in ("name", "role", "description") if form.get(name, "").strip()}
@@ -80,11 +82,13 @@ def _positions(form: Form) -> dict[str, Any]:
 def _put(entry: dict[str, Any], name: str, choice: str, made: Any) -> None:
     if choice == WRITTEN:
         if name not in entry:
-            raise Faulty([Fault(f"/{name}", "write it in the text, or choose something else in the field")])
+            raise InvalidForm(
+                [DocumentError(f"/{name}", "write it in the text, or choose something else in the field")]
+            )
         return
     if name in entry:
-        raise Faulty(
-            [Fault(f"/{name}", "stands in the fields and in the text; choose “as written below”, or clear it")]
+        raise InvalidForm(
+            [DocumentError(f"/{name}", "stands in the fields and in the text; choose “as written below”, or clear it")]
         )
     entry[name] = made()
 
@@ -115,12 +119,12 @@ def _action(form: Form) -> dict[str, Any]:
 
 
 def named_lines(text: str, place: str) -> dict[str, str]:
-    """Lines of ``name: value``; values are texts, whatever they look like."""
+    """Parse lines of ``name: value``; all values are text."""
     found = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            raise Faulty([Fault(place, f"{line[:40]}: write each argument in a line, as `name: value`")])
+            raise InvalidForm([DocumentError(place, f"{line[:40]}: write each argument in a line, as `name: value`")])
         found[name.strip()] = value.strip()
     return found
 
@@ -128,8 +132,8 @@ def named_lines(text: str, place: str) -> dict[str, str]:
 # ---- and back --------------------------------------------------------------------------------------------------------
 
 
-def fields_of(entry: Mapping[str, Any]) -> dict[str, str]:
-    """A rule, as files write it, in the fields of the form."""
+def rule_fields(entry: Mapping[str, Any]) -> dict[str, str]:
+    """Return a rule in the file format as form fields."""
     fields = dict.fromkeys(FIELDS, "") | {
         "name": entry.get("name", ""),
         "role": entry.get("role", RuleRole.ANY),
@@ -145,18 +149,18 @@ def fields_of(entry: Mapping[str, Any]) -> dict[str, str]:
         more["then"] = entry.get("then")
     fields |= condition or {"operator": WRITTEN}
     fields |= action or {"action": WRITTEN}
-    return fields | {"more": to_text(more)}
+    return fields | {"more": to_yaml_text(more)}
 
 
 def _condition_fields(when: Any) -> dict[str, str] | None:
-    """None where the fields cannot show it."""
+    """Return the condition as form fields, or None if they cannot express it."""
     if when == ALWAYS:
         return {"operator": ALWAYS}
     [(operator, compared)] = when.items() if isinstance(when, dict) and len(when) == 1 else [("", None)]
     if operator not in set(Comparing) or not isinstance(compared, dict):
         return None
     rest = dict(compared)
-    where = [(name, rest.pop(name)) for name in list(rest) if name in set(Where)]
+    where = [(name, rest.pop(name)) for name in list(rest) if name in set(MessageSection)]
     values = rest.pop("values", None) if operator == Comparing.EQUALS_ONE_OF else [rest.pop("value", "")]
     kind = rest.pop("as", ValueType.STRING.value)
     if rest or len(where) != 1 or not isinstance(values, list) or not all(map(_is_plain, values)):
@@ -188,5 +192,5 @@ def _action_fields(then: Any) -> dict[str, str] | None:
 
 
 def _is_plain(text: Any) -> bool:
-    """Whether a line of the form can hold it."""
+    """Return True if a line of the form can hold the text."""
     return isinstance(text, str) and text == text.strip() and len(text.splitlines()) <= 1

@@ -1,4 +1,4 @@
-"""Styles, scripts and pictures that come with the wheel, under names that change with their content.
+"""Styles, scripts and images of the console, served under names that contain their digests.
 
 Kept rules: a file is served under its digest and may be kept for ever; what is not in the folder cannot be asked for. What others
 wrote lies in ``vendor`` with version, licence and hash in ``VENDOR.toml``, and a test compares.
@@ -15,8 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 PREFIX = "/static/"
-FOR_EVER = "public, max-age=31536000, immutable"
-ALONE = {"Content-Security-Policy": "default-src 'none'"}  # of a file that is opened by itself and not by a page
+CACHE_INDEFINITELY = "public, max-age=31536000, immutable"
+NO_CONTENT_POLICY = {
+    "Content-Security-Policy": "default-src 'none'"
+}  # of a file that is opened by itself and not by a page
 TYPES = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -51,12 +53,14 @@ _BY_URL = {file.url: file for file in FILES.values()}
 
 
 def static_url(name: str) -> str:
-    """Where a file is served; KeyError, at the first test, where there is none."""
+    """Return the URL of a file; raises KeyError if it does not exist."""
     return FILES[name].url
 
 
 async def serve_static(request: Request) -> Response:
     file = _BY_URL.get(request.url.path)
     if file is None:
-        return Response("There is no such file; load the page again.", 404, ALONE, media_type="text/plain")
-    return Response(file.content, headers=ALONE | {"Cache-Control": FOR_EVER}, media_type=file.media_type)
+        return Response("There is no such file; load the page again.", 404, NO_CONTENT_POLICY, media_type="text/plain")
+    return Response(
+        file.content, headers=NO_CONTENT_POLICY | {"Cache-Control": CACHE_INDEFINITELY}, media_type=file.media_type
+    )

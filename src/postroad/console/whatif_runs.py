@@ -1,4 +1,4 @@
-"""What-if runs that were started in the console: `postroad whatif` as a program beside the server, and what it has left.
+"""What-if runs started in the console: ``postroad whatif`` as a subprocess, and the files it leaves.
 
 Kept rules: all that is known of a run lies in its folder, so it outlives the server; it is at work as long as it holds its lock,
 and has failed if it let go without leaving a report. One is at work at a time, since Spark takes what it can get.
@@ -29,20 +29,20 @@ from postroad.errors import Refused
 FOLDER = "whatif"
 RUN = re.compile(r"[0-9a-f]{12}\Z")
 PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
-WISH, CHANGE, PROGRESS, REPORT, PAGE = "wish.json", "change.yaml", "progress.json", "report.json", "report.html"
-LOCK, PROCESS, SAID = "lock", "process", "said.txt"
+REQUEST_FILE, CHANGE, PROGRESS, REPORT, PAGE = "wish.json", "change.yaml", "progress.json", "report.json", "report.html"
+LOCK, PROCESS, OUTPUT_FILE = "lock", "process", "said.txt"
 STARTING = "starting"  # beside the folders of runs
-SAID_MOST = 4_000  # the end of what the program said, for whoever has to mend it
+MAX_OUTPUT = 4_000  # the end of what the program said, for whoever has to mend it
 SHARED = ("acceptance", "index", "postgres", "secret")
 # What a report says that tells of nothing: one that an older program has left lacks what was added since.
-UNSAID: Mapping[str, Any] = {
+REPORT_DEFAULTS: Mapping[str, Any] = {
     "begins": "", "ends": "", "baseline": "today", "traffic": {}, "days": [], "differences": {}, "services": [],
     "reasons": [], "examples": [], "bills": [], "ports": [],
 }  # fmt: skip
 
 
-class Wish(msgspec.Struct, frozen=True, kw_only=True):
-    """What is asked, by whom."""
+class WhatIfRequest(msgspec.Struct, frozen=True, kw_only=True):
+    """The parameters of a run, and who started it."""
 
     by: str
     at_us: int
@@ -58,22 +58,22 @@ class RunState(StrEnum):
     FAILED = "failed"
 
 
-class AtWork(msgspec.Struct, frozen=True):
+class StageProgress(msgspec.Struct, frozen=True):
     name: str
     tasks: int
     done: int
     rows: int = 0
 
 
-class Progress(msgspec.Struct, frozen=True):
+class WhatIfProgress(msgspec.Struct, frozen=True):
     rows: int = 0
-    stages: list[AtWork] = []
+    stages: list[StageProgress] = []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfRun:
     folder: Path
-    wish: Wish
+    wish: WhatIfRequest
 
     @property
     def id(self) -> str:
@@ -86,13 +86,13 @@ class WhatIfRun:
         return RunState.DONE if self.report is not None else RunState.FAILED
 
     @property
-    def progress(self) -> Progress:
-        return _read(self.folder / PROGRESS, Progress) or Progress()
+    def progress(self) -> WhatIfProgress:
+        return _read(self.folder / PROGRESS, WhatIfProgress) or WhatIfProgress()
 
     @property
     def report(self) -> dict[str, Any] | None:
         found: dict[str, Any] | None = _read(self.folder / REPORT, dict[str, Any])
-        return None if found is None else {**UNSAID, **found}
+        return None if found is None else {**REPORT_DEFAULTS, **found}
 
     def text(self, name: str) -> str:
         try:
@@ -102,10 +102,10 @@ class WhatIfRun:
 
     @property
     def said(self) -> str:
-        return self.text(SAID)[-SAID_MOST:]
+        return self.text(OUTPUT_FILE)[-MAX_OUTPUT:]
 
     def stop(self) -> None:
-        """End the program and all that it started; nothing where it has ended by itself."""
+        """Stop the program and its children; does nothing if it has ended."""
         number = self.text(PROCESS)
         if number.isdecimal() and _is_locked(self.folder / LOCK):  # so the number is still its own
             with suppress(ProcessLookupError):
@@ -126,17 +126,17 @@ class WhatIfRuns:
         return self.settings.data.absolute() / FOLDER
 
     def all(self) -> list[WhatIfRun]:
-        """The latest first."""
+        """Return all runs, latest first."""
         names = [one.name for one in self._folder.iterdir()] if self._folder.is_dir() else []
         runs = [run for name in names if (run := self.find(name)) is not None]
         return sorted(runs, key=lambda run: -run.wish.at_us)
 
     def find(self, name: str) -> WhatIfRun | None:
         folder = self._folder / name
-        wish = _read(folder / WISH, Wish) if RUN.match(name) else None
+        wish = _read(folder / REQUEST_FILE, WhatIfRequest) if RUN.match(name) else None
         return WhatIfRun(folder=folder, wish=wish) if wish is not None else None
 
-    def start(self, name: str, wish: Wish, change: str) -> WhatIfRun:
+    def start(self, name: str, wish: WhatIfRequest, change: str) -> WhatIfRun:
         self._folder.mkdir(parents=True, exist_ok=True)
         with (self._folder / STARTING).open("w") as door:  # two who start at once find each other
             fcntl.flock(door, fcntl.LOCK_EX)
@@ -146,12 +146,12 @@ class WhatIfRuns:
             run.folder.mkdir()
             (run.folder / CHANGE).write_text(change)
             self._begin(run)
-            (run.folder / WISH).write_bytes(msgspec.json.encode(wish))
+            (run.folder / REQUEST_FILE).write_bytes(msgspec.json.encode(wish))
         return run
 
     def _begin(self, run: WhatIfRun) -> None:
         """The program inherits the lock, and lets go when it ends, however that comes about."""
-        with _new(run, LOCK) as lock, _new(run, REPORT) as told, _new(run, SAID) as said:
+        with _new(run, LOCK) as lock, _new(run, REPORT) as told, _new(run, OUTPUT_FILE) as said:
             fcntl.flock(lock, fcntl.LOCK_EX)
             process = subprocess.Popen(  # noqa: S603 - our own program; what a person wrote is in a file, or checked
                 [*self.program, *_arguments(run, self.settings)], stdin=subprocess.DEVNULL, stdout=told, stderr=said,
@@ -176,7 +176,7 @@ def _arguments(run: WhatIfRun, settings: Settings) -> list[str]:
 
 
 def _environment(settings: Settings) -> Mapping[str, str]:
-    """What the program must know of this network; secrets go this way, where others on the machine do not see them."""
+    """Return the environment of the program; secrets are passed here, where other users cannot see them."""
     known = {f"{PREFIX}ROUTINGS": ",".join(settings.routings)}
     if settings.acceptance == "shared":
         known |= {f"{PREFIX}{name.upper()}": str(getattr(settings, name)) for name in SHARED}
@@ -195,7 +195,7 @@ def _is_locked(lock: Path) -> bool:
 
 
 def _read(path: Path, kind: Any) -> Any:
-    """What a file says; None where it is not there, or not whole."""
+    """Read a JSON file; None if it is missing or incomplete."""
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (OSError, msgspec.DecodeError):

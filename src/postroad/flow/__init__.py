@@ -1,4 +1,4 @@
-"""The story of one message, told in stages.
+"""The stages that one message passes on its way through the network.
 
 A **post** arrives as bytes; a codec makes a ``Message`` of it. ``accept`` asks core whether it is admitted and which way it goes,
 and writes both down as one journal entry: from then on it waits in the **mailboxes** of the services it was routed to. A service

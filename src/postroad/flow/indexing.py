@@ -1,4 +1,4 @@
-"""From the journal into the index: read, project, apply, in large batches, for as long as there is something to follow.
+"""Keep the index up with the journal: read, project and apply entries in large batches.
 
 Kept rule: the index goes on only where it left off on this very journal. Its position is the head after a whole group, so reading
 that one group tells whether the journal still has it; an index ahead of its journal, or made from another one, is refused and
@@ -12,33 +12,33 @@ from typing import Protocol
 
 from postroad.core.projection.project import project
 from postroad.errors import Misconfigured
-from postroad.ports import Batch, Head, Index
+from postroad.ports import Index, JournalBatch, JournalHead
 
 BATCH_BYTES = 4 << 20
 
-Progress = Callable[[Head], None]
+Progress = Callable[[JournalHead], None]
 
 
-class Source(Protocol):
-    """The one thing that indexing needs of a journal."""
+class JournalSource(Protocol):
+    """The part of a journal that indexing needs."""
 
-    async def read(self, after_seq: int, limit_bytes: int = ...) -> Batch: ...
+    async def read(self, after_seq: int, limit_bytes: int = ...) -> JournalBatch: ...
 
 
 async def follow(
-    journal: Source, index: Index, *, arrived: Callable[[], Awaitable[None]], on_progress: Progress | None = None
+    journal: JournalSource, index: Index, *, arrived: Callable[[], Awaitable[None]], on_progress: Progress | None = None
 ) -> None:
-    """Keep the index up with the journal until cancelled; ``arrived`` returns when there may be something new.
+    """Update the index from the journal until cancelled; ``arrived`` returns when there may be new entries.
 
     ``on_progress`` hears of every batch, and once for each ``arrived`` even if there was nothing new.
     """
-    position = await trusted_position(journal, index)
+    position = await verify_position(journal, index)
     while True:
         caught_up = await _catch_up(journal, index, position, on_progress)
         if (
             caught_up == position
         ):  # time to see whether the index still has it all: a crash of its database may take some back
-            caught_up = await trusted_position(journal, index)
+            caught_up = await verify_position(journal, index)
             if on_progress:
                 on_progress(caught_up)
         if caught_up.seq >= position.seq:
@@ -46,26 +46,27 @@ async def follow(
         position = caught_up
 
 
-async def catch_up(journal: Source, index: Index, on_progress: Progress | None = None) -> Head:
-    """Apply everything that the journal has now, and say where the index is then."""
-    return await _catch_up(journal, index, await trusted_position(journal, index), on_progress)
+async def catch_up(journal: JournalSource, index: Index, on_progress: Progress | None = None) -> JournalHead:
+    """Apply all entries that the journal has now; returns the index's position."""
+    return await _catch_up(journal, index, await verify_position(journal, index), on_progress)
 
 
-async def rebuild(journal: Source, index: Index, on_progress: Progress | None = None) -> Head:
-    """Make every table anew from the first entry on."""
+async def rebuild(journal: JournalSource, index: Index, on_progress: Progress | None = None) -> JournalHead:
+    """Rebuild every table from the first entry."""
     await index.clear()
     return await catch_up(journal, index, on_progress)
 
 
-async def trusted_position(journal: Source, index: Index) -> Head:
-    """The index's position, once the journal has been seen to pass through it."""
+async def verify_position(journal: JournalSource, index: Index) -> JournalHead:
+    """Return the index's position after checking that the journal passes through it."""
     position = await index.position()
     if position.seq and (await journal.read(position.seq - 1, 1)).head != position:
-        raise of_another_journal(position.seq)
+        raise other_journal_error(position.seq)
     return position
 
 
-def of_another_journal(seq: int) -> Misconfigured:
+def other_journal_error(seq: int) -> Misconfigured:
+    """Return the error for an index that belongs to a different journal."""
     return Misconfigured(
         [
             f"index: it stands at entry {seq}, where this journal is shorter or another one; put the right "
@@ -74,7 +75,9 @@ def of_another_journal(seq: int) -> Misconfigured:
     )
 
 
-async def _catch_up(journal: Source, index: Index, position: Head, on_progress: Progress | None) -> Head:
+async def _catch_up(
+    journal: JournalSource, index: Index, position: JournalHead, on_progress: Progress | None
+) -> JournalHead:
     while (batch := await journal.read(position.seq, BATCH_BYTES)).records:
         await index.apply(project(batch.records), batch.head, position.seq)
         position = batch.head

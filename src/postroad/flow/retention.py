@@ -1,4 +1,4 @@
-"""How far back bodies may be dropped: what is old enough and settled, and nothing beyond the first that still waits."""
+"""Retention: find how far back bodies may be dropped."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from postroad.ports import IndexReader
 AT = QUERIES["all_messages"][1].index("at_us")
 
 
-async def droppable_before(index: IndexReader, before_us: int) -> int:
-    """The first entry whose body must stay; every body before it may go."""
+async def find_retention_limit(index: IndexReader, before_us: int) -> int:
+    """Return the first entry whose body must be kept; all bodies before it may be dropped."""
     old = await _first_since(index, before_us)
     waiting = await index.query("oldest_queued")
     return min(old, waiting[0][0]) if waiting and waiting[0][0] is not None else old

@@ -1,1 +1,1 @@
-"""The services that come with the network, each a small module behind one interface."""
+"""The built-in services of the network, each a small module behind one interface."""

@@ -1,4 +1,4 @@
-"""The arguments with which a hosted service was invoked, read with a clear complaint where one is missing or wrong."""
+"""The arguments of a hosted service's invocation, with clear errors for missing or invalid ones."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ PREFIX = "xmlns:"  # xmlns:po = urn:po declares the prefix po for the paths in o
 
 
 class Arguments:
+    """The arguments by name."""
+
     __slots__ = ("_given",)
 
     def __init__(self, given: tuple[Argument, ...]) -> None:
@@ -32,7 +34,7 @@ class Arguments:
         return value
 
     def others(self, known: Collection[str]) -> dict[str, str]:
-        """All that neither the service nor its paths have a meaning for."""
+        """Return the arguments that neither the service nor its paths use."""
         named = self._given.items()
         return {name: value for name, value in named if name not in known and not name.startswith(PREFIX)}
 

@@ -1,16 +1,16 @@
-"""Every service that comes with the network, by the name that a profile's ``hosted`` asks for it with."""
+"""The built-in services by the name that a profile sets in ``hosted``."""
 
 from __future__ import annotations
 
 from postroad.core.model.asset import Hosting
-from postroad.services.crossreference import CrossReferenceService
-from postroad.services.exchange import ExchangeService
+from postroad.services.crossreference.service import CrossReferenceService
+from postroad.services.exchange.service import ExchangeService
 from postroad.services.filter import FilterService
 from postroad.services.lookup import LookupService
 from postroad.services.model import ModelService
 from postroad.services.provisioning import ProvisioningService
 from postroad.services.service import HostedService
-from postroad.services.splitter import SplitterService
+from postroad.services.splitter.service import SplitterService
 from postroad.services.validation import ValidationService
 from postroad.services.xslt import XsltService
 

@@ -1,4 +1,4 @@
-"""Filter: lets messages pass or stops them, by their sender or by a condition.
+"""Filter service: passes or stops messages by sender or condition.
 
 The argument ``list`` names the asset. Whoever is denied is stopped, also when allowed; whoever is allowed passes; so does a
 message for which the condition ``when`` holds; for all others ``otherwise`` decides. A stopped message ends as rejected, with
@@ -14,13 +14,13 @@ from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Status
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.shares import AT_ONCE, Budget, TooMuchAtOnce
-from postroad.core.routing.subject import Header, Party, Subject
+from postroad.core.routing.budget import AT_ONCE, Budget, TooMuchAtOnce
+from postroad.core.routing.conditions.subject import NamedService, RuleHeader, Subject
 from postroad.services.arguments import Arguments
+from postroad.services.crossreference.shared_map import list_names
 from postroad.services.filter_list import FilterList, read_list
-from postroad.services.off_loop import in_thread
-from postroad.services.service import Returned, Tools
-from postroad.services.shared_map import names_of
+from postroad.services.hosting.off_loop import run_in_thread
+from postroad.services.service import ServiceResult, Tools
 
 REJECTED = "rejected"
 LISTS_KEPT = 256
@@ -32,7 +32,7 @@ def _list(content: str) -> FilterList:
 
 
 class FilterService:
-    async def work(self, message: Delivered, tools: Tools) -> Returned:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         asset = tools.asset(AssetKind.LIST, Arguments(message.arguments).get("list"))
         sender = tools.directory.services.get(message.sender_gcid)
         rules = await _rules(asset, tools.directory)
@@ -40,7 +40,7 @@ class FilterService:
             return _returned(_why_not(rules, message, sender, Budget(AT_ONCE)), message)
         except TooMuchAtOnce:
             pass  # not here: the traceback would keep the documents
-        return _returned(await in_thread(_why_not, rules, message, sender, Budget()), message)
+        return _returned(await run_in_thread(_why_not, rules, message, sender, Budget()), message)
 
 
 async def _rules(asset: Asset, directory: Directory) -> FilterList:
@@ -48,19 +48,19 @@ async def _rules(asset: Asset, directory: Directory) -> FilterList:
     key = ("filter", asset.service, asset.name)
     found: FilterList | None = directory.cache.get(key)
     if found is None:
-        found = directory.cache[key] = await in_thread(_list, asset.content)
+        found = directory.cache[key] = await run_in_thread(_list, asset.content)
     return found
 
 
-def _returned(why_not: str, message: Delivered) -> Returned:
+def _returned(why_not: str, message: Delivered) -> ServiceResult:
     if why_not:
-        return Returned(status=Status(REJECTED, f"no message passes {why_not}"))
-    return Returned(parts=() if not message.in_transit else None)
+        return ServiceResult(status=Status(REJECTED, f"no message passes {why_not}"))
+    return ServiceResult(parts=() if not message.in_transit else None)
 
 
 def _why_not(rules: FilterList, message: Delivered, sender: Service | None, budget: Budget) -> str:
     """Why the message is stopped; empty when it may pass."""
-    names = names_of(sender) if sender is not None else {message.sender_gcid}
+    names = list_names(sender) if sender is not None else {message.sender_gcid}
     if not rules.deny.isdisjoint(names):
         return f"from {message.sender}"
     if not rules.allow.isdisjoint(names):
@@ -74,8 +74,8 @@ def _why_not(rules: FilterList, message: Delivered, sender: Service | None, budg
 
 def _subject(message: Delivered, sender: Service | None, budget: Budget) -> Subject:
     organization = sender.organization if sender is not None else ""
-    header = Header(
-        sender=Party(address=message.sender, gcid=message.sender_gcid, organization=organization),
+    header = RuleHeader(
+        sender=NamedService(address=message.sender, gcid=message.sender_gcid, organization=organization),
         type=message.type,
         topic=message.topic,
         handle=message.handle,

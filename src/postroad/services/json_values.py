@@ -1,4 +1,4 @@
-"""Values inside a JSON document, found by a path and replaced where they stand.
+"""Values in a JSON document, found by a path and replaced in place.
 
 Kept rule: names keep their order and numbers their digits; only white space between values may be lost.
 """
@@ -14,9 +14,9 @@ import msgspec
 
 from postroad.core.codecs.json_syntax import decode
 from postroad.core.codecs.limits import DEFAULT_LIMITS
-from postroad.core.routing.contents import JsonNumber, json_text
-from postroad.core.routing.json_path import read_json_path, select_json
-from postroad.core.routing.xml_walk import TooManyNodes
+from postroad.core.routing.conditions.canonical_content import JsonNumber, json_text
+from postroad.core.routing.paths.json_path import read_json_path, select_json
+from postroad.core.routing.paths.xml_walk import TooManyNodes
 from postroad.services.arguments import bad_argument
 
 _ANY = msgspec.json.Decoder()
@@ -24,7 +24,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 
 
 class Scalar:
-    """A string, number, true, false or null of the document, and what is to stand in its place."""
+    """A string, number, true, false or null of the document, and its replacement."""
 
     __slots__ = ("removed", "value")
 
@@ -39,7 +39,10 @@ class Scalar:
 
 
 class JsonValues:
-    """The values that a path leads to in one document. ``replaced`` may be asked for once."""
+    """The values that a path finds in one document; ``replaced`` may be called once.
+
+    ``replaced`` may be asked for once.
+    """
 
     def __init__(self, data: bytes, path: str) -> None:
         body = data.removeprefix(b"\xef\xbb\xbf")
@@ -69,7 +72,7 @@ class JsonValues:
 
 
 def _held(value: object) -> object:
-    """The value with every scalar in a place of its own, so that two equal ones can be told apart."""
+    """Return the value with every scalar wrapped, so that equal ones can be distinguished."""
     if isinstance(value, dict):
         return {name: _held(member) for name, member in value.items()}
     if isinstance(value, list):

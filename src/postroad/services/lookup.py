@@ -1,4 +1,4 @@
-"""Enrichment from a table: a value in the message is looked up in one column and replaced by that of another.
+"""Lookup service: replaces a value in a message by another column of a table.
 
 Arguments: ``table``, ``element`` (path of the element, attribute or JSON member), ``column`` (where the value is looked up;
 else the first), ``value`` (whose value replaces it; else the second), ``missing`` (``keep``, ``error`` or ``remove`` what the
@@ -13,10 +13,10 @@ from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Delivered
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments
-from postroad.services.documents import looked_into, values_in, with_values
-from postroad.services.off_loop import off_loop
-from postroad.services.service import Returned, Tools
-from postroad.services.table import Table
+from postroad.services.document_values import find_part_values, list_values, replace_values
+from postroad.services.hosting.off_loop import run_off_loop
+from postroad.services.lookup_table import LookupTable
+from postroad.services.service import ServiceResult, Tools
 
 TABLES_KEPT = 16
 MISSING = ("keep", "error", "remove")
@@ -24,33 +24,33 @@ MISSING = ("keep", "error", "remove")
 
 class LookupService:
     def __init__(self) -> None:
-        self._tables: dict[str, Table] = {}  # by their content; a new version of a table is another one
+        self._tables: dict[str, LookupTable] = {}  # by their content; a new version of a table is another one
 
-    async def work(self, message: Delivered, tools: Tools) -> Returned:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         arguments = Arguments(message.arguments)
         path, missing = arguments.needed("element"), arguments.choice("missing", MISSING, "keep")
         content = tools.asset(AssetKind.TABLE, arguments.get("table")).content
         mapping = await self._mapping(content, arguments.get("column"), arguments.get("value"))
-        looked = await looked_into(message, arguments, path)
-        replacements = _replacements(values_in(looked), mapping, missing)
+        looked = await find_part_values(message, arguments, path)
+        replacements = _replacements(list_values(looked), mapping, missing)
         if replacements is None:
             detail = f"The table does not know a value that {path} leads to; add it, or say missing=keep"
             raise Refused("lookup.missing", detail)
-        return Returned(parts=await with_values(message, looked, replacements))
+        return ServiceResult(parts=await replace_values(message, looked, replacements))
 
     async def _mapping(self, content: str, column: str, value: str) -> Mapping[str, str]:
         table = self._tables.get(content)
         if table is None:
-            table = await off_loop(len(content), Table, content)
+            table = await run_off_loop(len(content), LookupTable, content)
             while len(self._tables) >= TABLES_KEPT:
                 self._tables.pop(next(iter(self._tables)))
             self._tables[content] = table
-        known = table.known_mapping(column, value)
-        return known if known is not None else await off_loop(len(content), table.mapping, column, value)
+        known = table.cached_mapping(column, value)
+        return known if known is not None else await run_off_loop(len(content), table.mapping, column, value)
 
 
 def _replacements(values: tuple[str, ...], mapping: Mapping[str, str], missing: str) -> dict[str, str | None] | None:
-    """What to put in the place of each value; None when one is missing that may not be."""
+    """Return the replacement for each value; None if a value is missing and must not be."""
     replacements: dict[str, str | None] = {}
     for value in values:
         if (known := mapping.get(value.strip())) is not None:

@@ -1,4 +1,4 @@
-"""Model: a message goes where its sender's place in a tree says.
+"""Model service: routes a message by its sender's position in a tree of topics.
 
 The sender is attached to the model as a producer; the message's topic is what it publishes. It reaches the consumers of that
 topic at the sender's node and below, or whichever way the topic goes. Whoever is no producer of the topic publishes nothing, and
@@ -7,42 +7,42 @@ is told so. What an exchange or another model sends on is still its writer's.
 
 from __future__ import annotations
 
-from postroad.core.admission.openness import is_open_to
+from postroad.core.admission.connection_rights import is_open_to
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment
+from postroad.core.hierarchy.model import Attachment
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Property, PropertyType
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.forwards import Forward
+from postroad.core.routing.forward import Forward
 from postroad.errors import Refused
-from postroad.flow.forward import Onward
+from postroad.flow.stages.forward import ForwardResult
 from postroad.services.arguments import Arguments
-from postroad.services.service import Returned, Tools
+from postroad.services.service import ServiceResult, Tools
 
 COPIES = "model.copies"
 NODE = "node"  # the argument or property by which a sender says at which of its nodes it publishes
 BESIDE = "#"  # in its place: beside the tree
-NAMED_MOST = 10
+MAX_NAMED = 10
 
 
 class ModelService:
-    async def work(self, message: Delivered, tools: Tools) -> Returned:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         index = await tools.models.opened(tools.service.gcid)
         if index is None:
             raise Refused(
                 "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner imports a tree"
             )
-        source = source_of(message, index, tools.service, tools.directory)
+        source = find_producer(message, index, tools.service, tools.directory)
         consumers = index.publish(source.id, message.topic)
-        return Returned(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
+        return ServiceResult(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
 
-    async def forwarded(self, returned: Returned, onward: Onward, tools: Tools) -> Returned:
-        """Tell whoever asked to how many it went."""
-        return Returned(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
+    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
+        """Return the number of receivers to a requester."""
+        return ServiceResult(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
 
 
-def source_of(message: Delivered, index: ModelIndex, model: Service, directory: Directory) -> Attachment:
-    """As what, and so from where, the message is published; those to whom the model was closed publish nothing more."""
+def find_producer(message: Delivered, index: ModelIndex, model: Service, directory: Directory) -> Attachment:
+    """Return the attachment as which the sender publishes; raises Refused if the model is closed to it."""
     sender = directory.services.get(message.sender_gcid)
     is_open = sender is not None and is_open_to(model, sender, directory)
     sources = index.sources(message.sender_gcid, message.topic) if is_open else []
@@ -56,7 +56,7 @@ def source_of(message: Delivered, index: ModelIndex, model: Service, directory: 
         raise Refused(
             "value.invalid",
             f"{message.sender} is a producer of topic {message.topic[:80]!r} at several nodes "
-            f"({', '.join(nodes[:NAMED_MOST])}); say at which in the property or argument {NODE!r}",
+            f"({', '.join(nodes[:MAX_NAMED])}); say at which in the property or argument {NODE!r}",
         )
     return sources[0]
 

@@ -1,4 +1,4 @@
-"""The network's own service: providers tell it that they know a customer, that they know it no longer, or what to be reminded of.
+"""Provisioning service of the network: providers confirm or revoke, and services register cookies.
 
 The topic says what is wanted. Arguments are those of the message:
 
@@ -16,14 +16,14 @@ from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments
-from postroad.services.service import Returned, Tools
+from postroad.services.service import ServiceResult, Tools
 
 CONFIRM, REVOKE, REGISTER = "provisioning.confirm", "provisioning.revoke", "cookie.register"
 TOPICS = (CONFIRM, REVOKE, REGISTER)
 
 
 class ProvisioningService:
-    async def work(self, message: Delivered, tools: Tools) -> Returned:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         sender = tools.directory.services.get(message.sender_gcid)
         if sender is None or message.in_transit:
             raise Refused("route.invalid", "Post this to the network's own service yourself, as a request")
@@ -41,7 +41,7 @@ class ProvisioningService:
             case _:
                 known = ", ".join(TOPICS)
                 raise Refused("value.invalid", f"The topic says what is wanted: one of {known}", pointer="/topic")
-        return Returned(parts=())
+        return ServiceResult(parts=())
 
     async def _register(self, sender: Service, message: Delivered, arguments: Arguments, tools: Tools) -> None:
         cookie = _cookie(message, arguments)
@@ -49,7 +49,7 @@ class ProvisioningService:
 
 
 def _cookie(message: Delivered, arguments: Arguments) -> Cookie | None:
-    """The document that is to be the cookie."""
+    """Return the document to store as the cookie."""
     named = arguments.get("cookie", "")
     documents = [part for part in message.parts if not named or part.id == named]
     if not documents and not named:

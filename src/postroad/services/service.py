@@ -1,4 +1,4 @@
-"""What every service that comes with the network is: given a delivered message, it says what becomes of it.
+"""The interface of hosted services: given a delivered message, return what happens to it.
 
 A hosted service is addressed, permitted, queued, journalled and billed like any other; only its application is the network.
 Kept rule: a service looks at the message and its tools, and returns; it never posts, polls or acknowledges. That is
@@ -12,26 +12,26 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from postroad.core.exchange.bound import Language
+from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.interchange.catalogue import BUILT_IN, Catalogue
+from postroad.core.interchange.catalogue import BUILT_IN, StandardCatalogue
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered, Part, Property, Status
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.forwards import Forward
+from postroad.core.routing.forward import Forward
 from postroad.errors import Refused
-from postroad.flow.forward import Onward
-from postroad.flow.open_exchange import OpenExchange
-from postroad.flow.partners import Hearing, Telling
+from postroad.flow.registries.open_exchange import OpenExchange
+from postroad.flow.stages.forward import ForwardResult
+from postroad.flow.stages.partner_acknowledgments import AcknowledgmentToSend, ReceivedAcknowledgments
 from postroad.ports import QueryEngine, Validator
-from postroad.services.engine import VALIDATES_NOTHING, Transformer
-from postroad.services.references import References
+from postroad.services.crossreference.records import RecordStore
+from postroad.services.engines import NULL_VALIDATOR, Transformer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Returned:
-    """What a service answers; without parts the message goes on as it came."""
+class ServiceResult:
+    """The result of a service; without parts the message passes unchanged."""
 
     parts: tuple[Part, ...] | None = None
     properties: tuple[Property, ...] = ()
@@ -41,8 +41,8 @@ class Returned:
     )
 
 
-class KeepsTrust(Protocol):
-    """What the network's own service asks of the network; services are named by GCID, and messages by their session."""
+class ProvisioningActions(Protocol):
+    """The operations of the provisioning service; services are named by GCID, messages by session."""
 
     async def confirm(
         self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None, *, said_in: str = ""
@@ -53,46 +53,52 @@ class KeepsTrust(Protocol):
     async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> str | None: ...
 
 
-class OpensExchanges(Protocol):
+class ExchangeSource(Protocol):
+    """Opens exchanges by GCID."""
+
     async def opened(self, gcid: str) -> OpenExchange:
-        """The exchange with every binding that it has now."""
+        """Return the exchange with all its current bindings."""
 
 
-class OpensModels(Protocol):
+class ModelSource(Protocol):
+    """Opens models by GCID."""
+
     async def opened(self, gcid: str) -> ModelIndex | None:
-        """The model as it is now; None when it has no nodes."""
+        """Return the current model; None if it has no nodes."""
 
 
-class MeetsPartners(Protocol):
-    """What a splitter asks of the network; all is about the delivery that it has at hand."""
+class PartnerChannel(Protocol):
+    """The acknowledgment operations of a splitter, for the delivery that it processes."""
 
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
-        """Those of which another delivery has brought the same."""
+        """Return the forwards that another delivery has already made."""
 
-    async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None: ...
+    async def tell(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
 
-    async def hear(self, splitter: Service, delivered: Delivered, hearings: Iterable[Hearing]) -> None: ...
+    async def hear(
+        self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
+    ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What a service works with: who takes part, its own assets, and those who do the heavy work."""
+    """What a service works with: the directory, its assets and the engines."""
 
     service: Service  # the hosted service itself
     directory: Directory
     transformer: Transformer
-    references: References
-    trust: KeepsTrust
-    exchanges: OpensExchanges
-    models: OpensModels
-    partners: MeetsPartners
-    judges: Mapping[Language, QueryEngine]
+    references: RecordStore
+    trust: ProvisioningActions
+    exchanges: ExchangeSource
+    models: ModelSource
+    partners: PartnerChannel
+    judges: Mapping[DeciderLanguage, QueryEngine]
     now_us: Callable[[], int]
-    validator: Validator = VALIDATES_NOTHING
-    standards: Catalogue = BUILT_IN  # of interchanges
+    validator: Validator = NULL_VALIDATOR
+    standards: StandardCatalogue = BUILT_IN  # of interchanges
 
     def asset(self, kind: AssetKind, name: str) -> Asset:
-        """The service's asset of that name; where it has only one of the kind, the name may be left out."""
+        """Return the service's asset of that name; the name is optional if it has only one of the kind."""
         if name:
             found = self.directory.asset(self.service.gcid, kind, name)
             if found is None:
@@ -114,11 +120,13 @@ class Tools:
 
 
 class HostedService(Protocol):
-    async def work(self, message: Delivered, tools: Tools) -> Returned: ...
+    """A built-in service."""
+
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult: ...
 
 
 @runtime_checkable
 class ForwardingService(HostedService, Protocol):
-    """One that lets messages go on to others in its own name; ``hosting`` does that, and asks what to answer then."""
+    """A service that forwards messages in its own name; the host forwards, then asks for the answer."""
 
-    async def forwarded(self, returned: Returned, onward: Onward, tools: Tools) -> Returned: ...
+    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult: ...

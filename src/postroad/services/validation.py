@@ -1,4 +1,4 @@
-"""Validation: documents are checked against the service's own schemas, and what is not valid is stopped, or goes on marked.
+"""Validation service: checks documents by the service's schemas; rejects or marks invalid ones.
 
 Arguments: ``schema`` (its name; else the one that is for the document), ``document`` (the id of the one document that is meant;
 else every XML and JSON document of the body that the service has schemas for), ``onInvalid`` (``reject`` or ``mark``). Kept rule:
@@ -16,14 +16,14 @@ from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Part, Property, PropertyType, Status
 from postroad.core.model.snapshot import Directory
-from postroad.core.schemas.catalogue import Catalogue, catalogue_of, kinds_fit
+from postroad.core.schemas.catalogue import SchemaCatalogue, catalogue_of, is_applicable
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused
 from postroad.ports import Validator
 from postroad.services.arguments import Arguments
-from postroad.services.documents import chosen
-from postroad.services.off_loop import off_loop
-from postroad.services.service import Returned, Tools
+from postroad.services.document_values import choose_parts
+from postroad.services.hosting.off_loop import run_off_loop
+from postroad.services.service import ServiceResult, Tools
 
 INVALID = "document.invalid"
 ON_INVALID = ("reject", "mark")
@@ -32,8 +32,8 @@ FAULTS_CHARS = 4_000  # as much as a property can hold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
-    """A document, the schema by which it was judged, and what is wrong with it."""
+class JudgedDocument:
+    """A validated document, its schema and its errors."""
 
     part: Part
     schema: str
@@ -45,20 +45,20 @@ class Judged:
 
 
 class ValidationService:
-    async def work(self, message: Delivered, tools: Tools) -> Returned:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         arguments = Arguments(message.arguments)
         on_invalid = arguments.choice("onInvalid", ON_INVALID, "reject")
         judged = await _judged(message, arguments, tools)
         invalid = [one for one in judged if one.faults]
         if invalid and on_invalid == "reject":
-            return Returned(status=Status(INVALID, "; ".join(map(str, invalid))))
-        return Returned(
+            return ServiceResult(status=Status(INVALID, "; ".join(map(str, invalid))))
+        return ServiceResult(
             parts=None if message.in_transit else (_report(judged),), properties=_properties(judged, invalid)
         )
 
 
-class ToValidate(Protocol):
-    """What it takes to judge by a service's own schemas; the tools of a running service have it."""
+class ValidationTools(Protocol):
+    """What validation needs; the tools of a running service have it."""
 
     @property
     def service(self) -> Service: ...
@@ -70,41 +70,43 @@ class ToValidate(Protocol):
     def validator(self) -> Validator: ...
 
 
-async def require_valid(part: Part, schema: str, tools: ToValidate) -> None:
-    """Refused with ``document.invalid`` unless the document meets the service's schema of that name."""
+async def require_valid(part: Part, schema: str, tools: ValidationTools) -> None:
+    """Raise Refused with ``document.invalid`` unless the document is valid by the schema of that name."""
     meant = catalogue_of(tools.directory, tools.service.gcid).named(schema)
     faults = await tools.validator.validate(meant, part.data)
     if faults:
-        raise Refused(INVALID, str(Judged(part=part, schema=meant.name, faults=faults)))
+        raise Refused(INVALID, str(JudgedDocument(part=part, schema=meant.name, faults=faults)))
 
 
-async def _judged(message: Delivered, arguments: Arguments, tools: Tools) -> list[Judged]:
+async def _judged(message: Delivered, arguments: Arguments, tools: Tools) -> list[JudgedDocument]:
     catalogue = catalogue_of(tools.directory, tools.service.gcid)
     named = arguments.get("schema")
     schema = catalogue.named(named) if named else None
 
     def fits(part: Part) -> bool:
-        return catalogue.concerns(part) if schema is None else kinds_fit(schema.kind, part)
+        return catalogue.concerns(part) if schema is None else is_applicable(schema.kind, part)
 
-    meant = chosen(message, arguments.get("document"), fits)
+    meant = choose_parts(message, arguments.get("document"), fits)
     return [await _judgement(part, schema, catalogue, tools) for part in meant]
 
 
-async def _judgement(part: Part, schema: Schema | None, catalogue: Catalogue, tools: Tools) -> Judged:
+async def _judgement(part: Part, schema: Schema | None, catalogue: SchemaCatalogue, tools: Tools) -> JudgedDocument:
     try:
-        found = schema or await off_loop(len(part.data), catalogue.fitting, part)
+        found = schema or await run_off_loop(len(part.data), catalogue.fitting, part)
     except Refused as refusal:
         if not refusal.code.startswith("wire."):
             raise
-        return Judged(part=part, schema="", faults=(DocumentFault(text=refusal.detail),))
+        return JudgedDocument(part=part, schema="", faults=(DocumentFault(text=refusal.detail),))
     if found is None:
-        return Judged(part=part, schema="", faults=(DocumentFault(text=f"no schema of {catalogue.owner} is for it"),))
+        return JudgedDocument(
+            part=part, schema="", faults=(DocumentFault(text=f"no schema of {catalogue.owner} is for it"),)
+        )
     faults = await tools.validator.validate(found, part.data)
-    return Judged(part=part, schema=found.name, faults=faults)
+    return JudgedDocument(part=part, schema=found.name, faults=faults)
 
 
-def _properties(judged: list[Judged], invalid: list[Judged]) -> tuple[Property, ...]:
-    """What others on the way may go by; nothing where nothing was checked."""
+def _properties(judged: list[JudgedDocument], invalid: list[JudgedDocument]) -> tuple[Property, ...]:
+    """Return the validation result as properties; empty if nothing was checked."""
     if not judged:
         return ()
     properties = (
@@ -115,8 +117,8 @@ def _properties(judged: list[Judged], invalid: list[Judged]) -> tuple[Property, 
     return (*properties, Property(FAULTS, told)) if told else properties
 
 
-def _report(judged: list[Judged]) -> Part:
-    """The answer to whoever asked the service itself."""
+def _report(judged: list[JudgedDocument]) -> Part:
+    """Return the report for a requester of the service."""
     documents = [
         {
             "document": one.part.id,

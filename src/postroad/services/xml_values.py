@@ -1,4 +1,4 @@
-"""Values inside an XML document, found by a path and replaced where they stand.
+"""Values in an XML document, found by a path and replaced in place.
 
 Kept rule: whatever is not replaced stays byte for byte: comments, white space, prefixes, the declaration. So the tree is only
 used to find; the change is made in the bytes, at the places that a second reading reports. (A document in another encoding is
@@ -15,8 +15,8 @@ from typing import NamedTuple
 
 from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.codecs.xml import Scanner, Tree, new_scanner, parse_for_this_thread, run_scanner, to_utf8
-from postroad.core.routing.xml_path import Finds, XmlPath, read_xml_path
-from postroad.core.routing.xml_walk import Attributes, TooManyNodes, fits, select_elements
+from postroad.core.routing.paths.xml_path import Finds, XmlPath, read_xml_path
+from postroad.core.routing.paths.xml_walk import Attributes, TooManyNodes, matches_name, select_elements
 from postroad.errors import Refused
 from postroad.services.arguments import bad_argument
 
@@ -28,16 +28,16 @@ _ATTRIBUTE = re.compile(rb"""([^\s=]+)\s*=\s*("[^"]*"|'[^']*')""")
 _NAMESPACE = re.compile(rb"xmlns(?::|\Z)")
 
 
-class Target(NamedTuple):
-    """One value: the number of its element in document order, the attribute (or none), and what stands there."""
+class ValueTarget(NamedTuple):
+    """One value: its element's number in document order, the attribute or '', and the current text."""
 
     element: int
     attribute: str
     value: str
 
 
-class Span(NamedTuple):
-    """Where an element stands in the bytes; ``attributes`` are the names in the order in which they are written."""
+class ElementSpan(NamedTuple):
+    """The byte range of an element; ``attributes`` are its names in written order."""
 
     start: int
     closing: int  # where the next end tag begins, which is its own where it has no elements inside
@@ -47,8 +47,8 @@ class Span(NamedTuple):
 Splice = tuple[int, int, bytes]
 
 
-def xml_path(path: str, namespaces: Mapping[str, str]) -> XmlPath:
-    """The path, read once however many messages it is followed in."""
+def parse_xml_path(path: str, namespaces: Mapping[str, str]) -> XmlPath:
+    """Return the parsed path, cached across messages."""
     return _read_path(path, tuple(namespaces.items()))
 
 
@@ -62,20 +62,20 @@ class XmlValues:
 
     def __init__(self, data: bytes, path: str, namespaces: Mapping[str, str]) -> None:
         self._utf8 = to_utf8(data)
-        self._targets = _targets(parse_for_this_thread(self._utf8), xml_path(path, namespaces), path)
+        self._targets = _targets(parse_for_this_thread(self._utf8), parse_xml_path(path, namespaces), path)
 
     @property
     def values(self) -> tuple[str, ...]:
         return tuple(target.value for target in self._targets)
 
     def replaced(self, replacements: Mapping[str, str | None]) -> bytes:
-        """The document with other values; None removes the element or attribute, a value that is not named stays."""
+        """Return the document with new values; None removes a value, unnamed values stay."""
         concerned = [target for target in self._targets if target.value in replacements]
         spans = _spans(self._utf8, {target.element for target in concerned})
         splices = [self._splice(spans[one.element], one, replacements[one.value]) for one in concerned]
-        return spliced(self._utf8, splices)
+        return splice_bytes(self._utf8, splices)
 
-    def _splice(self, span: Span, target: Target, text: str | None) -> Splice:
+    def _splice(self, span: ElementSpan, target: ValueTarget, text: str | None) -> Splice:
         tag = _TAG.match(self._utf8, span.start)
         if tag is None:
             raise AssertionError("expat reported a tag where there is none")
@@ -90,11 +90,11 @@ class XmlValues:
                 raise bad_argument("element", "The root of a document cannot be removed; name an element inside it")
             return tag.start(), _end(self._utf8, tag, span), b""
         if tag[2].endswith(b"/"):
-            return tag.end() - 2, tag.end(), b">%s</%s>" % (escaped(text), tag[1])
-        return tag.end(), span.closing, escaped(text)
+            return tag.end() - 2, tag.end(), b">%s</%s>" % (escape_text(text), tag[1])
+        return tag.end(), span.closing, escape_text(text)
 
 
-def _targets(root: Tree, path: XmlPath, written: str) -> list[Target]:
+def _targets(root: Tree, path: XmlPath, written: str) -> list[ValueTarget]:
     try:
         elements = select_elements(root, path, _ATTRIBUTES)
     except TooManyNodes:
@@ -104,7 +104,7 @@ def _targets(root: Tree, path: XmlPath, written: str) -> list[Target]:
         return list(_attributes(_holders(elements, path), path.steps[-1].name, numbers))
     if any(len(element) for element in elements):
         raise bad_argument("element", f"{written} leads to elements with elements inside; name the one with the value")
-    return [Target(numbers[element], "", element.text or "") for element in elements]
+    return [ValueTarget(numbers[element], "", element.text or "") for element in elements]
 
 
 def _numbers(root: Tree, elements: Collection[Tree]) -> dict[Tree, int]:
@@ -131,15 +131,15 @@ def _holders(elements: list[Tree], path: XmlPath) -> Iterator[Tree]:
                 yield element
 
 
-def _attributes(holders: Iterator[Tree], name: str, numbers: Mapping[Tree, int]) -> Iterator[Target]:
+def _attributes(holders: Iterator[Tree], name: str, numbers: Mapping[Tree, int]) -> Iterator[ValueTarget]:
     for holder in holders:
         for found, value in holder.attrib.items():
-            if fits(str(found), name):
-                yield Target(numbers[holder], str(found), str(value))
+            if matches_name(str(found), name):
+                yield ValueTarget(numbers[holder], str(found), str(value))
 
 
-def _spans(utf8: bytes, wanted: set[int]) -> dict[int, Span]:
-    """Where the elements with these numbers stand."""
+def _spans(utf8: bytes, wanted: set[int]) -> dict[int, ElementSpan]:
+    """Return the byte ranges of the elements with these numbers."""
     if not wanted:
         return {}
     recorder = _Recorder(new_scanner(), wanted)
@@ -148,7 +148,7 @@ def _spans(utf8: bytes, wanted: set[int]) -> dict[int, Span]:
 
 
 class _Recorder:
-    """Listens to a scanner for the places of the wanted elements, and no longer than until it has them all."""
+    """Records the byte ranges of elements during a scan, until all wanted ones are found."""
 
     __slots__ = ("_found", "_number", "_wanted", "scanner", "spans")
 
@@ -156,7 +156,7 @@ class _Recorder:
         self._wanted = wanted
         self._number = -1  # of the element that began last
         self._found: tuple[int, int, tuple[str, ...]] | None = None  # begun and not ended yet
-        self.spans: dict[int, Span] = {}
+        self.spans: dict[int, ElementSpan] = {}
         self.scanner = scanner
         scanner.ordered_attributes = True
         scanner.StartElementHandler = self.started
@@ -177,7 +177,7 @@ class _Recorder:
     def _keep(self) -> None:
         if self._found is not None:
             number, start, names = self._found
-            self.spans[number] = Span(start, self.scanner.CurrentByteIndex, names)
+            self.spans[number] = ElementSpan(start, self.scanner.CurrentByteIndex, names)
             self._found = None
 
 
@@ -191,20 +191,20 @@ def _attribute_splice(tag: re.Match[bytes], place: int, text: str | None) -> Spl
     if text is None:
         before = tag[2][: at.start()]
         return offset + len(before.rstrip()), offset + at.end(), b""
-    return offset + at.start(2), offset + at.end(2), b'"%s"' % escaped(text).replace(b'"', b"&quot;")
+    return offset + at.start(2), offset + at.end(2), b'"%s"' % escape_text(text).replace(b'"', b"&quot;")
 
 
-def _end(utf8: bytes, tag: re.Match[bytes], span: Span) -> int:
+def _end(utf8: bytes, tag: re.Match[bytes], span: ElementSpan) -> int:
     return tag.end() if tag[2].endswith(b"/") else utf8.index(b">", span.closing) + 1
 
 
-def escaped(text: str) -> bytes:
-    """As it may stand between tags, line ends kept."""
+def escape_text(text: str) -> bytes:
+    """Return the text escaped for element content, with line ends preserved."""
     plain = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace("\r", "&#13;")
     return plain.encode()
 
 
-def spliced(data: bytes, splices: list[Splice]) -> bytes:
+def splice_bytes(data: bytes, splices: list[Splice]) -> bytes:
     """The bytes with pieces of them replaced; the pieces do not overlap."""
     pieces, position = [], 0
     for start, end, new in sorted(splices):

@@ -1,4 +1,4 @@
-"""Directories for tests, made of plain objects."""
+"""Directories for tests, made of configuration objects."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory, object_key
 
 
-def directory_of(*objects: Any, version: int = 1) -> Directory:
-    """The directory in which these objects exist."""
+def make_directory(*objects: Any, version: int = 1) -> Directory:
+    """Return the directory of these objects."""
     changes = [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects]
     known = Directory().changed(changes, version)
     # The very objects that were given, so that tests can compare by identity.

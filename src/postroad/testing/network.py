@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from postroad.adapters.desk.local import LocalDesk
-from postroad.adapters.index.followed import FollowedIndex
+from postroad.adapters.index.followed_index import FollowedIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
@@ -34,9 +34,9 @@ from postroad.core.model.directory import (
     Role,
     Service,
 )
-from postroad.flow.authenticate import Authenticator
-from postroad.flow.configure import saving
+from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.network import Network
+from postroad.flow.registries.configuration import build_save
 from postroad.ports import Clock, Passwords
 
 CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 that costs nothing: for tests only
@@ -54,9 +54,9 @@ class MemoryNetwork:
         service = Service(
             gcid=ids.gcid(self.network.randomness.bytes(8)), organization=organization, name=name, **profile
         )
-        changes = [saving(service)]
+        changes = [build_save(service)]
         if self.network.directory.organization(organization) is None:
-            changes.insert(0, saving(Organization(name=organization)))
+            changes.insert(0, build_save(Organization(name=organization)))
         await self.network.configuration.change("test", changes)
         return Caller(service=service, level=AuthenticationLevel.KEY)
 
@@ -65,9 +65,9 @@ class MemoryNetwork:
     ) -> Caller:
         """Make a person; returns the caller that speaks for them."""
         person = Person(email=email, organization=organization, role=role, operator=operator)
-        changes = [saving(person)]
+        changes = [build_save(person)]
         if organization and self.network.directory.organization(organization) is None:
-            changes.insert(0, saving(Organization(name=organization)))
+            changes.insert(0, build_save(Organization(name=organization)))
         await self.network.configuration.change("test", changes)
         return Caller(person=person, level=AuthenticationLevel.KEY)
 
@@ -81,7 +81,7 @@ class MemoryNetwork:
             service=caller.service.gcid if caller.service else "",
             person=caller.person.email if caller.person else "",
         )
-        await self.network.configuration.change("test", [saving(credential)])
+        await self.network.configuration.change("test", [build_save(credential)])
         return key.text
 
 

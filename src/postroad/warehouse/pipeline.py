@@ -1,4 +1,4 @@
-"""The tables that are made of the log, in the order in which they are made, and the one way to bring them up to date.
+"""The tables that are made from the log, in the order in which they are made, and their refresh.
 
 A table is a pure function of other tables. When events have been landed, the days that they are about are found, those days are
 made anew as a whole, and each table's old rows of them are replaced in one commit that carries how many rows the log had; so
@@ -20,8 +20,8 @@ from enum import Enum
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.billing.refresh import refresh_billing
-from postroad.warehouse.landing.frame import log_schema, with_all_columns
+from postroad.warehouse.jobs.billing_refresh import refresh_billing
+from postroad.warehouse.landing.log_frame import log_schema, with_all_columns
 from postroad.warehouse.marts.batches import batches
 from postroad.warehouse.marts.delivery_attempts import delivery_attempts
 from postroad.warehouse.marts.message_histories import message_histories
@@ -35,7 +35,7 @@ from postroad.warehouse.reports.traffic import traffic
 from postroad.warehouse.reports.undelivered import undelivered
 from postroad.warehouse.staging.distinct_events import distinct_events, entry_ranges
 from postroad.warehouse.staging.services import services
-from postroad.warehouse.staging.touched import Touched, touched_days
+from postroad.warehouse.staging.touched_days import Touched, touched_days
 from postroad.warehouse.store.table_store import DAY, TableStore
 
 APP = "marts"
@@ -45,7 +45,7 @@ KNOWN_FILES = "known_files"  # of the log, one row each
 
 
 class Days(Enum):
-    """Which day a table's rows are of; ``NONE`` is a small table that is always made as a whole."""
+    """The day column of a table; ``NONE`` is a small table that is always remade whole."""
 
     MESSAGE = "of the post"
     TRANSACTION = "of the beginning"
@@ -53,8 +53,8 @@ class Days(Enum):
     NONE = "none"
 
 
-class Span(Enum):
-    """Which days of an input are needed for some days of a table."""
+class DaySpan(Enum):
+    """The days of an input that some days of a table depend on."""
 
     SAME = "the same"
     FOLLOWING = "from the first of them on, or the day before by another clock"
@@ -62,51 +62,57 @@ class Span(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
-    """``make`` is given the ``inputs`` in order, each cut to its span; what it makes of other days is left out."""
+class PipelineTable:
+    """A table; ``make`` receives the ``inputs`` in order, each cut to its span; rows of other days are discarded."""
 
     name: str
     make: Callable[..., DataFrame]
-    inputs: dict[str, Span]
+    inputs: dict[str, DaySpan]
     days: Days = Days.MESSAGE
 
 
-TABLES: tuple[Table, ...] = (
-    Table(name="services", make=services, inputs={LOG: Span.ALL}, days=Days.NONE),
-    Table(name=HISTORIES, make=message_histories, inputs={LOG: Span.FOLLOWING}),
-    Table(name="delivery_attempts", make=delivery_attempts, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME}),
-    Table(name="transactions", make=transactions, inputs={HISTORIES: Span.FOLLOWING}, days=Days.TRANSACTION),
-    Table(name="batches", make=batches, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.FOLLOWING}, days=Days.BATCH),
-    Table(name="traffic", make=traffic, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME}),
-    Table(name="errors", make=errors, inputs={LOG: Span.FOLLOWING, HISTORIES: Span.SAME, "services": Span.ALL}),
-    Table(name="latency", make=latency, inputs={HISTORIES: Span.SAME}),
-    Table(name="partners", make=partners, inputs={HISTORIES: Span.SAME, "services": Span.ALL}),
-    Table(name="undelivered", make=undelivered, inputs={HISTORIES: Span.SAME, "services": Span.ALL}),
-    Table(name="partner_days", make=partner_days, inputs={HISTORIES: Span.SAME, "services": Span.ALL}),
-    Table(name="anomalies", make=anomalies, inputs={"partner_days": Span.ALL}, days=Days.NONE),
+TABLES: tuple[PipelineTable, ...] = (
+    PipelineTable(name="services", make=services, inputs={LOG: DaySpan.ALL}, days=Days.NONE),
+    PipelineTable(name=HISTORIES, make=message_histories, inputs={LOG: DaySpan.FOLLOWING}),
+    PipelineTable(
+        name="delivery_attempts", make=delivery_attempts, inputs={LOG: DaySpan.FOLLOWING, HISTORIES: DaySpan.SAME}
+    ),
+    PipelineTable(name="transactions", make=transactions, inputs={HISTORIES: DaySpan.FOLLOWING}, days=Days.TRANSACTION),
+    PipelineTable(
+        name="batches", make=batches, inputs={LOG: DaySpan.FOLLOWING, HISTORIES: DaySpan.FOLLOWING}, days=Days.BATCH
+    ),
+    PipelineTable(name="traffic", make=traffic, inputs={LOG: DaySpan.FOLLOWING, HISTORIES: DaySpan.SAME}),
+    PipelineTable(
+        name="errors", make=errors, inputs={LOG: DaySpan.FOLLOWING, HISTORIES: DaySpan.SAME, "services": DaySpan.ALL}
+    ),
+    PipelineTable(name="latency", make=latency, inputs={HISTORIES: DaySpan.SAME}),
+    PipelineTable(name="partners", make=partners, inputs={HISTORIES: DaySpan.SAME, "services": DaySpan.ALL}),
+    PipelineTable(name="undelivered", make=undelivered, inputs={HISTORIES: DaySpan.SAME, "services": DaySpan.ALL}),
+    PipelineTable(name="partner_days", make=partner_days, inputs={HISTORIES: DaySpan.SAME, "services": DaySpan.ALL}),
+    PipelineTable(name="anomalies", make=anomalies, inputs={"partner_days": DaySpan.ALL}, days=Days.NONE),
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Refreshed:
-    """A table that was brought up to date, and the days that were made anew; none where it is made as a whole."""
+class RefreshedTable:
+    """A refreshed table and the recomputed days; no days if it is remade whole."""
 
     table: str
     days: tuple[date, ...]
 
 
-def since(days: Collection[date]) -> date:
-    """From which day on all is found that followed: by another node's clock an answer may come before its question."""
+def earliest_day(days: Collection[date]) -> date:
+    """Return the first day to read: by another node's clock, an answer may be dated before its question."""
     return min(days) - timedelta(days=1)
 
 
-Begun = Callable[[Table, int, int], None]  # told of each table, its place and how many there are
+OnTableBegun = Callable[[PipelineTable, int, int], None]  # told of each table, its place and how many there are
 
 
 def refresh(
-    store: TableStore, tables: Sequence[Table] = TABLES, begun: Begun = lambda table, place, count: None
-) -> list[Refreshed]:
-    """Bring the tables up to what has been landed; those that are there already are left alone."""
+    store: TableStore, tables: Sequence[PipelineTable] = TABLES, begun: OnTableBegun = lambda table, place, count: None
+) -> list[RefreshedTable]:
+    """Refresh the tables from the landed log; current tables are left alone."""
     if not store.exists(LOG):
         return []
     refresher = Refresher(store=store)
@@ -124,7 +130,7 @@ def refresh(
 
 @dataclass(slots=True, kw_only=True)
 class Refresher:
-    """One run: the log as it is, and what its new files touch."""
+    """One refresh run: the current log, and what its new files touch."""
 
     store: TableStore
     version: int = field(init=False)  # rows of the log, which only ever grow
@@ -137,7 +143,7 @@ class Refresher:
         self._files = self.store.files(LOG)
         self._log = distinct_events(with_all_columns(self.store.read(LOG)), entry_ranges(self._files))
 
-    def bring_up(self, table: Table) -> Refreshed | None:
+    def bring_up(self, table: PipelineTable) -> RefreshedTable | None:
         if self.store.version(table.name, APP) >= self.version:
             return None
         days = self._days(table)
@@ -147,15 +153,15 @@ class Refresher:
         else:
             of_days = frame.where(fn.col(DAY).isin(*days)) if days else frame.limit(0)
             self.store.replace_days(of_days, table.name, days, APP, self.version)
-        return Refreshed(table=table.name, days=tuple(sorted(days)))
+        return RefreshedTable(table=table.name, days=tuple(sorted(days)))
 
-    def bring_up_billing(self) -> list[Refreshed]:
-        """Its tables go by the days and months of the books, and look after themselves."""
+    def bring_up_billing(self) -> list[RefreshedTable]:
+        """Refresh the billing tables, which use the days and months of the billing time zone."""
         renewed = refresh_billing(self.store, self._new(), self.version)
-        return [Refreshed(table=one.table, days=one.days) for one in renewed]
+        return [RefreshedTable(table=one.table, days=one.days) for one in renewed]
 
     def remember_files(self) -> None:
-        """Write down which files of the log the tables know by now."""
+        """Record which files of the log the tables cover."""
         if self.store.version(KNOWN_FILES, APP) < self.version:
             rows = [(file,) for file in self._files]
             known = self._log.sparkSession.createDataFrame(rows, "file string")
@@ -175,7 +181,7 @@ class Refresher:
         new = [file for file in self._files if file not in known]
         return self._log.sparkSession.read.schema(log_schema()).parquet(*new) if new else self._log.limit(0)
 
-    def _days(self, table: Table) -> frozenset[date]:
+    def _days(self, table: PipelineTable) -> frozenset[date]:
         match table.days:
             case Days.MESSAGE:
                 return self.touched.messages
@@ -185,13 +191,13 @@ class Refresher:
                 return self.touched.batches
         return frozenset()
 
-    def _input(self, name: str, span: Span, table: Table, days: Collection[date]) -> DataFrame:
+    def _input(self, name: str, span: DaySpan, table: PipelineTable, days: Collection[date]) -> DataFrame:
         if name == LOG:
-            return self._log if span is Span.ALL else self._log.where(fn.col("seq") >= self._first_seq(table))
-        if span is Span.SAME:
+            return self._log if span is DaySpan.ALL else self._log.where(fn.col("seq") >= self._first_seq(table))
+        if span is DaySpan.SAME:
             return self.store.read(name, days)
         whole = self.store.read(name)
-        return whole.where(fn.col(DAY) >= since(days)) if span is Span.FOLLOWING and days else whole
+        return whole.where(fn.col(DAY) >= earliest_day(days)) if span is DaySpan.FOLLOWING and days else whole
 
-    def _first_seq(self, table: Table) -> int:
+    def _first_seq(self, table: PipelineTable) -> int:
         return self.touched.first_batch_seq if table.days is Days.BATCH else self.touched.first_seq

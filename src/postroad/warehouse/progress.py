@@ -1,4 +1,4 @@
-"""What Spark is doing right now, for a bar on the terminal: the stages at work, their tasks, and how much is done.
+"""The progress of Spark jobs: running stages, their tasks, and rows done.
 
 Kept rule: watching never changes or delays a job. It asks Spark's status tracker from a thread of its own a few times a second
 and hands what it hears to whoever draws; when it cannot hear anything, the job goes on unwatched.
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 EVERY_S = 0.25
 
 
-class Stage(NamedTuple):
-    """A stage at work."""
+class SparkStage(NamedTuple):
+    """A running stage."""
 
     name: str
     tasks: int
@@ -26,12 +26,12 @@ class Stage(NamedTuple):
     rows: int = 0  # that it has read so far
 
 
-Watcher = Callable[[list[Stage]], None]
+Watcher = Callable[[list[SparkStage]], None]
 
 
 @contextmanager
-def watched(spark: SparkSession, watcher: Watcher) -> Iterator[None]:
-    """Tell ``watcher`` about the stages at work until the block ends."""
+def watch_stages(spark: SparkSession, watcher: Watcher) -> Iterator[None]:
+    """Call ``watcher`` with the running stages until the block ends."""
     over = threading.Event()
 
     def watch() -> None:
@@ -48,12 +48,12 @@ def watched(spark: SparkSession, watcher: Watcher) -> Iterator[None]:
 
 
 def name_stages(spark: SparkSession, name: str) -> None:
-    """Give the stages that begin from now on a name that says more than a line of Spark's own code."""
+    """Name the stages that begin from now on."""
     spark.sparkContext.setLocalProperty("callSite.short", name)
     spark.sparkContext.setJobDescription(name)
 
 
-def stages_at_work(spark: SparkSession) -> list[Stage]:
+def stages_at_work(spark: SparkSession) -> list[SparkStage]:
     try:
         tracker = spark.sparkContext.statusTracker()
         store: Any = spark.sparkContext._jsc.sc().statusStore()
@@ -62,5 +62,7 @@ def stages_at_work(spark: SparkSession) -> list[Stage]:
         return []
 
 
-def _stage(data: Any) -> Stage:
-    return Stage(data.name(), data.numTasks(), data.numCompleteTasks(), data.inputRecords() + data.shuffleReadRecords())
+def _stage(data: Any) -> SparkStage:
+    return SparkStage(
+        data.name(), data.numTasks(), data.numCompleteTasks(), data.inputRecords() + data.shuffleReadRecords()
+    )

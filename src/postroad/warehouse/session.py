@@ -1,4 +1,9 @@
-"""A Spark session as every job of the warehouse wants it, on this machine or on a cluster.
+"""Spark sessions for the warehouse, on this machine or a cluster, and the package that is sent to workers.
+
+Kept rule: workers run exactly the code of the driver. What the package needs besides (msgspec, pyarrow, lxml …) must be on the
+workers already, or come with a packed environment; ``docs/howto/run-on-a-cluster.md`` says how.
+
+Spark sessions for the warehouse, on this machine or on a cluster.
 
 Kept rule: what must hold for correctness is set here and cannot be overridden by accident: UTC, ANSI (an overflow is an error,
 not a wrong bill), and the same Python in the workers as in the driver. What a machine may choose comes from the settings.
@@ -12,16 +17,31 @@ import os
 import shutil
 import sys
 import tempfile
+import zipfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import postroad
 from postroad.warehouse.java import java_home
-from postroad.warehouse.shipping import packed_package
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession as SparkSession  # by this name whoever may not import pyspark knows it
+
+SKIPPED = "__pycache__"
+
+
+def pack_package(folder: Path) -> Path:
+    """Write ``postroad.zip`` to the folder: every file of the package."""
+    root = Path(postroad.__file__).parent
+    target = folder / "postroad.zip"
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path in sorted(root.rglob("*")):
+            if path.is_file() and SKIPPED not in path.parts:
+                archive.write(path, Path(root.name) / path.relative_to(root))
+    return target
+
 
 CORRECTNESS = {
     "spark.sql.session.timeZone": "UTC",
@@ -43,7 +63,7 @@ NOISY_LOGGERS = ("SQLQueryContextLogger", "DataFrameQueryContextLogger", "py4j")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WarehouseSettings:
-    """Where the tables are kept and where the work is done."""
+    """The folder of the tables and the Spark cluster to use."""
 
     folder: Path  # of the tables
     master: str = "local[*]"  # as Spark writes it: local[4], spark://host:7077, yarn, k8s://…
@@ -62,7 +82,7 @@ class WarehouseSettings:
 
 
 def spark_session(settings: WarehouseSettings, name: str = "postroad") -> SparkSession:
-    """The session; started when there is none yet, which takes some seconds."""
+    """Return the Spark session, started if necessary, which takes some seconds."""
     from pyspark.sql import SparkSession
 
     _prepare_environment(settings)
@@ -71,14 +91,14 @@ def spark_session(settings: WarehouseSettings, name: str = "postroad") -> SparkS
         builder = builder.config(key, value)
     session = builder.getOrCreate()
     if settings.ships_package:
-        session.sparkContext.addPyFile(str(packed_package(_kept_folder())))
+        session.sparkContext.addPyFile(str(pack_package(_kept_folder())))
     for logger in NOISY_LOGGERS:  # they print whole stack traces as JSON for errors that are reported anyway
         logging.getLogger(logger).setLevel(logging.CRITICAL)
     return session
 
 
 def _kept_folder() -> Path:
-    """A folder for as long as this process lives: workers that are started later still fetch files from it."""
+    """Return a folder that lives as long as this process: late workers still fetch files from it."""
     folder = Path(tempfile.mkdtemp(prefix="postroad-package-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
@@ -103,7 +123,7 @@ def _java_options(settings: WarehouseSettings) -> str:
 
 
 def _prepare_environment(settings: WarehouseSettings) -> None:
-    """What Spark's launcher reads from the environment; an explicit choice of the user's stays."""
+    """Set the environment that Spark's launcher reads; explicit choices of the user stay."""
     home = java_home()
     if home is not None:
         os.environ["JAVA_HOME"] = str(home)

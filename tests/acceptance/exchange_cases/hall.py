@@ -15,18 +15,18 @@ from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
-from postroad.core.exchange.bound import Language, Tally
+from postroad.core.exchange.exchange import BindingTally, DeciderLanguage
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.configure import Change, saving
+from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.ports import QueryEngine
-from postroad.services.callables import Callables
-from postroad.services.engine import Engines
-from postroad.services.hosting import hosting
+from postroad.services.engines import Engines
+from postroad.services.exchange.callables import Callables
+from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 
 SOON_S = 30.0
@@ -37,7 +37,7 @@ TYPES = {bool: PropertyType.BOOLEAN, int: PropertyType.NUMBER, float: PropertyTy
 
 
 class Hall:
-    def __init__(self, running: MemoryNetwork, judges: dict[Language, QueryEngine]) -> None:
+    def __init__(self, running: MemoryNetwork, judges: dict[DeciderLanguage, QueryEngine]) -> None:
         self.network = running.network
         self._running, self._judges = running, judges
         self._callers: dict[str, Caller] = {}
@@ -64,18 +64,18 @@ class Hall:
     ) -> Binding:
         """As an owner of the queue binds it: what the engine does not take is refused."""
         await self.exchange(exchange)
-        for language, text in ((Language.QUERY, query), (Language.SCRIPT, how.get("script", ""))):
+        for language, text in ((DeciderLanguage.QUERY, query), (DeciderLanguage.SCRIPT, how.get("script", ""))):
             if text:
                 await self._judges[language].check(text)
         binding = Binding(
             exchange=await self.gcid(exchange), name=name or queue, queue=await self.gcid(queue), query=query, **how
         )
-        await self.network.configuration.change("test", [saving(binding)])
+        await self.network.configuration.change("test", [build_save(binding)])
         return binding
 
     async def unbind(self, binding: Binding) -> None:
-        change = saving(binding)
-        await self.network.configuration.change("test", [Change(kind=change.kind, key=change.key, value=None)])
+        change = build_save(binding)
+        await self.network.configuration.change("test", [DirectoryChange(kind=change.kind, key=change.key, value=None)])
 
     # ---- what they do
 
@@ -132,7 +132,7 @@ class Hall:
         await self.network.settle(caller, Settlement(tokens=tuple(one.token for one in waiting)))
         return [content(one) for one in waiting]
 
-    async def tally(self, binding: Binding) -> Tally:
+    async def tally(self, binding: Binding) -> BindingTally:
         return (await self.network.exchanges.opened(binding.exchange)).tally(binding)
 
 
@@ -158,10 +158,12 @@ async def open_hall(*, deadline_s: float = SOON_S) -> AsyncIterator[Hall]:
         queries, scripts = SaxonWorkers(deadline_s=deadline_s), script_workers()
         stack.push_async_callback(queries.close)
         stack.push_async_callback(scripts.close)
-        judges: dict[Language, QueryEngine] = {
-            Language.QUERY: SaxonQueries(queries),
-            Language.SCRIPT: StarlarkScripts(scripts),
-            Language.CALLABLE: Callables({}),
+        judges: dict[DeciderLanguage, QueryEngine] = {
+            DeciderLanguage.QUERY: SaxonQueries(queries),
+            DeciderLanguage.SCRIPT: StarlarkScripts(scripts),
+            DeciderLanguage.CALLABLE: Callables({}),
         }
-        await stack.enter_async_context(hosting(running.network, Engines(transformer=queries, judges=judges)))
+        await stack.enter_async_context(
+            run_hosted_services(running.network, Engines(transformer=queries, judges=judges))
+        )
         yield Hall(running, judges)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.api.resources.message_views import status_view
-from postroad.core.audit.story import MessageHistory
+from postroad.core.model.history import MessageHistory
 from postroad.core.model.message import Message, MessageType, PostResult, Recipient, Status
 from postroad.errors import Refused
 from tests.acceptance.routing_cases.town import Town, add

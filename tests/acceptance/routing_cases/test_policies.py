@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.model.directory import Policy, Routing, Transport
+from postroad.core.model.directory import ConnectionPolicy, Routing, Transport
 from postroad.errors import Refused
 from tests.acceptance.routing_cases.town import Town, add, add_after, redirect
 
-ONLY_TLS = Policy(transport=Transport.TLS)
+ONLY_TLS = ConnectionPolicy(transport=Transport.TLS)
 
 
 @pytest.mark.req("Z1", "R14")

@@ -10,12 +10,14 @@ import pytest
 
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Argument, Message, MessageType, Recipient
-from postroad.core.model.rule import Comparing, Comparison, Place, RuleRole, Where
+from postroad.core.model.rule import Comparing, MessageSection, RuleRole, ValueComparison, ValueLocation
 from postroad.errors import Refused
 from tests.acceptance.routing_cases.town import BROKEN, Town, add, body, redirect
 
-IS_RESPONSE = Comparison(
-    operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="type"), values=(MessageType.RESPONSE.value,)
+IS_RESPONSE = ValueComparison(
+    operator=Comparing.EQUALS,
+    place=ValueLocation(where=MessageSection.HEADER, path="type"),
+    values=(MessageType.RESPONSE.value,),
 )
 
 

@@ -10,9 +10,9 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from postroad.adapters.system import SystemClock
-from postroad.core.audit.story import CopyHistory
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
+from postroad.core.model.history import CopyHistory
 from postroad.core.model.message import (
     Delivered,
     Message,
@@ -24,12 +24,22 @@ from postroad.core.model.message import (
     Status,
 )
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Condition, Place, Rule, RuleRole, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    Condition,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
 from postroad.core.model.snapshot import object_key
-from postroad.flow.configure import Change, saving
+from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
-ALWAYS = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="type"))
+ALWAYS = ValueComparison(operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="type"))
 BROKEN = Status("broken", "cannot do this")
 
 
@@ -66,7 +76,9 @@ class Town:
         """A service of another organization."""
         return await self._running.register(address, **profile)
 
-    async def rule(self, owner: str, *then: Action, when: Condition = ALWAYS, role: RuleRole = RuleRole.ANY) -> None:
+    async def rule(
+        self, owner: str, *then: RuleAction, when: Condition = ALWAYS, role: RuleRole = RuleRole.ANY
+    ) -> None:
         """Rules are tried in the order in which they are made."""
         service = (await self.service(owner)).service
         assert service is not None
@@ -77,13 +89,13 @@ class Town:
         for action in then:
             if action.service and not action.service.endswith("/Nobody"):
                 await self.service(action.service.removeprefix("Town/"))
-        await self.network.configuration.change("test", [saving(rule)])
+        await self.network.configuration.change("test", [build_save(rule)])
 
     async def remove(self, name: str) -> None:
         """The service is no longer there."""
         service = (await self.service(name)).service
         kind, key = object_key(service)
-        await self.network.configuration.change("test", [Change(kind=kind, key=key, value=None)])
+        await self.network.configuration.change("test", [DirectoryChange(kind=kind, key=key, value=None)])
 
     # ---- what they do
 
@@ -184,33 +196,39 @@ def body(delivered: Delivered) -> bytes:
     return b"".join(part.data for part in delivered.parts)
 
 
-def add(name: str, **given: Any) -> Action:
-    return Action(kind=ActionKind.ADD_SERVICE, service=f"Town/{name}", **given)
+def add(name: str, **given: Any) -> RuleAction:
+    return RuleAction(kind=ActionKind.ADD_SERVICE, service=f"Town/{name}", **given)
 
 
-def add_after(name: str, **given: Any) -> Action:
-    return Action(kind=ActionKind.ADD_SERVICE_AFTER, service=f"Town/{name}", **given)
+def add_after(name: str, **given: Any) -> RuleAction:
+    return RuleAction(kind=ActionKind.ADD_SERVICE_AFTER, service=f"Town/{name}", **given)
 
 
-def redirect(name: str, **given: Any) -> Action:
-    return Action(kind=ActionKind.REDIRECT, service=f"Town/{name}", **given)
+def redirect(name: str, **given: Any) -> RuleAction:
+    return RuleAction(kind=ActionKind.REDIRECT, service=f"Town/{name}", **given)
 
 
-def property_is(name: str, value: str) -> Comparison:
-    return Comparison(
-        operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path=f"properties.{name}"), values=(value,)
+def property_is(name: str, value: str) -> ValueComparison:
+    return ValueComparison(
+        operator=Comparing.EQUALS,
+        place=ValueLocation(where=MessageSection.HEADER, path=f"properties.{name}"),
+        values=(value,),
     )
 
 
-def property_names(name: str, word: str) -> Comparison:
+def property_names(name: str, word: str) -> ValueComparison:
     """The property is a list in which the word stands."""
-    return Comparison(
-        operator=Comparing.MATCHES, place=Place(where=Where.HEADER, path=f"properties.{name}"), values=(rf"\b{word}\b",)
+    return ValueComparison(
+        operator=Comparing.MATCHES,
+        place=ValueLocation(where=MessageSection.HEADER, path=f"properties.{name}"),
+        values=(rf"\b{word}\b",),
     )
 
 
-def body_says(path: str, value: str) -> Comparison:
-    return Comparison(operator=Comparing.EQUALS, place=Place(where=Where.BODY, path=path), values=(value,))
+def body_says(path: str, value: str) -> ValueComparison:
+    return ValueComparison(
+        operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.BODY, path=path), values=(value,)
+    )
 
 
 @asynccontextmanager

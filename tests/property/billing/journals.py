@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
-from postroad.core.model.billing import Books, Rate, Shares, Tariff, Tier
+from postroad.core.model.billing import BillingSettings, PriceShares, Rate, Tariff, Tier
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import (
     ConfigurationChanged,
@@ -50,7 +50,7 @@ class Made:
 
     entries: list[tuple[int, Entry]]
     tariffs: list[Tariff]
-    books: Books
+    books: BillingSettings
 
 
 moments = st.builds(
@@ -68,9 +68,11 @@ def tiers(draw: st.DrawFn) -> tuple[Tier, ...]:
 
 
 @st.composite
-def shares(draw: st.DrawFn) -> Shares:
+def shares(draw: st.DrawFn) -> PriceShares:
     first, second = sorted(draw(st.tuples(st.integers(0, 100), st.integers(0, 100))))
-    return draw(st.sampled_from([Shares(), Shares(originator=first, transit=second - first, recipient=100 - second)]))
+    return draw(
+        st.sampled_from([PriceShares(), PriceShares(originator=first, transit=second - first, recipient=100 - second)])
+    )
 
 
 rates = st.builds(
@@ -130,7 +132,7 @@ def posts(draw: st.DrawFn) -> MessagePosted:
 
 @st.composite
 def journals(draw: st.DrawFn, most: int = 25) -> Made:
-    books = Books(time_zone=draw(st.sampled_from(ZONES)))
+    books = BillingSettings(time_zone=draw(st.sampled_from(ZONES)))
     plans = draw(tariffs())
     entries: list[Entry] = [_configured(books, plans)]
     for _ in range(draw(st.integers(0, most))):
@@ -164,7 +166,7 @@ def _returns(draw: st.DrawFn, travelling: list[tuple[int, int, tuple[Hop, ...]]]
     return InvocationReturned(at, 1, "s", "s", by, seq, ordinal, place, "", size, 0, (), hops=changed, status=status)
 
 
-def _configured(books: Books, plans: list[Tariff]) -> ConfigurationChanged:
+def _configured(books: BillingSettings, plans: list[Tariff]) -> ConfigurationChanged:
     services = [Service(gcid=gcid, organization=house, name=f"s{gcid[-1]}") for gcid, house in SERVICES.items()]
     objects = [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in (*services, books, *plans)]
     return ConfigurationChanged(1, "operator", "", tuple(objects))

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from postroad.core.model.directory import Accepts, Organization, Routing, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, Message, MessageType, Part, Property, PropertyType, Recipient
-from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
+from postroad.core.model.rule import ActionKind, Rule, RuleAction, RuleRole
 from postroad.core.model.snapshot import Directory, object_key
 from tests.property.routing.choices import Choices
 from tests.property.routing.random_conditions import NUMBERS, REGIONS, TOPICS, condition
@@ -133,9 +133,9 @@ def name_of_one(owner: int, known: tuple[Service, ...], choices: Choices) -> str
     return chosen.address if doubt % 2 else chosen.gcid
 
 
-def action(role: RuleRole, owner: int, known: tuple[Service, ...], choices: Choices) -> Action:
+def action(role: RuleRole, owner: int, known: tuple[Service, ...], choices: Choices) -> RuleAction:
     context = choices.number(16)
-    return Action(
+    return RuleAction(
         kind=choices.one_of(MISFITTING if choices.rarely(one_in=30) else FITTING[role]),
         service=name_of_one(owner, known, choices),
         arguments=choices.one_of(ARGUMENTS),
@@ -155,9 +155,11 @@ def rule(owner: int, number: int, known: tuple[Service, ...], choices: Choices) 
     drawn = [action(role, owner, known, choices) for _ in range(1 + choices.number(2))]
     then = [each for each in drawn if each.service]
     if extra == 4 or not then:
-        then.insert(choices.number(len(then) + 1), Action(kind=ActionKind.STOP_RULE_EVALUATION))
+        then.insert(choices.number(len(then) + 1), RuleAction(kind=ActionKind.STOP_RULE_EVALUATION))
     if extra == 5:
-        then.insert(choices.number(len(then) + 1), Action(kind=ActionKind.CHANGE_TOPIC, topic=choices.one_of(TOPICS)))
+        then.insert(
+            choices.number(len(then) + 1), RuleAction(kind=ActionKind.CHANGE_TOPIC, topic=choices.one_of(TOPICS))
+        )
     return Rule(
         service=gcid(owner), name=f"r{number}", place=place, role=role, when=when, then=tuple(then), enabled=enabled
     )

@@ -12,7 +12,16 @@ from collections.abc import Callable
 from decimal import Decimal
 
 from postroad.core.model.message import Message
-from postroad.core.model.rule import Combination, Combining, Comparing, Comparison, Condition, Place, ValueType, Where
+from postroad.core.model.rule import (
+    Combination,
+    Combining,
+    Comparing,
+    Condition,
+    MessageSection,
+    ValueComparison,
+    ValueLocation,
+    ValueType,
+)
 
 Value = str | Decimal
 
@@ -38,7 +47,7 @@ def combined(operator: Combining, held: list[bool]) -> bool:
             return not held[0]
 
 
-def compared(condition: Comparison, found: list[Value], given: list[Value]) -> bool:
+def compared(condition: ValueComparison, found: list[Value], given: list[Value]) -> bool:
     match condition.operator:
         case Comparing.EXISTS:
             return True
@@ -54,12 +63,12 @@ def compared(condition: Comparison, found: list[Value], given: list[Value]) -> b
             return any(re.search(condition.values[0], str(value)) for value in found)
 
 
-def found_at(place: Place, message: Message, topic: str) -> list[str]:
-    if place.where is Where.HEADER:
+def found_at(place: ValueLocation, message: Message, topic: str) -> list[str]:
+    if place.where is MessageSection.HEADER:
         return in_header(place.path, message, topic)
     texts: list[str] = []
     for part in message.parts:
-        if part.attachment is (place.where is Where.ATTACHMENT):
+        if part.attachment is (place.where is MessageSection.ATTACHMENT):
             texts += in_json(place.path, part.data) if part.content_type == "application/json" else []
             texts += in_xml(place.path, part.data) if part.content_type == "application/xml" else []
     return texts

@@ -6,11 +6,11 @@ from postroad.core.model.rule import (
     Combination,
     Combining,
     Comparing,
-    Comparison,
     Condition,
-    Place,
+    MessageSection,
+    ValueComparison,
+    ValueLocation,
     ValueType,
-    Where,
 )
 from tests.property.routing.choices import Choices
 
@@ -18,16 +18,16 @@ TOPICS = ("orders", "bills", "news")
 REGIONS = ("north", "south")
 NUMBERS = ("0", "5", "10")
 
-REGION = Place(where=Where.HEADER, path="properties.region")
-AMOUNT = Place(where=Where.HEADER, path="properties.amount")
-TOPIC = Place(where=Where.HEADER, path="topic")
-KIND = Place(where=Where.HEADER, path="type")
+REGION = ValueLocation(where=MessageSection.HEADER, path="properties.region")
+AMOUNT = ValueLocation(where=MessageSection.HEADER, path="properties.amount")
+TOPIC = ValueLocation(where=MessageSection.HEADER, path="topic")
+KIND = ValueLocation(where=MessageSection.HEADER, path="type")
 IN_DOCUMENTS = tuple(
-    Place(where=where, path=path)
-    for where in (Where.BODY, Where.ATTACHMENT)
+    ValueLocation(where=where, path=path)
+    for where in (MessageSection.BODY, MessageSection.ATTACHMENT)
     for path in ("$.total", "$.lines[*]", "/order/total", "/order/line", "/order/@total")
 )
-ALWAYS = Comparison(operator=Comparing.EXISTS, place=TOPIC)
+ALWAYS = ValueComparison(operator=Comparing.EXISTS, place=TOPIC)
 
 OF_TEXTS = (Comparing.EQUALS, Comparing.NOT_EQUALS, Comparing.MATCHES)
 OF_NUMBERS = (Comparing.EQUALS, Comparing.NOT_EQUALS, Comparing.LESS_THAN, Comparing.GREATER_THAN)
@@ -44,17 +44,17 @@ def condition(choices: Choices) -> Condition:
     return Combination(operator=operator, conditions=parts[:1] if operator is Combining.NOT else parts)
 
 
-def comparison(choices: Choices) -> Comparison:
+def comparison(choices: Choices) -> ValueComparison:
     shape = choices.number(6)
     if shape == 0:
         place = choices.one_of((REGION, AMOUNT, *IN_DOCUMENTS))
-        return Comparison(operator=Comparing.EXISTS, place=place)
+        return ValueComparison(operator=Comparing.EXISTS, place=place)
     if shape == 1:
         values = tuple(topic for topic in TOPICS if topic != choices.one_of(TOPICS)) or TOPICS
-        return Comparison(operator=Comparing.EQUALS_ONE_OF, place=TOPIC, values=values)
+        return ValueComparison(operator=Comparing.EQUALS_ONE_OF, place=TOPIC, values=values)
     if shape < 4:
         value = choices.one_of((*TOPICS, *REGIONS, "notification"))
         operator = choices.one_of(OF_TEXTS)
-        return Comparison(operator=operator, place=choices.one_of((TOPIC, REGION, KIND)), values=(value,))
+        return ValueComparison(operator=operator, place=choices.one_of((TOPIC, REGION, KIND)), values=(value,))
     operator, place = choices.one_of(OF_NUMBERS), choices.one_of((AMOUNT, *IN_DOCUMENTS))
-    return Comparison(operator=operator, place=place, type=ValueType.NUMBER, values=(choices.one_of(NUMBERS),))
+    return ValueComparison(operator=operator, place=place, type=ValueType.NUMBER, values=(choices.one_of(NUMBERS),))

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from postroad.core.model.directory import Accepts, Routing, Service, Visibility
 from postroad.core.model.message import Argument, Message, MessageType
-from postroad.core.model.rule import INCLUDING, Action, ActionKind, Rule, RuleRole, rule_key
+from postroad.core.model.rule import INCLUDING, ActionKind, Rule, RuleAction, RuleRole, rule_key
 from postroad.core.model.snapshot import Directory
 from tests.property.routing.plain_conditions import holds
 from tests.property.routing.visits import Fault, Stretch, Tried, Visit, Way, first_hop, read
@@ -164,7 +164,7 @@ class Reference:
         if visit.target is not None and not visit.target.dynamic:
             self.try_rules(visit.target, part)
 
-    def act(self, visit: Visit, rule: Rule, action: Action, part: Stretch) -> None:
+    def act(self, visit: Visit, rule: Rule, action: RuleAction, part: Stretch) -> None:
         if action.kind not in INCLUDING:
             return
         if (visit.role, action.kind) in MISPLACED:
@@ -187,7 +187,7 @@ class Reference:
         else:
             visit.included.append((side(visit.role, action.kind), child))
 
-    def equip(self, child: Visit, by: Visit, rule: Rule, action: Action) -> None:
+    def equip(self, child: Visit, by: Visit, rule: Rule, action: RuleAction) -> None:
         """The context in which a rule invokes a service."""
         changed = [other.topic for other in rule.then if other.kind is ActionKind.CHANGE_TOPIC]
         child.topic = action.topic or (changed[0] if changed else self.topic)

@@ -18,8 +18,8 @@ from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.configure import saving
 from postroad.flow.network import Network
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import memory_network
 from tests.property.routing.amount import NETWORKS, PHASES
 from tests.property.routing.networks import Posted, posts
@@ -44,7 +44,7 @@ async def exchanged(posted: Posted) -> tuple[int, int]:
         network = running.network
         known = posted.directory
         everything = (*known.organizations.values(), *known.services.values(), *known.rules.values())
-        await network.configuration.change("test", [saving(each) for each in everything])
+        await network.configuration.change("test", [build_save(each) for each in everything])
         try:
             result = await network.post(speaking_for(posted.sender.gcid, network.directory), request)
         except Refused:

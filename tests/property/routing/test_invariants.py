@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, note, settings
 
-from postroad.core.admission.permission import permitted
+from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.rule import ActionKind
 from postroad.core.model.snapshot import Directory
@@ -96,7 +96,7 @@ def test_every_hop_accepts_who_brought_it_in_and_nobody_brings_in_without_permis
         for hop in (*copy.hops, *copy.logical):
             invoker = posted.directory.services[hop.invoker]
             fresh = directory_with(*posted.directory.organizations.values(), *posted.directory.services.values())
-            assert permitted(invoker, hop.service, fresh).gcid == hop.service
+            assert find_permitted_recipient(invoker, hop.service, fresh).gcid == hop.service
             assert invoker.may_include_services or not (hop.context and hop.context.rule)
 
 

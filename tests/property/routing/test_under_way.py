@@ -21,8 +21,8 @@ from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.rule import RuleRole
 from postroad.errors import Refused
-from postroad.flow.configure import saving
 from postroad.flow.network import Network
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import memory_network
 from tests.property.routing.amount import NETWORKS, PHASES
 from tests.property.routing.networks import DOCUMENTS, Posted, part_from, posts
@@ -116,7 +116,7 @@ async def walked(posted: Posted, routing: str, *, changes: bool = False) -> Walk
         network = running.network
         known = posted.directory
         everything = (*known.organizations.values(), *known.services.values(), *known.rules.values())
-        await network.configuration.change("test", [saving(each) for each in everything])
+        await network.configuration.change("test", [build_save(each) for each in everything])
         callers = [Caller(service=each, level=AuthenticationLevel.KEY) for each in network.directory.services.values()]
         working = [each for each in callers if each.service and not network.directory.is_suspended(each.service)]
         try:

@@ -11,7 +11,17 @@ import pytest
 
 from postroad.core.model.directory import Routing, Service, Visibility
 from postroad.core.model.message import Argument, Message, Recipient
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Condition, Place, Rule, RuleRole, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    Condition,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
 from tests.property.routing.networks import Posted, directory_with
 from tests.property.routing.outcomes import Answer, by_product, by_reference
 from tests.property.routing.random_conditions import ALWAYS
@@ -29,10 +39,10 @@ def calculate(request: pytest.FixtureRequest) -> Calculation:
     return calculation
 
 
-def do(kind: ActionKind, service: str = "", *, topic: str = "", arguments: str = "", **context: bool) -> Action:
+def do(kind: ActionKind, service: str = "", *, topic: str = "", arguments: str = "", **context: bool) -> RuleAction:
     address = f"Net/{service}" if service else ""
     given = tuple(Argument(each, "") for each in arguments)
-    return Action(kind=kind, service=address, topic=topic, arguments=given, **context)
+    return RuleAction(kind=kind, service=address, topic=topic, arguments=given, **context)
 
 
 class Net:
@@ -53,7 +63,12 @@ class Net:
         return self
 
     def rule(
-        self, owner: str, *then: Action, role: RuleRole = RuleRole.ANY, when: Condition = ALWAYS, enabled: bool = True
+        self,
+        owner: str,
+        *then: RuleAction,
+        role: RuleRole = RuleRole.ANY,
+        when: Condition = ALWAYS,
+        enabled: bool = True,
     ) -> Net:
         number = len(self.rules)
         self.rules.append(
@@ -97,8 +112,10 @@ class Net:
         return " ".join(each.rule for each in answer.tried)
 
 
-def topic_is(topic: str) -> Comparison:
-    return Comparison(operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="topic"), values=(topic,))
+def topic_is(topic: str) -> ValueComparison:
+    return ValueComparison(
+        operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.HEADER, path="topic"), values=(topic,)
+    )
 
 
 @pytest.mark.req("R4", "S5")

@@ -6,7 +6,7 @@ from importlib.metadata import EntryPoint
 
 import pytest
 
-from postroad.adapters.interchange_plug_ins import installed_catalogue
+from postroad.adapters.interchange_plug_ins import load_catalogue
 from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS
 from postroad.errors import Misconfigured
 
@@ -17,13 +17,13 @@ def named(name: str, value: str) -> EntryPoint:
 
 @pytest.mark.req("B9")
 def test_an_installed_standard_is_found_by_its_entry_point() -> None:
-    catalogue = installed_catalogue([named("shouting", "tests.unit.core.interchange.test_catalogue:SHOUTING")])
+    catalogue = load_catalogue([named("shouting", "tests.unit.core.interchange.test_catalogue:SHOUTING")])
     assert catalogue.standard("shouting").title == "All capitals"
     assert len(list(catalogue)) == len(list(BUILT_IN)) + 1
 
 
 def test_without_plug_ins_there_is_what_is_built_in() -> None:
-    assert {one.name for one in installed_catalogue()} >= {one.name for one in BUILT_IN}
+    assert {one.name for one in load_catalogue()} >= {one.name for one in BUILT_IN}
 
 
 def test_every_fault_is_told_at_once() -> None:
@@ -33,7 +33,7 @@ def test_every_fault_is_told_at_once() -> None:
         named("number", "tests.unit.core.interchange.x12.samples:NOON"),
     ]
     with pytest.raises(Misconfigured) as misconfigured:
-        installed_catalogue(broken)
+        load_catalogue(broken)
     gone, loud, number = misconfigured.value.faults
     assert "cannot be loaded: ModuleNotFoundError" in gone
     assert "calls itself 'shouting'" in loud

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from starlette.requests import Request
 
-from postroad.api.resources.guarded import XML, check_accept, prefers
+from postroad.api.resources.route_guards import XML, check_accept, prefers
 from postroad.errors import Refused
 
 

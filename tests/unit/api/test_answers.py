@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.api.answers import answer_of_front
+from postroad.api.error_responses import front_refusal
 from postroad.api.http.head import read_head
 from postroad.api.http.limits import HttpLimits
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
@@ -14,7 +14,7 @@ PROBLEM = b"application/problem+json"
 
 def refused(path: str, *headers: str) -> tuple[bytes, bytes]:
     raw = "\r\n".join([f"POST {path} HTTP/1.1", "Host: x", *headers, "", ""]).encode()
-    return answer_of_front(413, "wire.too-large", "send at most 5 bytes here", read_head(raw, HttpLimits()))
+    return front_refusal(413, "wire.too-large", "send at most 5 bytes here", read_head(raw, HttpLimits()))
 
 
 @pytest.mark.req("M5")
@@ -48,5 +48,5 @@ def test_everybody_else_is_given_a_problem(path: str, headers: list[str]) -> Non
 
 
 def test_a_head_that_cannot_be_read_is_a_problem() -> None:
-    assert answer_of_front(400, "request.malformed", "send HTTP", None)[0] == PROBLEM
-    assert answer_of_front(500, "no such code", "send HTTP", None)[0] == PROBLEM
+    assert front_refusal(400, "request.malformed", "send HTTP", None)[0] == PROBLEM
+    assert front_refusal(500, "no such code", "send HTTP", None)[0] == PROBLEM

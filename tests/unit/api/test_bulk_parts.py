@@ -6,8 +6,8 @@ import pytest
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.errors import Refused
-from postroad.flow.bulk_reading import read_bulk
-from postroad.flow.posting import Posting
+from postroad.flow.stages.body_reader import read_bulk
+from postroad.flow.stages.posting import Posting
 
 ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><order/></s:Body></s:Envelope>'
 

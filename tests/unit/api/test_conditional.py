@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.api.resources.conditional import seen_version
+from postroad.api.resources.conditional import check_if_match
 from postroad.errors import Refused
 
 
 @pytest.mark.parametrize("if_match", ['"7"', "*", '"6", "7"', ' "7" '])
 def test_the_present_version_may_be_changed(if_match: str) -> None:
-    assert seen_version(if_match, 7) == 7
+    assert check_if_match(if_match, 7) == 7
 
 
 @pytest.mark.parametrize(
@@ -26,5 +26,5 @@ def test_the_present_version_may_be_changed(if_match: str) -> None:
 )
 def test_any_other_is_refused_with_what_to_do(if_match: str | None, code: str, says: str) -> None:
     with pytest.raises(Refused, match=says) as refused:
-        seen_version(if_match, 7)
+        check_if_match(if_match, 7)
     assert refused.value.code == code

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
-from postroad.api.resources.finishing import Finishing
+from postroad.api.resources.response_completion import ResponseCompletion
 
 
 async def echo(scope: Scope, receive: Receive, send: Send) -> None:
@@ -34,5 +34,5 @@ class Client:
 async def test_who_leaves_is_not_logged_as_an_incident(reads: bool, caplog: pytest.LogCaptureFixture) -> None:
     client = Client(reads=reads)
     scope: dict[str, Any] = {"type": "http", "method": "POST", "path": "/v1/account", "headers": []}
-    await Finishing(echo)(scope, client.receive, client.send)
+    await ResponseCompletion(echo)(scope, client.receive, client.send)
     assert caplog.text == ""

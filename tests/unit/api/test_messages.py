@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from postroad.api.answers import answer_of_front
 from postroad.api.as2 import As2Endpoint
+from postroad.api.error_responses import front_refusal
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.fast import serve
 from postroad.api.http.head import read_head
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.outbox import Outbox
-from postroad.api.http.proxy import Origin
-from postroad.api.http.request import FastRoutes, Reply, Request
+from postroad.api.http.proxy import ClientOrigin
+from postroad.api.http.request import FastReply, FastRequest, FastRoutes
 from postroad.api.messages import MessageEndpoints
-from postroad.core.admission.rate import UNLIMITED
+from postroad.core.admission.rate_limit import UNLIMITED
 
 SECRET = " ".join(("the", "secret", "is", "42"))  # so that no source line says it
 POST = b'{"to": ["A/b"]}'
@@ -34,7 +34,7 @@ class Kept(Outbox):
         self.answered = asyncio.Event()
         self.replies = deque()
 
-    def answer(self, reply: Reply, status: int, body: bytes, *_: Any) -> None:
+    def answer(self, reply: FastReply, status: int, body: bytes, *_: Any) -> None:
         reply.answered = True
         self.answers.append((status, body))
         self.answered.set()
@@ -58,7 +58,7 @@ class Somebody:
 
 
 class Front:
-    problem = staticmethod(answer_of_front)
+    problem = staticmethod(front_refusal)
     capacity = Capacity(HttpLimits())
 
 
@@ -92,7 +92,7 @@ async def test_a_mistake_is_answered_and_its_text_stays_out_of_the_log(
     head = read_head(f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\n\r\n".encode(), HttpLimits())
     outbox = Kept()
     front: Any = Front()
-    serve(front, outbox, routes()[b"POST", path.encode()], head, Origin("192.0.2.1", False, None), body, 0.0)
+    serve(front, outbox, routes()[b"POST", path.encode()], head, ClientOrigin("192.0.2.1", False, None), body, 0.0)
     async with asyncio.timeout(5):
         await outbox.answered.wait()
     [(status, answer)] = outbox.answers
@@ -107,9 +107,9 @@ async def test_for_a_client_that_left_before_we_knew_who_it_is_nothing_is_taken_
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     head = read_head(b"POST /v1/poll HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n\r\n", HttpLimits())
-    reply = Reply(Kept(), b"1.1", False, False, 0.0)
+    reply = FastReply(Kept(), b"1.1", False, False, 0.0)
     reply.disconnect()
     route = message_endpoints()[b"POST", b"/v1/poll"]
-    route.handler(Request(head, Origin("192.0.2.1", False, None), b"{}", 0.0), reply)
+    route.handler(FastRequest(head, ClientOrigin("192.0.2.1", False, None), b"{}", 0.0), reply)
     await asyncio.sleep(0.01)
     assert caplog.text == "", "the network was asked for its messages"

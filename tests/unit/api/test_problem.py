@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from postroad.api.problem import of_error, problem, problem_bytes
+from postroad.api.problem import problem, problem_bytes, problem_of
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.throttle import throttled
+from postroad.flow.access.throttle import throttled_error
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "errors.md"
 
 
 @pytest.mark.parametrize("code", sorted(REFUSALS))
 def test_a_code_becomes_a_problem_with_its_status(code: str) -> None:
-    found = of_error(Refused(code, "what to do", pointer="/to/0", session="s"))
+    found = problem_of(Refused(code, "what to do", pointer="/to/0", session="s"))
     content = json.loads(found.body)
     assert (found.status, content["status"], content["code"]) == (REFUSALS[code].status, REFUSALS[code].status, code)
     assert (content["detail"], content["pointer"], content["session"]) == ("what to do", "/to/0", "s")
@@ -27,7 +27,7 @@ def test_a_code_becomes_a_problem_with_its_status(code: str) -> None:
 
 
 def test_an_outage_says_how_long() -> None:
-    assert of_error(Unavailable("storage.full", "later", retry_after_s=9)).headers["Retry-After"] == "9"
+    assert problem_of(Unavailable("storage.full", "later", retry_after_s=9)).headers["Retry-After"] == "9"
 
 
 def test_members_without_a_value_are_left_out() -> None:
@@ -51,7 +51,7 @@ def test_the_fronts_own_refusals(status: int, code: str, expected: str) -> None:
 @pytest.mark.docs
 @pytest.mark.req("Z6")
 def test_a_refusal_may_say_when_to_come_again() -> None:
-    assert of_error(throttled(4.2)).headers["Retry-After"] == "5"
+    assert problem_of(throttled_error(4.2)).headers["Retry-After"] == "5"
 
 
 def test_every_code_has_its_section_and_no_section_is_left_over() -> None:

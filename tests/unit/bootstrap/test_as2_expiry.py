@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroad.bootstrap.expiry import as2_certificates
+from postroad.bootstrap.expiry_warnings import list_as2_certificates
 from postroad.core.codecs.cms import Identity
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
@@ -26,7 +26,7 @@ def told(*partners: Identity, own: str, secret_from: str = "file:as2.pem") -> di
     service = Service(gcid="a" * 16, organization="Aster", name="Acme", as2=as2)
     secrets = OneKey()
     secrets.text = own
-    found = as2_certificates(Directory(services={service.gcid: service}), secrets)
+    found = list_as2_certificates(Directory(services={service.gcid: service}), secrets)
     return {what: datetime.fromtimestamp(at_us / 1_000_000, UTC) for what, at_us in found}
 
 

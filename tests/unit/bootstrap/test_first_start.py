@@ -20,7 +20,7 @@ from postroad.bootstrap.first_start import (
     SECRET_FILE,
     ensure_operator,
     ensure_own_service,
-    token_key,
+    load_token_key,
 )
 from postroad.flow.indexing import catch_up
 from postroad.flow.network import Network
@@ -82,8 +82,8 @@ async def test_a_node_that_is_late_with_the_networks_own_service_knows_the_one_t
 def test_the_key_of_tokens_outlasts_a_power_cut(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     data, synced = tmp_path / "data", list[int]()
     monkeypatch.setattr(os, "fsync", lambda fd: synced.append(os.fstat(fd).st_ino))
-    key = token_key(data, "")
+    key = load_token_key(data, "")
     written = data / SECRET_FILE
     assert synced[-2:] == [written.stat().st_ino, data.stat().st_ino], "first the file, then its name"
     assert (written.stat().st_mode & 0o777, data.stat().st_mode & 0o777) == (0o600, 0o750)
-    assert token_key(data, "") == key
+    assert load_token_key(data, "") == key

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from postroad.bootstrap.housekeeping import retain
+from postroad.bootstrap.housekeeping import drop_old_bodies
 from postroad.errors import Misconfigured
 from postroad.testing.network import memory_network
 
@@ -28,7 +28,7 @@ async def test_retention_is_tried_again_whatever_went_wrong(monkeypatch: pytest.
     monkeypatch.setattr("postroad.bootstrap.housekeeping.RETENTION_EVERY_S", 0.001)
     journal = SometimesDrops()
     async with memory_network() as running:
-        chore = asyncio.create_task(retain(running.network, journal, keep_days=1))
+        chore = asyncio.create_task(drop_old_bodies(running.network, journal, keep_days=1))
         async with asyncio.timeout(30):
             await asyncio.wait({chore, asyncio.create_task(journal.dropped.wait())}, return_when="FIRST_COMPLETED")
         assert not chore.done()

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.bootstrap.expiry import push_certificates
+from postroad.bootstrap.expiry_warnings import list_push_certificates
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.codecs.cms.people import clerk, identity
@@ -39,7 +39,7 @@ def test_the_certificate_for_the_backup_is_looked_at_too(tmp_path: Path) -> None
     push = Push(url="https://a.example/", authentication=shown, secret_from="file:main", backup=backup)
     service = Service(gcid="a" * 16, organization="Aster", name="Acme", push=push)
 
-    found = push_certificates(Directory(services={service.gcid: service}), Folder(tmp_path))
+    found = list_push_certificates(Directory(services={service.gcid: service}), Folder(tmp_path))
 
     assert {what: datetime.fromtimestamp(at_us / 1_000_000, UTC) for what, at_us in found} == {
         "the certificate file:main for pushes to Aster/Acme": ENDS[0],

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from postroad.bootstrap.routings import load_routings
-from postroad.bootstrap.running import open_network
+from postroad.bootstrap.running_network import open_network
 from postroad.bootstrap.settings import Settings
-from postroad.core.exchange.bound import Language
+from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.errors import Misconfigured
 from postroad.ports import ItemValue
 
@@ -29,7 +29,7 @@ async def test_a_network_knows_the_routings_that_its_operator_has_named(tmp_path
     settings = Settings(data=tmp_path, index="memory", least_free_bytes=0, routings=(f"rush = {HERE}:is_rush",))
     async with open_network(settings) as running:
         assert running.network.exchanges.callables == {"rush"}
-        judge = running.engines.judges[Language.CALLABLE]
+        judge = running.engines.judges[DeciderLanguage.CALLABLE]
         verdicts = [await judge.evaluate(["rush"], b"", "text/plain", {"rush": rush}) for rush in (True, False)]
         assert [one.goes for [one] in verdicts] == [True, False]
 

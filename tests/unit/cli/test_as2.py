@@ -11,11 +11,11 @@ from click.testing import CliRunner
 from cryptography import x509
 
 from postroad.bootstrap.settings import Settings
-from postroad.cli import checkup
-from postroad.cli.as2_keys import station_key
-from postroad.cli.as2_trial import Trial
+from postroad.cli.commands.config.as2 import As2Trial
+from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.operate import health_checks
 from postroad.cli.main import postroad
-from postroad.core.codecs.as2 import Agreement, Station
+from postroad.core.codecs.as2 import As2Identity, PartnershipTerms
 from postroad.core.codecs.cms import identities_from_pem
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
@@ -50,7 +50,7 @@ def test_a_key_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_a_long_name_makes_a_certificate_too() -> None:
-    assert station_key("x" * 128, 1).identity.certificate.subject.rfc4514_string() == f"CN={'x' * 64}"
+    assert make_station_key("x" * 128, 1).identity.certificate.subject.rfc4514_string() == f"CN={'x' * 64}"
 
 
 @pytest.mark.req("T7")
@@ -82,16 +82,16 @@ def test_a_trial_may_use_a_key_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.req("T7")
 def test_a_receipt_by_somebody_else_is_seen() -> None:
-    sender, receiver, other = (station_key(name, 1).identity for name in ("sender", "receiver", "other"))
+    sender, receiver, other = (make_station_key(name, 1).identity for name in ("sender", "receiver", "other"))
     stations = [
-        Station(name=name, identities=keys, certificates=(keys[-1].certificate,))
+        As2Identity(name=name, identities=keys, certificates=(keys[-1].certificate,))
         for name, keys in (("sender", (sender,)), ("receiver", (receiver,)), ("receiver", (other, receiver)))
     ]  # the first key signs; the last one is what the others know
     for station, wrong in ((stations[1], []), (stations[2], ["its signature", "same MIC"])):
-        trial = Trial(
+        trial = As2Trial(
             sender=stations[0],
             receiver=station,
-            agreement=Agreement(),
+            agreement=PartnershipTerms(),
             document=b"order",
             content_type="text/plain",
         )
@@ -106,14 +106,14 @@ def test_the_doctor_says_whose_key_is_missing(tmp_path: Path, monkeypatch: pytes
     async def stored(_: Settings) -> Directory:
         return Directory(services={service.gcid: service})
 
-    monkeypatch.setattr("postroad.cli.stores.stored_directory", stored)
+    monkeypatch.setattr("postroad.cli.framework.stores.load_directory", stored)
     settings, file = Settings(data=tmp_path), tmp_path / "push-secrets" / "Aster" / "as2.pem"
-    missing = checkup.as2(settings)
+    missing = health_checks.check_as2(settings)
     assert missing.state == "warning"
     assert missing.detail.startswith("Aster/Acme: file:as2.pem")
     file.parent.mkdir(parents=True)
     file.write_text("no key")
-    assert "no private key" in checkup.as2(settings).detail
+    assert "no private key" in health_checks.check_as2(settings).detail
     file.unlink()
     run("as2", "key", "My Biz", "--out", file)
-    assert checkup.as2(settings) == ("as2", "ok", "our key is at hand for all partners (1)")
+    assert health_checks.check_as2(settings) == ("as2", "ok", "our key is at hand for all partners (1)")

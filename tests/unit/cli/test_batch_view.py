@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroad.cli.batch_view import bar, details, said, table
-from postroad.cli.output import Output
+from postroad.cli.framework.output import Output
+from postroad.cli.views.batches import describe_action, draw_bar, show_batch, show_batches
 
 ID = "01a1e1845d2ac5dc5867"
 AT = "2026-11-16T18:00:00Z"
@@ -38,13 +38,13 @@ def member(**more: Any) -> dict[str, Any]:
 
 
 def test_a_bar_is_as_long_as_what_is_fulfilled() -> None:
-    assert bar(criterion("count", 0.3, "")) == "███░░░░░░░  30 %"
-    assert bar(criterion("count", 1.0, "")) == "██████████ 100 %"
+    assert draw_bar(criterion("count", 0.3, "")) == "███░░░░░░░  30 %"
+    assert draw_bar(criterion("count", 1.0, "")) == "██████████ 100 %"
 
 
 def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.CaptureFixture[str]) -> None:
     stuck = batch(state="suspended", nearest=criterion(None, 0.0, "it is suspended: no route; resume or drop it"))
-    table(Output(), [batch(held=True), stuck])
+    show_batches(Output(), [batch(held=True), stuck])
     first, second = capsys.readouterr().out.splitlines()[1:]
     assert first.split("  ")[0] == ID
     for words in ("Acme/orders [north]", "open, held back", "30", "4200", "███░░░░░░░  30 %", "30 of 100 messages"):
@@ -55,7 +55,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
 
 @pytest.mark.req("B5")
 def test_an_open_batch_shows_all_its_criteria_and_some_members(capsys: pytest.CaptureFixture[str]) -> None:
-    details(Output(), batch(), [member()], is_all=False)
+    show_batch(Output(), batch(), [member()], is_all=False)
     shown = capsys.readouterr().out
     for words in ("30, 4200 bytes", "why not gone 30 of 100 messages", "█████░░░░░  50 %", "stocktaking", "0001"):
         assert words in shown
@@ -72,7 +72,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
         state="assembled", closedAt=AT, closedBy="count", why="30 of 30 messages", interchange="c" * 32, standard="x12",
         numbers=numbers, sending=sending, answers=answers, criteria=[], members=1,
     )  # fmt: skip
-    details(Output(), on_its_way, [member(verdict="rejected", reasons=["no price"])], is_all=True)
+    show_batch(Output(), on_its_way, [member(verdict="rejected", reasons=["no price"])], is_all=True)
     shown = capsys.readouterr().out
     for words in (
         "assembled: 30 of 30 messages",
@@ -87,10 +87,10 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
 
 
 def test_an_action_says_what_it_has_come_to() -> None:
-    assert said("held back", batch(held=True)) == f"held back: batch {ID} is open, held back, messages: 30"
+    assert describe_action("held back", batch(held=True)) == f"held back: batch {ID} is open, held back, messages: 30"
 
 
 def test_scripts_get_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:
-    table(Output(as_json=True), [batch()])
-    details(Output(as_json=True), batch(), [member()], is_all=True)
+    show_batches(Output(as_json=True), [batch()])
+    show_batch(Output(as_json=True), batch(), [member()], is_all=True)
     assert capsys.readouterr().out == ""

@@ -10,11 +10,11 @@ from typing import Any, cast
 import pytest
 from click.testing import CliRunner
 
-from postroad.cli.bulk_file import post_lines
+from postroad.cli.commands.messages.post import post_lines
+from postroad.cli.framework.output import Output
 from postroad.cli.main import postroad
-from postroad.cli.output import Output
 from postroad.client import Client, Message, PostResult, Refused, Unavailable
-from postroad.client.chunks import MESSAGES_MOST
+from postroad.client.chunks import MAX_MESSAGES
 
 
 class Network:
@@ -50,21 +50,21 @@ def file(tmp_path: Path) -> Path:
 
 @pytest.mark.req("K2")
 def test_a_fault_in_a_line_is_found_before_the_first_is_posted(file: Path) -> None:
-    file.write_text("\n\n".join([line()] * (MESSAGES_MOST + 1)) + "\n{oops\n")
+    file.write_text("\n\n".join([line()] * (MAX_MESSAGES + 1)) + "\n{oops\n")
     network = Network()
-    with pytest.raises(Refused, match=f"line {2 * MESSAGES_MOST + 2}: .*nothing was posted"):
+    with pytest.raises(Refused, match=f"line {2 * MAX_MESSAGES + 2}: .*nothing was posted"):
         post(network, file)
     assert network.posted == []
 
 
 def test_what_was_answered_is_told_though_the_network_went_away(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file.write_text("\n".join([line()] * (MESSAGES_MOST + 5)))
+    file.write_text("\n".join([line()] * (MAX_MESSAGES + 5)))
     for as_json in (False, True):
         with pytest.raises(Unavailable):
-            post(Network(MESSAGES_MOST), file, as_json=as_json)
+            post(Network(MAX_MESSAGES), file, as_json=as_json)
     words, *sessions = capsys.readouterr().out.splitlines()
     assert words == "1000 of 1005 messages accepted; no answer came for line 1001 and after it"
-    assert [json.loads(one)["session"] for one in sessions] == [f"s{number}" for number in range(MESSAGES_MOST)]
+    assert [json.loads(one)["session"] for one in sessions] == [f"s{number}" for number in range(MAX_MESSAGES)]
 
 
 def test_a_refused_line_is_named_as_editors_count_it(file: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from postroad.cli.asset_files import with_assets
-from postroad.cli.message_files import is_session, message_in
-from postroad.cli.rule_files import rules_in
-from postroad.cli.trial_files import subject_of, tool_of
+from postroad.cli.input.configuration import read_assets
+from postroad.cli.input.messages import is_session, message_from
+from postroad.cli.input.rules_and_models import read_rules
+from postroad.cli.input.trials import parse_subject, parse_tool
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.errors import Misconfigured, Refused
@@ -23,13 +23,13 @@ RULE_XML = b"""<Rules xmlns="urn:postroad:rules:1"><Rule name="r"><Condition><ex
 
 
 def test_envelopes_and_posts_are_messages_and_nothing_else_is() -> None:
-    assert message_in(SOAP11.encode_post(MESSAGE)) == MESSAGE
-    assert message_in(SOAP12.encode_post(MESSAGE)) == MESSAGE
-    assert message_in(b'{"to": ["A/B"]}') == Message(to=(Recipient("A/B"),))
+    assert message_from(SOAP11.encode_post(MESSAGE)) == MESSAGE
+    assert message_from(SOAP12.encode_post(MESSAGE)) == MESSAGE
+    assert message_from(b'{"to": ["A/B"]}') == Message(to=(Recipient("A/B"),))
     for document in (b"<Order/>", b'{"to": ["A/B"], "total": 1}', b"{}", b"{", b"[]", b"text", b"", b"\xff"):
-        assert message_in(document) is None
+        assert message_from(document) is None
     with pytest.raises(Refused):
-        message_in(b'{"to": 5}')
+        message_from(b'{"to": 5}')
 
 
 def test_a_session_looks_like_one() -> None:
@@ -41,14 +41,14 @@ def test_a_session_looks_like_one() -> None:
     "content", [RULE.encode(), b"rules:\n- " + RULE.replace("\n", "\n  ").encode(), RULE_XML, b'[{"name": "r"}]']
 )
 def test_rules_are_found_in_every_form(content: bytes) -> None:
-    [rule] = rules_in(content, "f")
+    [rule] = read_rules(content, "f")
     assert rule["name"] == "r"
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"text", b"[1]", b"{unclosed", b"rules: []"])
 def test_a_file_without_a_rule_says_so(content: bytes) -> None:
     with pytest.raises(Misconfigured, match="f: "):
-        rules_in(content, "f")
+        read_rules(content, "f")
 
 
 def test_what_is_tried_is_recognised(tmp_path: Path) -> None:
@@ -60,20 +60,20 @@ def test_what_is_tried_is_recognised(tmp_path: Path) -> None:
         ("when: {exists: {header: to}}", "condition"),
     ):
         file.write_text(content)
-        assert list(tool_of(str(file))) == [kind]
-    assert tool_of(str(file)) == {"condition": {"exists": {"header": "to"}}}
+        assert list(parse_tool(str(file))) == [kind]
+    assert parse_tool(str(file)) == {"condition": {"exists": {"header": "to"}}}
     file.write_text(f"[{{{'}, {'.join(['name: a', 'name: b'])}}}]")
     with pytest.raises(Misconfigured, match="one rule at a time"):
-        tool_of(str(file))
+        parse_tool(str(file))
 
 
 def test_what_it_is_tried_on_is_recognised(tmp_path: Path) -> None:
     file = tmp_path / "f"
     file.write_bytes(SOAP11.encode_post(MESSAGE))
-    assert subject_of(str(file))["message"]["to"] == ["A/B"]
+    assert parse_subject(str(file))["message"]["to"] == ["A/B"]
     file.write_text("<Order/>")
-    assert subject_of(str(file)) == {"document": "<Order/>"}
-    assert subject_of("0" * 32) == {"session": "0" * 32}
+    assert parse_subject(str(file)) == {"document": "<Order/>"}
+    assert parse_subject("0" * 32) == {"session": "0" * 32}
 
 
 def test_only_assets_are_read_from_files(tmp_path: Path) -> None:
@@ -82,7 +82,7 @@ def test_only_assets_are_read_from_files(tmp_path: Path) -> None:
     service = {"tables": tables, "description": "file", "rules": [{"then": [{"arguments": {"file": "t.csv"}}]}]}
     document = {"organizations": {"O": {"services": {"S": service, "odd": None}}, "P": None}}
     faults: list[str] = []
-    found = with_assets(document, tmp_path, "network.yaml", faults)
+    found = read_assets(document, tmp_path, "network.yaml", faults)
     changed = found["organizations"]["O"]["services"]["S"]
     assert changed["tables"]["t"] == {"description": "d", "content": "a,b\r\n"}
     assert changed["tables"]["given"] == {"content": "x"}

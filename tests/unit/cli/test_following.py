@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroad.cli.following import PAGE, PAGES_MOST, Following
+from postroad.cli.commands.messages.tail import MAX_PAGES, PAGE, MessageFollower
 
 
 class Lists:
@@ -26,12 +26,12 @@ class Lists:
         return {"items": self.items[start : start + limit], "next": str(start + limit) if rest else None}
 
 
-def following(lists: Lists, last: int = 10) -> Following:
-    return Following(lists, ("received",), service="", topic="", last=last)  # type: ignore[arg-type]
+def following(lists: Lists, last: int = 10) -> MessageFollower:
+    return MessageFollower(lists, ("received",), service="", topic="", last=last)  # type: ignore[arg-type]
 
 
-def sessions(follower: Following) -> list[str]:
-    return [seen.session for seen in follower.news()]
+def sessions(follower: MessageFollower) -> list[str]:
+    return [seen.session for seen in follower.list_changes()]
 
 
 def test_the_first_look_tells_the_last_few_and_the_next_ones_only_news() -> None:
@@ -62,14 +62,14 @@ def test_a_changed_state_is_told_again() -> None:
     follower = following(lists)
     assert sessions(follower) == ["s1", "s2"]
     lists.post(1, "delivered")
-    assert [(seen.session, seen.state) for seen in follower.news()] == [("s1", "delivered")]
+    assert [(seen.session, seen.state) for seen in follower.list_changes()] == [("s1", "delivered")]
 
 
 def test_more_news_than_one_page_holds_is_told_whole() -> None:
     lists = Lists()
     lists.post(0)
     follower = following(lists)
-    follower.news()
+    follower.list_changes()
     for number in range(1, 2 * PAGE + 5):
         lists.post(number)
     assert sessions(follower) == [f"s{number}" for number in range(1, 2 * PAGE + 5)]
@@ -88,8 +88,8 @@ def test_who_cannot_keep_up_says_so() -> None:
     lists = Lists()
     lists.post(0)
     follower = following(lists)
-    follower.news()
-    for number in range(1, PAGES_MOST * PAGE + 2):
+    follower.list_changes()
+    for number in range(1, MAX_PAGES * PAGE + 2):
         lists.post(number)
-    assert (len(follower.news()), follower.missed) == (PAGES_MOST * PAGE, True)
-    assert (follower.news(), follower.missed) == ([], False)
+    assert (len(follower.list_changes()), follower.missed) == (MAX_PAGES * PAGE, True)
+    assert (follower.list_changes(), follower.missed) == ([], False)

@@ -9,13 +9,13 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from postroad.cli.exits import Exit
+from postroad.cli.framework.exit_codes import ExitCode
+from postroad.cli.input.messages import parse_captured, read_wire
 from postroad.cli.main import postroad
-from postroad.cli.wire_files import captured, wire_in
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP12
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import take
+from postroad.core.mediation.formats import decode_wire
+from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part, Recipient
 from tests.unit.core.mediation.examples import envelope, related
@@ -42,7 +42,7 @@ def captured_swa(folder: Path) -> str:
 def test_detect_says_what_files_hold(tmp_path: Path) -> None:
     (tmp_path / "edi").write_bytes(ISA.format("", "BUYER", "SELLER").encode())
     result = run("detect", captured_swa(tmp_path), str(tmp_path / "edi"), "-", "--json", given=envelope("<a/>"))
-    assert result.exit_code == Exit.OK
+    assert result.exit_code == ExitCode.OK
     swa, edi, soap = map(json.loads, result.stdout.splitlines())
     assert (swa["format"], swa["contentType"], swa["kind"], swa["notes"]) == ("swa", SWA.content_type, "xml", [])
     assert swa["parts"][1] == {
@@ -58,7 +58,7 @@ def test_detect_draws_a_table_and_says_what_it_noted(tmp_path: Path) -> None:
     file = tmp_path / "order"
     file.write_bytes(envelope("<a/>"))
     result = run("detect", str(file), "--content-type", "application/dime")
-    assert result.exit_code == Exit.OK
+    assert result.exit_code == ExitCode.OK
     assert result.stdout.split()[:5] == ["FILE", "FORMAT", "CONTENT", "TYPE", "PARTS"]
     assert "said to be application/dime, and is soap" in result.stdout
 
@@ -67,7 +67,7 @@ def test_detect_says_why_a_message_cannot_be_taken_apart(tmp_path: Path) -> None
     file = tmp_path / "cut"
     file.write_bytes(SWA.body[:-20])
     result = run("detect", str(file), "--content-type", SWA.content_type)
-    assert result.exit_code == Exit.OK
+    assert result.exit_code == ExitCode.OK
     assert "cannot be taken apart" in result.stdout
     assert "[wire.malformed]" in result.stdout
 
@@ -76,8 +76,8 @@ def test_convert_writes_bytes_and_says_what_was_left_out(tmp_path: Path) -> None
     result = run("convert", captured_swa(tmp_path), "--to", "cloudevents")
     assert "left out: " in result.stderr
     result = run("convert", captured_swa(tmp_path), "--to", "dime")
-    assert (result.exit_code, result.stderr) == (Exit.OK, "")
-    taken = take(Wire([], result.stdout_bytes))
+    assert (result.exit_code, result.stderr) == (ExitCode.OK, "")
+    taken = decode_wire(Wire([], result.stdout_bytes))
     assert taken.format is Format.DIME
     assert [part.data for part in taken.parts] == [b"<Order/>", b"hello"]
     assert run("convert", captured_swa(tmp_path), "--to", "dime").stdout_bytes == result.stdout_bytes
@@ -86,13 +86,13 @@ def test_convert_writes_bytes_and_says_what_was_left_out(tmp_path: Path) -> None
 def test_convert_can_insist_on_all_of_it(tmp_path: Path) -> None:
     target = tmp_path / "out"
     result = run("convert", captured_swa(tmp_path), "--to", "as2", "--whole-only", "--out", str(target))
-    assert result.exit_code == Exit.ERROR
+    assert result.exit_code == ExitCode.ERROR
     assert "mediation.lossy" in result.stderr
     assert not target.exists()
     result = run("convert", captured_swa(tmp_path), "--to", "mime", "--whole-only", "--out", str(target))
-    assert (result.exit_code, "SOAPAction" in result.stderr) == (Exit.ERROR, True)
+    assert (result.exit_code, "SOAPAction" in result.stderr) == (ExitCode.ERROR, True)
     result = run("convert", captured_swa(tmp_path), "--to", "swa", "--whole-only", "--out", str(target))
-    assert (result.exit_code, target.read_bytes()) == (Exit.OK, SWA.body)
+    assert (result.exit_code, target.read_bytes()) == (ExitCode.OK, SWA.body)
 
 
 @pytest.mark.parametrize("format", ["soap", "swa", "dime", "mime", "cloudevents"])
@@ -100,7 +100,7 @@ def test_what_is_converted_with_its_headers_is_known_again(tmp_path: Path, forma
     target = tmp_path / "out"
     assert (
         run("convert", captured_swa(tmp_path), "--to", format, "--with-headers", "--out", str(target)).exit_code
-        == Exit.OK
+        == ExitCode.OK
     )
     found = json.loads(run("detect", str(target), "--json").stdout)
     assert found["format"] == format
@@ -134,21 +134,23 @@ def test_convert_in_json_holds_the_body_unless_it_has_a_file(tmp_path: Path) -> 
 
 def test_what_cannot_be_read_is_refused(tmp_path: Path) -> None:
     result = run("convert", "-", "--to", "dime", "--content-type", "multipart/related; boundary=b", given=b"--b")
-    assert result.exit_code == Exit.REFUSED
-    assert run("convert", str(tmp_path / "nowhere"), "--to", "dime").exit_code == Exit.ERROR
+    assert result.exit_code == ExitCode.REFUSED
+    assert run("convert", str(tmp_path / "nowhere"), "--to", "dime").exit_code == ExitCode.ERROR
 
 
 def test_headers_are_known_from_options_a_file_beside_or_the_capture(tmp_path: Path) -> None:
     file = tmp_path / "message"
     file.write_bytes(b"body")
-    assert wire_in(str(file)) == Wire([], b"body")
+    assert read_wire(str(file)) == Wire([], b"body")
     (tmp_path / "message.content-type").write_text("text/plain\n")
-    assert wire_in(str(file)).content_type == "text/plain"
-    assert wire_in(str(file), "text/html").headers == [("content-type", "text/html")]
-    assert captured(b"HTTP/1.1 200 OK\r\nContent-Type: x/y\r\n\r\nbody") == Wire([("content-type", "x/y")], b"body")
+    assert read_wire(str(file)).content_type == "text/plain"
+    assert read_wire(str(file), "text/html").headers == [("content-type", "text/html")]
+    assert parse_captured(b"HTTP/1.1 200 OK\r\nContent-Type: x/y\r\n\r\nbody") == Wire(
+        [("content-type", "x/y")], b"body"
+    )
     letter = b"Content-Type: text/plain\r\nSubject: hello\r\n\r\nbody"
-    assert captured(letter) == Wire([], letter)
-    assert captured(b"no: \x00header") == Wire([], b"no: \x00header")
+    assert parse_captured(letter) == Wire([], letter)
+    assert parse_captured(b"no: \x00header") == Wire([], b"no: \x00header")
 
 
 def in_chunks(body: bytes, line_end: bytes = b"\r\n") -> bytes:
@@ -159,11 +161,11 @@ def in_chunks(body: bytes, line_end: bytes = b"\r\n") -> bytes:
 
 def test_chunks_of_a_captured_request_are_joined() -> None:
     head = b"POST /in HTTP/1.1\r\nContent-Type: %s\r\nTransfer-Encoding: chunked\r\n\r\n" % SWA.content_type.encode()
-    wire = captured(head + in_chunks(SWA.body))
+    wire = parse_captured(head + in_chunks(SWA.body))
     assert wire.body == SWA.body
-    assert take(wire).parts == take(SWA).parts
-    assert captured(head + in_chunks(SWA.body, b"\n")).body == SWA.body
-    assert captured(head + SWA.body).body == SWA.body, "joined by the program that captured it"
+    assert decode_wire(wire).parts == decode_wire(SWA).parts
+    assert parse_captured(head + in_chunks(SWA.body, b"\n")).body == SWA.body
+    assert parse_captured(head + SWA.body).body == SWA.body, "joined by the program that captured it"
 
 
 def test_chunks_are_joined_where_the_head_is_in_a_file_of_its_own(tmp_path: Path) -> None:
@@ -171,7 +173,7 @@ def test_chunks_are_joined_where_the_head_is_in_a_file_of_its_own(tmp_path: Path
         b"POST /in HTTP/1.1\r\nContent-Type: text/xml\r\nTransfer-Encoding: chunked\r\n\r\n"
     )
     (tmp_path / "body").write_bytes(in_chunks(b"<order/>"))
-    wire = wire_in(str(tmp_path / "body"), headers_file=str(tmp_path / "head"))
+    wire = read_wire(str(tmp_path / "body"), headers_file=str(tmp_path / "head"))
     assert wire == Wire([("content-type", "text/xml")], b"<order/>")
 
 
@@ -180,5 +182,5 @@ def test_chunks_that_are_not_whole_are_refused(tmp_path: Path, body: bytes) -> N
     file = tmp_path / "captured"
     file.write_bytes(b"POST / HTTP/1.1\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n" + body)
     result = run("convert", str(file), "--to", "mime")
-    assert result.exit_code != Exit.OK
+    assert result.exit_code != ExitCode.OK
     assert "wire.malformed" in result.stderr

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroad.cli.found_view import found_view
-from postroad.cli.output import Output
+from postroad.cli.framework.output import Output
+from postroad.cli.views.search_results import show_search_results
 
 SESSION, AT = "0" * 32, "2026-11-16T18:00:00Z"
 WAITING = {"recipient": "Acme/In", "state": "waiting", "text": "It waits [here]. Since then.", "batch": "b-1"}
@@ -22,7 +22,7 @@ def message(*whereabouts: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def shown(capsys: pytest.CaptureFixture[str], *found: dict[str, Any]) -> list[str]:
-    found_view(Output(), list(found))
+    show_search_results(Output(), list(found))
     return capsys.readouterr().out.splitlines()
 
 

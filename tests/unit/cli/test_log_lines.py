@@ -7,7 +7,7 @@ import logging
 import sys
 from pathlib import Path
 
-from postroad.cli.log_lines import JsonLines
+from postroad.cli.framework.server_process import JsonLines
 
 
 def formatted(message: str, *arguments: object, **extra: object) -> dict[str, object]:

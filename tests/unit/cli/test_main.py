@@ -13,11 +13,11 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from postroad.cli.commands.apply import agreed
-from postroad.cli.exits import Exit, reported
-from postroad.cli.lazy import LazyGroup
+from postroad.cli.commands.config.apply import confirm_plan
+from postroad.cli.framework.exit_codes import ExitCode, report_errors
+from postroad.cli.framework.lazy_group import LazyGroup
+from postroad.cli.framework.output import Output
 from postroad.cli.main import ENTRIES, postroad
-from postroad.cli.output import Output
 from postroad.cli.reference import MEANINGS, reference
 from postroad.errors import Misconfigured, Refused, Unavailable
 
@@ -118,7 +118,7 @@ def test_the_words_of_the_specification_are_commands() -> None:
 def test_the_reference_is_current() -> None:
     page = (ROOT / "docs" / "reference" / "cli.md").read_text()
     assert page == reference(), "run: python -m postroad.cli.reference > docs/reference/cli.md"
-    assert set(MEANINGS) == set(Exit)
+    assert set(MEANINGS) == set(ExitCode)
 
 
 def test_an_unknown_command_is_a_wrong_command_line() -> None:
@@ -137,17 +137,17 @@ def test_a_command_that_is_not_where_it_should_be_is_noticed() -> None:
 @pytest.mark.parametrize(
     ("error", "code"),
     [
-        (Refused("not-found", "look again", session="s"), Exit.REFUSED),
-        (Unavailable("network.busy", "wait"), Exit.UNAVAILABLE),
-        (Misconfigured(["one", "two"]), Exit.ERROR),
-        (FileNotFoundError("gone"), Exit.ERROR),
+        (Refused("not-found", "look again", session="s"), ExitCode.REFUSED),
+        (Unavailable("network.busy", "wait"), ExitCode.UNAVAILABLE),
+        (Misconfigured(["one", "two"]), ExitCode.ERROR),
+        (FileNotFoundError("gone"), ExitCode.ERROR),
     ],
 )
 @pytest.mark.parametrize("as_json", [False, True])
 def test_errors_become_words_and_exit_codes(
-    error: Exception, code: Exit, as_json: bool, capsys: pytest.CaptureFixture[str]
+    error: Exception, code: ExitCode, as_json: bool, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    with pytest.raises(SystemExit) as end, reported(Output(as_json)):
+    with pytest.raises(SystemExit) as end, report_errors(Output(as_json)):
         raise error
     assert end.value.code == code
     printed = capsys.readouterr()
@@ -159,18 +159,18 @@ def test_errors_become_words_and_exit_codes(
 
 
 def test_a_file_that_is_not_there_is_named_without_the_systems_number(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit), reported(Output()):
+    with pytest.raises(SystemExit), report_errors(Output()):
         Path("absent.xml").read_bytes()
     assert capsys.readouterr().err == "error: absent.xml: no such file or directory [file.unusable]\n"
 
 
 @pytest.mark.req("K2")
 def test_who_interrupts_is_not_told_of_an_error(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit) as end, reported(Output()):
+    with pytest.raises(SystemExit) as end, report_errors(Output()):
         raise KeyboardInterrupt
-    assert end.value.code == Exit.INTERRUPTED
+    assert end.value.code == ExitCode.INTERRUPTED
     assert capsys.readouterr().err == ""
-    with pytest.raises(BrokenPipeError), reported(Output()):  # click ends quietly on it
+    with pytest.raises(BrokenPipeError), report_errors(Output()):  # click ends quietly on it
         raise BrokenPipeError
 
 
@@ -185,12 +185,12 @@ def test_who_wants_no_colours_gets_none(no_color: str, is_coloured: bool, monkey
 def test_who_is_not_there_to_agree_is_told_how_to_agree_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
     with pytest.raises(Misconfigured, match="nothing was applied, because nobody answered; --yes"):
-        agreed()
+        confirm_plan()
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     with pytest.raises(click.Abort):
-        agreed()
+        confirm_plan()
 
 
 def test_programming_mistakes_are_seen() -> None:
-    with pytest.raises(ZeroDivisionError), reported(Output()):
+    with pytest.raises(ZeroDivisionError), report_errors(Output()):
         raise ZeroDivisionError

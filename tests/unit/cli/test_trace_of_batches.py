@@ -6,16 +6,16 @@ import msgspec
 from rich.console import Console
 
 from postroad.api.resources.message_views import status_view, trace_view
-from postroad.cli.trace_view import trace_tree
-from postroad.client.histories import HistoryShape, history
-from postroad.core.audit.story import (
-    Contained,
+from postroad.cli.views.traces import trace_tree
+from postroad.client.history_shapes import HistoryShape, build_history
+from postroad.core.model.history import (
+    BatchMembership,
     CopyHistory,
-    Drawn,
-    Event,
-    Gathered,
     History,
+    HistoryEvent,
+    InterchangeContents,
     MessageHistory,
+    NumberRange,
     PartnerAnswer,
     Stop,
 )
@@ -23,8 +23,10 @@ from postroad.core.audit.story import (
 ID, STREAM, WORD = "01a1e1845d2ac5dc5867", "b" * 32, "c" * 32
 
 
-def told(gathered: Gathered | None = None, contained: Contained | None = None, state: str = "delivered") -> History:
-    event = Event(seq=2, at_us=2000, what="gathered", by="Acme/orders", detail=f"in batch {ID}")
+def told(
+    gathered: BatchMembership | None = None, contained: InterchangeContents | None = None, state: str = "delivered"
+) -> History:
+    event = HistoryEvent(seq=2, at_us=2000, what="gathered", by="Acme/orders", detail=f"in batch {ID}")
     stop = Stop(
         delivery=65536, service="Acme/orders", gcid="0" * 16, in_transit=False, state=state, size=9, events=[event],
         gathered=gathered,
@@ -37,15 +39,15 @@ def told(gathered: Gathered | None = None, contained: Contained | None = None, s
     return History(transaction="a" * 32, messages=[message])
 
 
-SENT = Gathered(
+SENT = BatchMembership(
     batch=ID, state="sent", interchange=STREAM, reference="000000042", document="0002", verdict="rejected",
     reasons=["PO1 is missing"],
 )  # fmt: skip
-MADE = Contained(
+MADE = InterchangeContents(
     batch=ID,
     members=97,
     standard="x12",
-    numbers=[Drawn(scope="interchange", first=42, last=42), Drawn(scope="group", first=7, last=9)],
+    numbers=[NumberRange(scope="interchange", first=42, last=42), NumberRange(scope="group", first=7, last=9)],
     answers=[PartnerAnswer(at_us=5000, session=WORD, verdict="accepted", detail="997", otherwise=2)],
 )
 
@@ -58,9 +60,9 @@ def lines(what: History) -> list[str]:
 
 
 def test_a_client_reads_what_the_network_writes() -> None:
-    for what in (told(), told(SENT, MADE), told(Gathered(batch=ID, state="left"))):
+    for what in (told(), told(SENT, MADE), told(BatchMembership(batch=ID, state="left"))):
         wire = msgspec.json.encode(trace_view(what, shows_counters=True))
-        assert history(msgspec.json.decode(wire, type=HistoryShape)) == what
+        assert build_history(msgspec.json.decode(wire, type=HistoryShape)) == what
 
 
 def test_a_member_is_told_by_which_number_it_went_and_what_the_partner_says() -> None:
@@ -72,7 +74,7 @@ def test_a_member_is_told_by_which_number_it_went_and_what_the_partner_says() ->
 
 
 def test_a_member_that_waits_is_told_how_its_batch_is() -> None:
-    assert f"batch {ID} is suspended" in lines(told(Gathered(batch=ID, state="suspended"), state="queued"))
+    assert f"batch {ID} is suspended" in lines(told(BatchMembership(batch=ID, state="suspended"), state="queued"))
 
 
 def test_an_interchange_is_told_with_what_is_in_it() -> None:
@@ -82,13 +84,13 @@ def test_an_interchange_is_told_with_what_is_in_it() -> None:
 
 
 def test_what_became_of_a_member_is_said_in_plain_words() -> None:
-    def words(gathered: Gathered | None, state: str) -> str:
+    def words(gathered: BatchMembership | None, state: str) -> str:
         [recipient] = status_view(told(gathered, state=state).messages[0])["recipients"]
         return str(recipient["inWords"])
 
     assert words(SENT, "delivered") == f"sent by Acme/orders in the interchange of batch {ID}"
-    waiting = Gathered(batch=ID, state="assembled", interchange=STREAM)
+    waiting = BatchMembership(batch=ID, state="assembled", interchange=STREAM)
     assert words(waiting, "queued") == f"on its way from Acme/orders in the interchange of batch {ID}"
-    left = Gathered(batch=ID, state="left")
+    left = BatchMembership(batch=ID, state="left")
     assert words(left, "failed") == "given up at Acme/orders and kept as a dead letter"
     assert words(None, "delivered") == "taken over by Acme/orders"

@@ -8,8 +8,8 @@ import msgspec
 import pytest
 
 from postroad.api.resources.message_views import status_view, trace_view
-from postroad.client.histories import HistoryShape, history
-from postroad.core.audit.story import HeldBack, History
+from postroad.client.history_shapes import HistoryShape, build_history
+from postroad.core.model.history import History, ReleaseHold
 from tests.unit.cli.test_trace_of_batches import lines, told
 
 pytestmark = pytest.mark.req("X9")
@@ -18,7 +18,7 @@ pytestmark = pytest.mark.req("X9")
 def held(until_us: int) -> History:
     found = told(state="queued")
     [stop] = found.messages[0].copies[0].stops
-    found.messages[0].copies[0].stops = [replace(stop, events=[], held=HeldBack(until_us=until_us))]
+    found.messages[0].copies[0].stops = [replace(stop, events=[], held=ReleaseHold(until_us=until_us))]
     return found
 
 
@@ -33,7 +33,7 @@ def test_it_says_until_when(until_us: int, words: str) -> None:
     found = held(until_us)
     [view] = trace_view(found, shows_counters=True)["messages"][0]["copies"][0]["stops"]
     assert view["held"] == {"until": "1970-01-01T00:00:03Z" if until_us else None}
-    assert history(msgspec.convert(trace_view(found, shows_counters=True), HistoryShape)) == found
+    assert build_history(msgspec.convert(trace_view(found, shows_counters=True), HistoryShape)) == found
     assert words in lines(found)
     [status] = status_view(found.messages[0])["recipients"]
     assert (status["state"], status["inWords"]) == ("queued", "held back for Acme/orders")

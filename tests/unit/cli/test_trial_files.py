@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.cli.trial_files import tool_of
+from postroad.cli.input.trials import parse_tool
 from postroad.errors import Misconfigured
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
@@ -28,10 +28,10 @@ XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 )
 def test_a_file_is_taken_for_what_it_is(tmp_path: Path, name: str, content: str, tool: str, kind: str) -> None:
     (tmp_path / name).write_text(content)
-    found = tool_of(str(tmp_path / name))
+    found = parse_tool(str(tmp_path / name))
     assert list(found) == [tool]
     (tmp_path / name).write_bytes(content.encode() + b"\xff")
     with pytest.raises(Misconfigured, match=name):
-        tool_of(str(tmp_path / name))
+        parse_tool(str(tmp_path / name))
     if kind:
         assert found["schema"] == {"kind": kind, "name": name, "content": content}

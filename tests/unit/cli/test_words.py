@@ -15,27 +15,32 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
-from postroad.cli import on_spark
-from postroad.cli.assignments import assignments, moment
-from postroad.cli.checkup import port
-from postroad.cli.commands.billing import no_bill, no_organization
-from postroad.cli.commands.post import composed
-from postroad.cli.commands.support import show_request
-from postroad.cli.commands.trace import written
-from postroad.cli.configuring import settings_from
-from postroad.cli.connection import Connection, connected, local_data
-from postroad.cli.delivered_view import delivered_lines
-from postroad.cli.load import percentile_ms
+from postroad.cli.commands.messages.post import compose_message
+from postroad.cli.commands.messages.trace import part_value
+from postroad.cli.commands.operate.bench import percentile_ms
+from postroad.cli.commands.operate.health_checks import check_port
+from postroad.cli.commands.operate.support import show_request
+from postroad.cli.commands.warehouse.billing import explain_missing_bill, no_organization
+from postroad.cli.framework import spark
+from postroad.cli.framework.connection import NetworkConnection, local_data_folder, with_connection
+from postroad.cli.framework.output import Output, strip_harmful_controls
+from postroad.cli.framework.server_process import describe_listen_error
+from postroad.cli.framework.settings import gather_settings
+from postroad.cli.input.configuration import read_configuration_files
+from postroad.cli.input.message_options import (
+    parse_assignments,
+    parse_moment,
+    parse_properties,
+    parse_status,
+    read_document_part,
+)
 from postroad.cli.main import postroad
-from postroad.cli.output import Output, harmless
-from postroad.cli.plan_view import plan_lines
-from postroad.cli.posting import document, properties_of, status_of
-from postroad.cli.references import read_documents
-from postroad.cli.running import cannot_listen
-from postroad.cli.trace_view import trace_tree
+from postroad.cli.views.deliveries import delivered_lines
+from postroad.cli.views.plans import plan_lines
+from postroad.cli.views.traces import trace_tree
 from postroad.client import Client, Part, Status
-from postroad.client.configuration import FieldChange, Plan, PlannedStep
-from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
+from postroad.client.configuration import PlanFieldChange, PlannedChanges, PlanStep
+from postroad.core.model.history import ArrivalNotes, CopyHistory, History, HistoryEvent, MessageHistory, Stop
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.snapshot import Directory
@@ -51,30 +56,30 @@ def drawn(what: object) -> str:
 
 
 def test_assignments() -> None:
-    assert assignments(["a=1", "b=x=y", "c="]) == {"a": "1", "b": "x=y", "c": ""}
+    assert parse_assignments(["a=1", "b=x=y", "c="]) == {"a": "1", "b": "x=y", "c": ""}
     for wrong in ("a", "=1"):
         with pytest.raises(click.UsageError, match="NAME=VALUE"):
-            assignments([wrong])
+            parse_assignments([wrong])
 
 
 def test_moments_are_times_or_distances_from_now() -> None:
-    assert moment("2026-11-15T10:00:00Z") == datetime(2026, 11, 15, 10, tzinfo=UTC)
-    assert moment("2026-11-15") == datetime(2026, 11, 15, tzinfo=UTC)
+    assert parse_moment("2026-11-15T10:00:00Z") == datetime(2026, 11, 15, 10, tzinfo=UTC)
+    assert parse_moment("2026-11-15") == datetime(2026, 11, 15, tzinfo=UTC)
     now = datetime.now(UTC)
-    assert abs(moment("2h") - now - timedelta(hours=2)) < timedelta(minutes=1)
-    assert abs(now - moment("30d", past=True) - timedelta(days=30)) < timedelta(minutes=1)
+    assert abs(parse_moment("2h") - now - timedelta(hours=2)) < timedelta(minutes=1)
+    assert abs(now - parse_moment("30d", past=True) - timedelta(days=30)) < timedelta(minutes=1)
     with pytest.raises(click.UsageError, match="no time"):
-        moment("tomorrow")
+        parse_moment("tomorrow")
 
 
 def test_properties_and_status() -> None:
-    assert properties_of(["a=x", "n:number=1.50"]) == {
+    assert parse_properties(["a=x", "n:number=1.50"]) == {
         "a": Property("a", "x"),
         "n": Property("n", "1.50", PropertyType.NUMBER),
     }
     with pytest.raises(click.UsageError, match="type is one of"):
-        properties_of(["n:money=1"])
-    assert status_of("sold-out:try: later") == Status("sold-out", "try: later")
+        parse_properties(["n:money=1"])
+    assert parse_status("sold-out:try: later") == Status("sold-out", "try: later")
 
 
 @pytest.mark.parametrize(
@@ -89,8 +94,8 @@ def test_properties_and_status() -> None:
 )
 def test_a_file_is_recognised(tmp_path: Path, name: str, data: bytes, content_type: str) -> None:
     (tmp_path / name).write_bytes(data)
-    assert document(str(tmp_path / name), "", 3) == Part(id="3", content_type=content_type, data=data)
-    assert document(str(tmp_path / name), "a/b", 1).content_type == "a/b"
+    assert read_document_part(str(tmp_path / name), "", 3) == Part(id="3", content_type=content_type, data=data)
+    assert read_document_part(str(tmp_path / name), "a/b", 1).content_type == "a/b"
 
 
 def test_the_content_type_holds_for_texts_too(tmp_path: Path) -> None:
@@ -98,7 +103,7 @@ def test_the_content_type_holds_for_texts_too(tmp_path: Path) -> None:
     options: dict[str, Any] = dict.fromkeys(("to", "attach", "via", "arguments", "properties"), ())
     options |= {"kind": "notification", "expires": "", "status": "", "text": ("{}",)}
     for given, expected in (("application/json", "application/json"), ("", "text/plain; charset=utf-8")):
-        composed_of = composed((str(tmp_path / "file.txt"),), content_type=given, **options)
+        composed_of = compose_message((str(tmp_path / "file.txt"),), content_type=given, **options)
         assert [(part.id, part.data) for part in composed_of.parts] == [("1", b"x"), ("2", b"{}")]
         assert composed_of.parts[1].content_type == expected
 
@@ -107,7 +112,7 @@ def test_references_are_resolved_beside_their_file(tmp_path: Path) -> None:
     (tmp_path / "secret.key").write_text("from a file\n")
     file = tmp_path / "a.yaml"
     file.write_text("x: [{keyFrom: 'file:secret.key'}, {passwordFrom: 'env:P', pushFrom: 'env:P'}]")
-    found = read_documents([str(file), "-"], lambda: "y: 1", {"P": "from the environment"})
+    found = read_configuration_files([str(file), "-"], lambda: "y: 1", {"P": "from the environment"})
     assert found == {"x": [{"key": "from a file"}, {"password": "from the environment", "pushFrom": "env:P"}], "y": 1}
 
 
@@ -115,7 +120,7 @@ def test_certificates_may_lie_in_files_of_their_own(tmp_path: Path) -> None:
     (tmp_path / "acme.crt").write_text("-----BEGIN …\n")
     file = tmp_path / "a.yaml"
     file.write_text("as2: {certificates: ['file:acme.crt', 'the text itself'], secretFrom: 'file:as2.pem'}")
-    found = read_documents([str(file)], str, {})
+    found = read_configuration_files([str(file)], str, {})
     assert found == {"as2": {"certificates": ["-----BEGIN …", "the text itself"], "secretFrom": "file:as2.pem"}}
 
 
@@ -123,7 +128,7 @@ def test_every_reference_that_leads_nowhere_is_named(tmp_path: Path) -> None:
     file = tmp_path / "a.yaml"
     file.write_text("x: [{keyFrom: 'file:absent'}, {keyFrom: 'env:ABSENT'}, {keyFrom: 'magic:ABSENT'}]")
     with pytest.raises(Misconfigured) as caught:
-        read_documents([str(file)], str, {})
+        read_configuration_files([str(file)], str, {})
     assert len(caught.value.faults) == 3
 
 
@@ -132,7 +137,7 @@ def test_files_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
     (tmp_path / "b.yaml").write_text("postroad: 2\norganizations: {A: {}}")
     (tmp_path / "c.yaml").write_text("just text")
     with pytest.raises(Misconfigured) as caught:
-        read_documents([str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")], str, {})
+        read_configuration_files([str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")], str, {})
     assert [fault.partition(": ")[2] for fault in caught.value.faults] == [
         "postroad: the files disagree about it",
         "organizations: A stands in another file too; keep it in one place",
@@ -145,33 +150,33 @@ def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
     (tmp_path / "operator.key").write_text("operator\n")
     (tmp_path / "own.key").write_text("own\n")
     environment = {"POSTROAD_URL": "http://elsewhere", "POSTROAD_KEY": "mine", "POSTROAD_DATA": str(tmp_path)}
-    here = Connection(data=str(tmp_path)).access(environment)
+    here = NetworkConnection(data=str(tmp_path)).access(environment)
     assert (here.url, here.authorization) == ("http://127.0.0.1:1234", "Bearer operator")
-    there = Connection().access(environment)
+    there = NetworkConnection().access(environment)
     assert (there.url, there.authorization) == ("http://elsewhere", "Bearer mine")
-    own = Connection(url="http://other", key_file=str(tmp_path / "own.key")).access(environment)
+    own = NetworkConnection(url="http://other", key_file=str(tmp_path / "own.key")).access(environment)
     assert (own.url, own.authorization) == ("http://other", "Bearer own")
-    found = Connection().access({"POSTROAD_DATA": str(tmp_path)})
+    found = NetworkConnection().access({"POSTROAD_DATA": str(tmp_path)})
     assert (found.url, found.authorization) == ("http://127.0.0.1:1234", "Bearer operator")
 
 
 @pytest.mark.parametrize(
     ("connection", "environment", "source"),
     [
-        (Connection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
-        (Connection(key="x", key_file="a.key"), {}, "the key that --key gives"),
-        (Connection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
-        (Connection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, as POSTROAD_KEY_FILE says"),
-        (Connection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
+        (NetworkConnection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
+        (NetworkConnection(key="x", key_file="a.key"), {}, "the key that --key gives"),
+        (NetworkConnection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
+        (NetworkConnection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, as POSTROAD_KEY_FILE says"),
+        (NetworkConnection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
     ],
 )
 def test_who_is_refused_for_a_key_learns_which_one_it_was(
-    connection: Connection, environment: dict[str, str], source: str
+    connection: NetworkConnection, environment: dict[str, str], source: str
 ) -> None:
     assert connection.key_source(environment) == source
 
-    @connected
-    def asked(connection: Connection) -> None:
+    @with_connection
+    def asked(connection: NetworkConnection) -> None:
         raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
 
     with pytest.raises(Refused, match=r"own credentials \(this was asked with the key in a\.key\)") as caught:
@@ -185,15 +190,15 @@ def test_settings_that_are_wrong_do_not_keep_anybody_from_asking(
 ) -> None:
     (tmp_path / "postroad.toml").write_text(settings, errors="surrogateescape")
     monkeypatch.chdir(tmp_path)
-    assert local_data({}) == Path("var/postroad")
+    assert local_data_folder({}) == Path("var/postroad")
 
 
 def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
     (tmp_path / "url").write_text("http://127.0.0.1:1234\n")
     (tmp_path / "operator.key").write_text("operator\n")
     for connection, environment in (
-        (Connection(url="http://elsewhere", data=str(tmp_path)), {}),
-        (Connection(), {"POSTROAD_URL": "http://elsewhere", "POSTROAD_DATA": str(tmp_path)}),
+        (NetworkConnection(url="http://elsewhere", data=str(tmp_path)), {}),
+        (NetworkConnection(), {"POSTROAD_URL": "http://elsewhere", "POSTROAD_DATA": str(tmp_path)}),
     ):
         with pytest.raises(Misconfigured, match="no key"):
             connection.access(environment)
@@ -201,13 +206,13 @@ def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
 
 def test_a_plan_reads_like_a_difference() -> None:
     steps = (
-        PlannedStep(action="add", kind="service", name="A/B", fields=(FieldChange(field="format", after="soap"),)),
-        PlannedStep(
-            action="change", kind="service", name="A/C", fields=(FieldChange(field="tries", before=1, after=2),)
+        PlanStep(action="add", kind="service", name="A/B", fields=(PlanFieldChange(field="format", after="soap"),)),
+        PlanStep(
+            action="change", kind="service", name="A/C", fields=(PlanFieldChange(field="tries", before=1, after=2),)
         ),
-        PlannedStep(action="remove", kind="person", name="a@b"),
+        PlanStep(action="remove", kind="person", name="a@b"),
     )
-    assert [line.plain for line in plan_lines(Plan(version="v", steps=steps))] == [
+    assert [line.plain for line in plan_lines(PlannedChanges(version="v", steps=steps))] == [
         "+ service A/B",
         "    format: soap",
         "~ service A/C",
@@ -215,7 +220,7 @@ def test_a_plan_reads_like_a_difference() -> None:
         "- person a@b",
         "1 to add, 1 to change, 1 to remove.",
     ]
-    assert [line.plain for line in plan_lines(Plan(version="v"))] == [
+    assert [line.plain for line in plan_lines(PlannedChanges(version="v"))] == [
         "Nothing to change: the network is as the files say."
     ]
 
@@ -224,7 +229,7 @@ def test_a_plan_reads_like_a_difference() -> None:
 def test_a_trace_is_a_tree_with_times() -> None:
     stop = Stop(
         delivery=1, service="T/stamp", gcid="", in_transit=True, state="delivered", size=1,
-        events=[Event(seq=2, at_us=1_500, what="handed out", by="T/stamp", detail="leased for 60 s")],
+        events=[HistoryEvent(seq=2, at_us=1_500, what="handed out", by="T/stamp", detail="leased for 60 s")],
     )  # fmt: skip
     copies = [
         CopyHistory(recipient="A/B", code="", detail="", route=["T/stamp", "A/B"], stops=[stop]),
@@ -258,9 +263,11 @@ def test_a_trace_is_a_tree_with_times() -> None:
 
 
 def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
-    translated = Event(seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out")
+    translated = HistoryEvent(
+        seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out"
+    )
     stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=False, state="queued", size=9, events=[translated])
-    came = Arrival(notes=["said to be text/xml"], message_id="<1@mybiz>", mic="abc=, sha256", layers=["signed"])
+    came = ArrivalNotes(notes=["said to be text/xml"], message_id="<1@mybiz>", mic="abc=, sha256", layers=["signed"])
     message = MessageHistory(
         seq=1, session="s", at_us=1_000, type="notification", sender="M/P", topic="", handle="", size=9, form="as2",
         directory=1, answers="", copies=[CopyHistory(recipient="A/B", code="", detail="", route=["A/B"], stops=[stop])],
@@ -316,8 +323,8 @@ def test_where_nothing_is_no_table_is_drawn(name: str, words: str, monkeypatch: 
 
 
 def test_what_is_no_text_is_printed_for_scripts_all_the_same() -> None:
-    assert written(Part(id="1", content_type="image/png", data=b"\xff"))["base64"] == "/w=="
-    assert written(Part(id="1", content_type="text/plain", data=b"hello"))["text"] == "hello"
+    assert part_value(Part(id="1", content_type="image/png", data=b"\xff"))["base64"] == "/w=="
+    assert part_value(Part(id="1", content_type="text/plain", data=b"hello"))["text"] == "hello"
 
 
 def test_a_note_keeps_its_lines_and_tables_take_no_escapes(capsys: pytest.CaptureFixture[str]) -> None:
@@ -342,13 +349,13 @@ def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.Ca
         "\x1b\x9b\x07\x08\r\u202e\u2066\u2067\u2069\u2028\u2029\u200f\u061c"
     )
     assert "\nnext\tline\n" in printed.out
-    assert harmless("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m"
+    assert strip_harmful_controls("\x1b[1;31mred\x1b[0m") == "\x1b[1;31mred\x1b[0m"
 
 
 def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
-    change = FieldChange(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
-    step = PlannedStep(action="change", kind="service", name="A/B", fields=(change,))
-    lines = [line.plain for line in plan_lines(Plan(version="1", steps=(step,)))]
+    change = PlanFieldChange(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
+    step = PlanStep(action="change", kind="service", name="A/B", fields=(change,))
+    lines = [line.plain for line in plan_lines(PlannedChanges(version="1", steps=(step,)))]
     assert lines[:2] == ["~ service A/B", "    description: old → new⏎- organization Acme [1A"]
 
 
@@ -357,7 +364,7 @@ def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, m
     file = tmp_path / "postroad.toml"
     file.write_text('index = "foo"\n')
     with pytest.raises(Misconfigured) as refused:
-        settings_from(file, "", ("host", "nosuch=1", "acceptance=x"))
+        gather_settings(file, "", ("host", "nosuch=1", "acceptance=x"))
     found = [fault.partition(":")[0] for fault in refused.value.faults]
     assert found[:2] == ["--set host", "--set nosuch"]
     assert {"port", "index", "acceptance"} <= set(found)
@@ -373,24 +380,27 @@ def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, m
     ],
 )
 def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: str) -> None:
-    settings = settings_from(None, "", ("host=nosuch",))
-    assert str(cannot_listen(settings, error)).startswith(words)
-    assert port(dataclasses.replace(settings, host="203.0.113.1")).state == "fault"
+    settings = gather_settings(None, "", ("host=nosuch",))
+    assert str(describe_listen_error(settings, error)).startswith(words)
+    assert check_port(dataclasses.replace(settings, host="203.0.113.1")).state == "fault"
     other = OSError(EIO, "the disk")
-    assert cannot_listen(settings, other) is other
+    assert describe_listen_error(settings, other) is other
 
 
 def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
     change = ObjectChange("organization", "cedar foods", 1, {"name": "Cedar Foods"})
     directory = Directory().changed([change], 1)
-    assert no_bill("Cedar Food", "2026-10", directory) == (
+    assert explain_missing_bill("Cedar Food", "2026-10", directory) == (
         "Organization 'Cedar Food' does not exist. Did you mean 'Cedar Foods'?"
     )
     assert no_organization("Cedar Foods", directory) == ""
-    assert no_bill("cedar foods", "2026-10", directory) == "cedar foods used nothing in 2026-10 that costs anything"
+    assert (
+        explain_missing_bill("cedar foods", "2026-10", directory)
+        == "cedar foods used nothing in 2026-10 that costs anything"
+    )
 
 
 def test_a_command_without_its_extra_says_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(on_spark, "find_spec", lambda name: None)
+    monkeypatch.setattr(spark, "find_spec", lambda name: None)
     with pytest.raises(Misconfigured, match=r"in a clone of the repository: pip install '\.\[warehouse\]'"):
-        on_spark.require_warehouse()
+        spark.require_warehouse()

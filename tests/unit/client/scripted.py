@@ -9,12 +9,24 @@ from typing import Any, TypeVar
 import msgspec
 
 from postroad.client.conversations import Conversations
-from postroad.client.exchange import Call, Came, Lost, Outcome, Pause, Raised, Request, Response, Returned, Step, Talk
-from postroad.client.retrying import Retrying
+from postroad.client.retries import Retrying
+from postroad.client.steps import (
+    ApiRequest,
+    ApiResponse,
+    ConversationStep,
+    FunctionCall,
+    FunctionRaised,
+    FunctionReturned,
+    NoResponse,
+    RequestOutcome,
+    RetryPause,
+    StepResult,
+    Talk,
+)
 from postroad.core.model.message import Delivered, MessageType, Part
 
 _Value = TypeVar("_Value")
-LOST = Lost(reason="ConnectError")
+LOST = NoResponse(reason="ConnectError")
 
 
 def conversations(**retrying: Any) -> Conversations:
@@ -26,22 +38,22 @@ class Script:
     """Answers requests one after the other; calls go to ``function``."""
 
     def __init__(
-        self, outcomes: Iterable[Outcome], function: Callable[[Delivered], Any] = lambda message: None
+        self, outcomes: Iterable[RequestOutcome], function: Callable[[Delivered], Any] = lambda message: None
     ) -> None:
         self._outcomes = iter(outcomes)
         self._function = function
-        self.steps: list[Step] = []
+        self.steps: list[ConversationStep] = []
 
     @property
-    def requests(self) -> list[Request]:
-        return [step for step in self.steps if isinstance(step, Request)]
+    def requests(self) -> list[ApiRequest]:
+        return [step for step in self.steps if isinstance(step, ApiRequest)]
 
     @property
     def pauses_s(self) -> list[float]:
-        return [step.seconds for step in self.steps if isinstance(step, Pause)]
+        return [step.seconds for step in self.steps if isinstance(step, RetryPause)]
 
     def play(self, talk: Talk[_Value]) -> _Value:
-        came: Came = None
+        came: StepResult = None
         try:
             while True:
                 step = talk.send(came)
@@ -51,25 +63,25 @@ class Script:
             value: _Value = end.value
             return value
 
-    def _came(self, step: Step) -> Came:
-        if isinstance(step, Request):
+    def _came(self, step: ConversationStep) -> StepResult:
+        if isinstance(step, ApiRequest):
             return next(self._outcomes)
-        if isinstance(step, Call):
+        if isinstance(step, FunctionCall):
             try:
-                return Returned(self._function(step.message))
+                return FunctionReturned(self._function(step.message))
             except ValueError as error:
-                return Raised(error)
+                return FunctionRaised(error)
         return None
 
 
-def ok(value: Any, status: int = 200) -> Response:
-    return Response(status=status, body=msgspec.json.encode(value))
+def ok(value: Any, status: int = 200) -> ApiResponse:
+    return ApiResponse(status=status, body=msgspec.json.encode(value))
 
 
-def problem(status: int, code: str, **more: Any) -> Response:
+def problem(status: int, code: str, **more: Any) -> ApiResponse:
     body = {"type": "", "title": "", "status": status, "detail": "what to do next", "code": code}
     headers = {"retry-after": str(more.pop("retry_after"))} if "retry_after" in more else {}
-    return Response(status=status, headers=headers, body=msgspec.json.encode(body | more))
+    return ApiResponse(status=status, headers=headers, body=msgspec.json.encode(body | more))
 
 
 def delivered(number: int = 1, **more: Any) -> Delivered:

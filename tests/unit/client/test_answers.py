@@ -14,10 +14,10 @@ import httpx2
 import pytest
 
 from postroad.client import Access, AsyncClient, Client, Refused, Unavailable, message, routing
+from postroad.client.connection_errors import describe_no_response
 from postroad.client.conversations import Conversations
-from postroad.client.exchange import Response, Talk
-from postroad.client.losing import lost
-from postroad.client.responses import error_of
+from postroad.client.responses import build_error
+from postroad.client.steps import ApiResponse, Talk
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Misconfigured, PostroadError
 from tests.unit.client.scripted import Script, conversations, ok
@@ -28,7 +28,7 @@ ASKED: dict[str, Asked] = {
     "post_many": lambda talks: talks.post_many([message(to="A/B")], lambda done: None),
     "poll": lambda talks: talks.poll(PollRequest()),
     "settle": lambda talks: talks.settle(Settlement(tokens=("t",))),
-    "list": lambda talks: routing.every(talks, "/v1/services"),
+    "list": lambda talks: routing.list_all(talks, "/v1/services"),
 }
 
 
@@ -37,13 +37,13 @@ ASKED: dict[str, Asked] = {
 @pytest.mark.parametrize("page", [b"<html>secret proxy page</html>", b"[]", b"\xff"], ids=["html", "list", "bytes"])
 def test_a_page_of_somebody_else_is_no_answer_and_never_a_refusal(asked: Asked, page: bytes) -> None:
     with pytest.raises(Unavailable, match=r"answer\.unreadable.*is this the address of a postroad network") as caught:
-        Script([Response(status=200, body=page)]).play(asked(conversations()))
+        Script([ApiResponse(status=200, body=page)]).play(asked(conversations()))
     assert "secret" not in str(caught.value)
 
 
 @pytest.mark.parametrize("asked", ["inf", "nan", "1e999", "Wed, 21 Oct 2026 07:28:00 GMT"])
 def test_a_retry_after_that_is_no_number_of_seconds_means_soon(asked: str) -> None:
-    busy = Response(status=503, headers={"retry-after": asked})
+    busy = ApiResponse(status=503, headers={"retry-after": asked})
     script = Script([busy, ok({"session": "s", "transaction": "s"})])
     script.play(conversations().post(message(to="A/B")))
     assert script.pauses_s == [1.2]
@@ -64,9 +64,9 @@ def test_a_retry_after_that_is_no_number_of_seconds_means_soon(asked: str) -> No
 def test_why_no_answer_came_is_said_in_words(cause: OSError, words: str) -> None:
     error = httpx2.ConnectError("it failed")
     error.__cause__ = cause
-    assert words in lost(error, "http://127.0.0.1:1").reason
-    assert not lost(error, "http://127.0.0.1:1").was_sent
-    broken = lost(httpx2.RemoteProtocolError("Server disconnected"), "")
+    assert words in describe_no_response(error, "http://127.0.0.1:1").reason
+    assert not describe_no_response(error, "http://127.0.0.1:1").was_sent
+    broken = describe_no_response(httpx2.RemoteProtocolError("Server disconnected"), "")
     assert ("broke off" in broken.reason, broken.was_sent) == (True, True)
 
 
@@ -114,5 +114,5 @@ def test_a_client_without_a_key_is_refused_when_it_is_made(monkeypatch: pytest.M
 
 
 def test_an_answer_that_never_came_names_the_address() -> None:
-    error = error_of(lost(httpx2.ConnectError("it failed"), "http://127.0.0.1:9"))
+    error = build_error(describe_no_response(httpx2.ConnectError("it failed"), "http://127.0.0.1:9"))
     assert "No answer from http://127.0.0.1:9 (" in str(error)

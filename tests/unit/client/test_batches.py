@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from postroad.client.batches import AsyncBatches, Batches
-from postroad.client.exchange import Talk
+from postroad.client.steps import Talk
 from tests.unit.client.scripted import Script, conversations, ok
 
 ID = "01a1e1845d2ac5dc5867"

@@ -8,7 +8,7 @@ from decimal import Decimal
 import pytest
 
 from postroad.client import Part, json_of, message, text_of
-from postroad.client.received import received
+from postroad.client.received_message import to_received
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Argument, MessageType, Property, PropertyType, Recipient
 from tests.unit.client.scripted import delivered
@@ -119,10 +119,10 @@ def test_a_received_document_is_a_python_value(content_type: str, data: bytes, v
         Part(id="0", content_type="image/png", data=b"", attachment=True),
         Part(id="1", content_type=content_type, data=data),
     )
-    message = received(delivered(1, parts=parts))
+    message = to_received(delivered(1, parts=parts))
     assert message.document == value
     assert message.documents == [value]
-    assert received(delivered(1, parts=())).document is None
+    assert to_received(delivered(1, parts=())).document is None
 
 
 def test_a_field_that_a_message_does_not_have_is_no_silent_loss() -> None:

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from postroad.client import Delivered, MessageType, Part, Received, Reply, Status
-from postroad.client.blocking import called
-from postroad.client.consuming import answer_to, consume, told
-from postroad.client.exchange import Interrupted, Outcome, Raised, Request, Response
-from postroad.client.pacing import Pace
-from postroad.client.received import received
+from postroad.client.blocking import call_function
+from postroad.client.consumer import build_answer, consume, describe_error
+from postroad.client.consumer_pace import ConsumerPace
+from postroad.client.received_message import to_received
+from postroad.client.steps import ApiRequest, ApiResponse, FunctionRaised, Interrupted, RequestOutcome
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.polling import PollRequest
@@ -22,14 +22,14 @@ SETTLED = ok({"settled": []})
 POSTED = ok({"session": "answer", "transaction": "t"}, 202)
 
 
-def handed_out(*messages: Delivered) -> Response:
-    return Response(status=200, body=JSON_FORM.encode_delivered(messages))
+def handed_out(*messages: Delivered) -> ApiResponse:
+    return ApiResponse(status=200, body=JSON_FORM.encode_delivered(messages))
 
 
 class Day:
     """A consumer that stops after as many questions whether to stop as it takes to handle one batch."""
 
-    def __init__(self, *outcomes: Outcome, batches: int = 1, lease_s: float = 0.0) -> None:
+    def __init__(self, *outcomes: RequestOutcome, batches: int = 1, lease_s: float = 0.0) -> None:
         self._outcomes = outcomes
         self._lease_s = lease_s
         self.now_s = 0.0
@@ -60,8 +60,8 @@ class Day:
         return sum(len(JSON_FORM.decode_delivered(o.body)) for o in self._polls)
 
     @property
-    def _polls(self) -> list[Response]:
-        return [o for o in self._outcomes if isinstance(o, Response) and b'"messages"' in o.body]
+    def _polls(self) -> list[ApiResponse]:
+        return [o for o in self._outcomes if isinstance(o, ApiResponse) and b'"messages"' in o.body]
 
     def sent(self, path: str) -> list[dict[str, Any]]:
         return [msgspec.json.decode(request.body) for request in self.script.requests if request.path == path]
@@ -72,7 +72,7 @@ def test_a_message_is_acknowledged_after_the_function_returned() -> None:
     day = Day(handed_out(delivered(1), delivered(2)), SETTLED, SETTLED)
     assert day.work(lambda message: None) == 2
     assert [what["tokens"] for what in day.sent("/v1/ack")] == [["token-1"], ["token-2"]]
-    kinds = [step.path if isinstance(step, Request) else type(step).__name__ for step in day.script.steps]
+    kinds = [step.path if isinstance(step, ApiRequest) else type(step).__name__ for step in day.script.steps]
     assert kinds == ["/v1/poll", "Call", "/v1/ack", "Call", "/v1/ack"]
 
 
@@ -115,15 +115,15 @@ def test_one_changed_document_takes_the_place_of_the_first_and_the_rest_goes_on(
         Part(id="photo", content_type="image/png", data=b"x", attachment=True),
     )
     transit = delivered(1, in_transit=True, parts=parts)
-    assert answer_to(transit, {"a": 1}).parts == (
+    assert build_answer(transit, {"a": 1}).parts == (
         Part(id="order", content_type="application/vnd.order+json", data=b'{"a":1}'), *parts[1:],
     )  # fmt: skip
-    assert answer_to(transit, "now text").parts[0].content_type == "text/plain; charset=utf-8"
-    assert answer_to(transit, None).parts == ()
-    whole = answer_to(transit, Reply(documents=["<A/>"], properties={"checked": True}))
+    assert build_answer(transit, "now text").parts[0].content_type == "text/plain; charset=utf-8"
+    assert build_answer(transit, None).parts == ()
+    whole = build_answer(transit, Reply(documents=["<A/>"], properties={"checked": True}))
     assert [part.id for part in whole.parts] == ["order", "photo"], "a Reply says which documents there are"
     assert whole.properties == (Property("checked", "true", PropertyType.BOOLEAN),)
-    assert answer_to(delivered(1, parts=parts), {"a": 1}).parts == (
+    assert build_answer(delivered(1, parts=parts), {"a": 1}).parts == (
         Part(id="1", content_type="application/json", data=b'{"a":1}'),
     )  # fmt: skip
 
@@ -167,7 +167,7 @@ def test_what_was_not_begun_when_stopping_is_given_back_at_once() -> None:
 
 def test_a_wait_that_is_broken_off_ends_the_loop_with_its_count() -> None:
     talk = consume(conversations(), PollRequest(wait_s=20), lambda: False, lambda: 0.0)
-    assert isinstance(next(talk), Request)
+    assert isinstance(next(talk), ApiRequest)
     with pytest.raises(StopIteration) as end:
         talk.throw(Interrupted())
     assert end.value.value == 0
@@ -200,7 +200,7 @@ def test_what_would_outlast_its_lease_is_left_to_the_next_one(caplog: pytest.Log
 
 def test_who_is_quick_again_takes_more_again() -> None:
     now = [0.0]
-    pace = Pace(PollRequest(max=5, lease_s=10.0), lambda: now[0])
+    pace = ConsumerPace(PollRequest(max=5, lease_s=10.0), lambda: now[0])
     asked = []
     for each_s in (12.0, 1.0, 1.0, 1.0, 3.0):
         asked.append(pace.polling().max)
@@ -218,7 +218,7 @@ def test_who_is_quick_again_takes_more_again() -> None:
 
 def test_without_a_lease_of_its_own_a_consumer_always_goes_on() -> None:
     times = iter(range(0, 10_000, 1000))
-    pace = Pace(PollRequest(max=5), lambda: float(next(times)))
+    pace = ConsumerPace(PollRequest(max=5), lambda: float(next(times)))
     pace.handed_out()
     assert pace.has_time()
     pace.done()
@@ -231,10 +231,10 @@ def test_the_line_that_failed_is_told_and_what_it_said_is_not() -> None:
     def fail(message: Received) -> None:
         raise ValueError("secret of the receiver")
 
-    raised = called(fail, received(delivered(1)))
-    assert isinstance(raised, Raised)
+    raised = call_function(fail, to_received(delivered(1)))
+    assert isinstance(raised, FunctionRaised)
     line = fail.__code__.co_firstlineno + 1
-    assert told(raised.error) == f"ValueError ({__file__}, line {line})"
+    assert describe_error(raised.error) == f"ValueError ({__file__}, line {line})"
 
 
 def test_an_acknowledgement_that_came_too_late_is_logged(caplog: pytest.LogCaptureFixture) -> None:

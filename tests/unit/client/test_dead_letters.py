@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from postroad.client.dead_letters import DeadLetters, DeadLetterTalks
-from postroad.client.exchange import Talk
+from postroad.client.dead_letters import DeadLetterConversations, DeadLetters
+from postroad.client.steps import Talk
 from tests.unit.client.scripted import LOST, Script, conversations, ok
 
 
@@ -56,5 +56,5 @@ def test_without_filters_all_are_meant_and_said_so() -> None:
 
 def test_a_page_whose_answer_was_lost_is_asked_for_again() -> None:
     script = Script([LOST, ok({"items": [{"letter": 1, "delivery": 2}]})])
-    script.play(DeadLetterTalks(conversations()).deal("resend", {"all": True}, 0.0, lambda done: None))
+    script.play(DeadLetterConversations(conversations()).deal("resend", {"all": True}, 0.0, lambda done: None))
     assert asked(script)[0] == asked(script)[1]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from postroad.client import Message, PostResult, Refused, Unavailable, message
-from postroad.client.chunks import BYTES_MOST, chunks
-from postroad.client.exchange import Request, Response
+from postroad.client.chunks import MAX_BYTES, split_chunks
+from postroad.client.steps import ApiRequest, ApiResponse
 from postroad.core.codecs.bulk import encode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from tests.unit.client.scripted import LOST, Script, conversations, problem
@@ -20,11 +20,11 @@ def accepted(session: str) -> PostResult:
     return PostResult(session=session, transaction=session)
 
 
-def answers(*results: PostResult | Refused) -> Response:
-    return Response(status=200, body=encode_bulk_answer(ENVELOPES, results))
+def answers(*results: PostResult | Refused) -> ApiResponse:
+    return ApiResponse(status=200, body=encode_bulk_answer(ENVELOPES, results))
 
 
-def sent(request: Request) -> list[Message]:
+def sent(request: ApiRequest) -> list[Message]:
     return [item for item in ENVELOPE_FORM.decode_posts(request.body) if isinstance(item, Message)]
 
 
@@ -62,7 +62,7 @@ def test_after_a_lost_answer_the_chunk_is_posted_again_with_its_key() -> None:
 
 
 def test_each_chunk_has_a_key_of_its_own() -> None:
-    many = [message(to="A/B", document=b"x" * BYTES_MOST) for _ in range(3)]
+    many = [message(to="A/B", document=b"x" * MAX_BYTES) for _ in range(3)]
     script = Script([answers(accepted(f"s{place}")) for place in range(3)])
     script.play(conversations().post_many(many, lambda done: None))
     keys = [dict(request.headers)["Idempotency-Key"] for request in script.requests]
@@ -89,9 +89,9 @@ def test_answers_that_do_not_fit_are_not_believed() -> None:
 
 
 def test_chunks_keep_order_number_and_size() -> None:
-    cut = list(chunks(orders(5), messages_most=2))
+    cut = list(split_chunks(orders(5), messages_most=2))
     assert [len(chunk) for chunk in cut] == [2, 2, 1]
     assert [item for chunk in cut for item in chunk] == orders(5)
     large = [message(document=b"x" * 1000) for _ in range(3)]
-    assert [len(chunk) for chunk in chunks(large, bytes_most=3200)] == [2, 1]
-    assert list(chunks([])) == []
+    assert [len(chunk) for chunk in split_chunks(large, bytes_most=3200)] == [2, 1]
+    assert list(split_chunks([])) == []

@@ -9,8 +9,8 @@ import pytest
 
 from postroad.client import Refused, Unavailable, message, requests
 from postroad.client.access import DEFAULT_URL, Access
-from postroad.client.exchange import Lost, Outcome, Response
-from postroad.client.retrying import Retrying
+from postroad.client.retries import Retrying
+from postroad.client.steps import ApiResponse, NoResponse, RequestOutcome
 from postroad.errors import Misconfigured
 from tests.unit.client.scripted import LOST, Script, conversations, ok, problem
 
@@ -22,7 +22,7 @@ POST = message(to="A/B", document="x")
 @pytest.mark.parametrize(
     "passing", [LOST, problem(503, "network.busy"), problem(429, "rate.exceeded"), problem(507, "storage.full")]
 )
-def test_what_passes_is_tried_again_under_the_same_key(passing: Outcome) -> None:
+def test_what_passes_is_tried_again_under_the_same_key(passing: RequestOutcome) -> None:
     script = Script([passing, passing, ok(RESULT, 202)])
     assert script.play(conversations().post(POST)).session == "s"
     keys = {dict(request.headers)["Idempotency-Key"] for request in script.requests}
@@ -35,12 +35,12 @@ def test_what_passes_is_tried_again_under_the_same_key(passing: Outcome) -> None
     [
         ("POST", LOST, 1),
         ("POST", problem(504, "gateway"), 1),
-        ("POST", Lost(reason="connection refused", was_sent=False), 2),
+        ("POST", NoResponse(reason="connection refused", was_sent=False), 2),
         ("POST", problem(503, "network.busy"), 2),
         ("PUT", LOST, 2),
     ],
 )
-def test_what_would_be_done_twice_is_not_asked_again_in_doubt(method: str, outcome: Outcome, asked: int) -> None:
+def test_what_would_be_done_twice_is_not_asked_again_in_doubt(method: str, outcome: RequestOutcome, asked: int) -> None:
     """A request to the operators, say, has nothing by which the network recognises the second one."""
     script = Script([outcome, ok({})])
     request = requests.change(method, "/v1/support", {}, doubles=method == "POST")
@@ -97,7 +97,7 @@ def test_waits_grow_to_a_limit_and_are_spread() -> None:
 
 
 def test_an_answer_that_is_not_ours_is_not_quoted() -> None:
-    script = Script([Response(status=404, body=b"<html>secret proxy page</html>")])
+    script = Script([ApiResponse(status=404, body=b"<html>secret proxy page</html>")])
     with pytest.raises(Refused, match="is this the address of a postroad network") as caught:
         script.play(conversations().post(POST))
     assert "secret" not in str(caught.value)

@@ -6,13 +6,13 @@ import msgspec
 import pytest
 
 from postroad.client import Refused, Unavailable, routing
-from postroad.client.exchange import Request, Response
+from postroad.client.steps import ApiRequest, ApiResponse
 from tests.unit.client.scripted import LOST, Script, conversations, ok, problem
 
 ABSENT = problem(404, "not-found")
 
 
-def told(request: Request) -> tuple[str, str, str]:
+def told(request: ApiRequest) -> tuple[str, str, str]:
     return request.method, request.path, dict(request.headers).get("If-Match", "")
 
 
@@ -50,7 +50,7 @@ def test_an_asset_is_made_only_where_there_is_none_and_replaced_as_it_was_read()
     put = script.requests[1]
     assert (put.method, put.path) == ("PUT", "/v1/services/A/B/assets/table/a%2Fb?description=codes%20%26%20more")
     assert (dict(put.headers)["If-None-Match"], dict(put.headers)["Content-Type"]) == ("*", "text/csv")
-    script = Script([Response(status=200, headers={"etag": '"4"'}, body=b"zip\n"), ok({})])
+    script = Script([ApiResponse(status=200, headers={"etag": '"4"'}, body=b"zip\n"), ok({})])
     script.play(routing.save_asset(conversations(), "A/B", "table", "t", "zip\n", None))
     assert dict(script.requests[1].headers)["If-Match"] == '"4"'
 
@@ -58,7 +58,7 @@ def test_an_asset_is_made_only_where_there_is_none_and_replaced_as_it_was_read()
 def test_lists_are_read_to_their_end() -> None:
     empty = ok({"items": [], "next": "b"})  # where filters let little pass, a page may hold nothing and not be the last
     script = Script([empty, ok({"items": [{"n": 1}], "next": "c"}), ok({"items": [{"n": 2}]})])
-    assert script.play(routing.every(conversations(), "/v1/things", kind="table")) == [{"n": 1}, {"n": 2}]
+    assert script.play(routing.list_all(conversations(), "/v1/things", kind="table")) == [{"n": 1}, {"n": 2}]
     assert [request.path for request in script.requests] == [
         "/v1/things?limit=200&kind=table",
         "/v1/things?limit=200&cursor=b&kind=table",
@@ -68,14 +68,14 @@ def test_lists_are_read_to_their_end() -> None:
 
 def test_or_as_far_as_wanted() -> None:
     script = Script([ok({"items": [1] * 200, "next": "c"}), ok({"items": [2] * 3, "next": "d"})])
-    assert len(script.play(routing.first(conversations(), "/v1/find", 203, q="PO 1"))) == 203
+    assert len(script.play(routing.list_first(conversations(), "/v1/find", 203, q="PO 1"))) == 203
     assert [request.path for request in script.requests] == [
         "/v1/find?limit=200&q=PO+1", "/v1/find?limit=3&cursor=c&q=PO+1",
     ]  # fmt: skip
 
 
 def test_an_explanation_is_json_or_a_drawing() -> None:
-    drawn = Response(status=200, headers={"content-type": "image/svg+xml"}, body=b"<svg/>")
-    assert routing.explained(drawn) == "<svg/>"
-    told_it = Response(status=200, headers={"content-type": "application/json"}, body=b'{"copies":[]}')
-    assert routing.explained(told_it) == {"copies": []}
+    drawn = ApiResponse(status=200, headers={"content-type": "image/svg+xml"}, body=b"<svg/>")
+    assert routing.parse_explanation(drawn) == "<svg/>"
+    told_it = ApiResponse(status=200, headers={"content-type": "application/json"}, body=b'{"copies":[]}')
+    assert routing.parse_explanation(told_it) == {"copies": []}

@@ -8,8 +8,8 @@ import signal
 
 import pytest
 
-from postroad.client.exchange import Interrupted
-from postroad.client.stopping import SIGNALS, AsyncStopping, Stopping
+from postroad.client.steps import Interrupted
+from postroad.client.stop_signals import SIGNALS, AsyncStopping, Stopping
 
 
 def test_who_is_asked_just_before_waiting_does_not_wait() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.client import ProvisioningVisit, Refused, Unavailable, trusting
-from postroad.client.exchange import Response
+from postroad.client import ProvisioningVisit, Refused, Unavailable, provisioning
+from postroad.client.steps import ApiResponse
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Argument, MessageType, Status
 from tests.unit.client.scripted import Script, conversations, delivered, ok, problem
@@ -18,15 +18,19 @@ POSTED = ok({"session": "s", "transaction": "t"}, 202)
 NOTHING, SETTLED = ok({"messages": []}), ok({"settled": []})
 
 
-def answer(status: Status | None = None) -> Response:
+def answer(status: Status | None = None) -> ApiResponse:
     message = delivered(type=MessageType.RESPONSE, status=status)
-    return Response(status=200, body=JSON_FORM.encode_delivered([message]))
+    return ApiResponse(status=200, body=JSON_FORM.encode_delivered([message]))
 
 
 @pytest.mark.req("N8", "N9", "K1")
 def test_a_confirmation_is_a_request_to_the_networks_own_service() -> None:
     script = Script([POSTED, answer(), SETTLED])
-    script.play(trusting.said(conversations(), trusting.confirmation(GCID, TOKEN, "<account>7</account>")))
+    script.play(
+        provisioning.send_and_wait(
+            conversations(), provisioning.build_confirmation(GCID, TOKEN, "<account>7</account>")
+        )
+    )
     posted, polled, settled = script.requests
     message = JSON_FORM.decode_post(posted.body)
     [to] = message.to
@@ -41,7 +45,7 @@ def test_a_confirmation_is_a_request_to_the_networks_own_service() -> None:
 
 @pytest.mark.req("N9", "N10")
 def test_revocations_and_registrations_name_whom_they_are_about() -> None:
-    revoked, registered = trusting.revocation(GCID), trusting.registration(GCID, None)
+    revoked, registered = provisioning.build_revocation(GCID), provisioning.build_registration(GCID, None)
     assert (revoked.topic, revoked.to[0].arguments, revoked.parts) == (
         "provisioning.revoke", (Argument("GCID", GCID),), ()
     )  # fmt: skip
@@ -53,24 +57,30 @@ def test_a_status_in_the_answer_is_raised_as_the_refusal_it_is() -> None:
     status = Status("provisioning.expired", "Begin again")
     script = Script([POSTED, answer(status), SETTLED])
     with pytest.raises(Refused) as refused:
-        script.play(trusting.said(conversations(), trusting.confirmation(GCID, TOKEN)))
+        script.play(provisioning.send_and_wait(conversations(), provisioning.build_confirmation(GCID, TOKEN)))
     assert (refused.value.code, refused.value.detail) == ("provisioning.expired", "Begin again")
     assert script.requests[-1].path == "/v1/ack", "the answer is done with all the same"
 
 
 def test_an_answer_that_another_consumer_took_is_known_by_its_effect() -> None:
     script = Script([POSTED, NOTHING, ok({"state": "pending"}), NOTHING, ok({"state": "active"})])
-    script.play(trusting.said(conversations(), trusting.confirmation(GCID, TOKEN), gcid=GCID, then="active"))
+    script.play(
+        provisioning.send_and_wait(
+            conversations(), provisioning.build_confirmation(GCID, TOKEN), gcid=GCID, then="active"
+        )
+    )
     assert [request.path for request in script.requests[2::2]] == [f"/v1/provisionings/{GCID}"] * 2
 
 
 def test_no_answer_is_no_success() -> None:
-    outcomes = [POSTED] + [NOTHING, problem(404, "not-found")] * trusting.STEPS
+    outcomes = [POSTED] + [NOTHING, problem(404, "not-found")] * provisioning.STEPS
     with pytest.raises(Unavailable, match="postroad trace s"):
-        Script(outcomes).play(trusting.said(conversations(), trusting.revocation(GCID), gcid=GCID, then="revoked"))
+        Script(outcomes).play(
+            provisioning.send_and_wait(conversations(), provisioning.build_revocation(GCID), gcid=GCID, then="revoked")
+        )
     with pytest.raises(Unavailable, match=r"answer\.late"):
-        Script([POSTED] + [NOTHING] * trusting.STEPS).play(
-            trusting.said(conversations(), trusting.registration(GCID, "x"))
+        Script([POSTED] + [NOTHING] * provisioning.STEPS).play(
+            provisioning.send_and_wait(conversations(), provisioning.build_registration(GCID, "x"))
         )
 
 

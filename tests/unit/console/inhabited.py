@@ -21,24 +21,22 @@ import httpx2
 import msgspec
 
 from postroad.adapters.passwords import Argon2Passwords
-from postroad.api.application import application
+from postroad.api.application import build_application
 from postroad.bootstrap import RunningNetwork, open_network
 from postroad.bootstrap.first_start import OPERATOR
 from postroad.bootstrap.settings import Settings
 from postroad.console import console
-from postroad.console.whatif_runs import Wish
+from postroad.console.whatif_runs import WhatIfRequest
 from postroad.core.model.billing import Invoice, InvoiceLine
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Role
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.flow import administration_accounts as accounts
-from postroad.flow import administration_batch_reading as batches
-from postroad.flow import administration_dead_letters as letters
-from postroad.flow import administration_support as support
-from postroad.flow.administration import Administration
-from postroad.flow.administration_configuration import apply, planned
-from postroad.flow.configure import saving
+from postroad.flow.administration import accounts, batches, support
+from postroad.flow.administration import dead_letters as letters
+from postroad.flow.administration.base import Administration
+from postroad.flow.administration.configuration import apply, plan_configuration
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import CHEAP, MemoryNetwork
 from tests.acceptance.market import ClockAhead
 from tests.console.counted import Counted
@@ -121,7 +119,7 @@ async def inhabited(data: Path, home: str = HOME, private: str = PRIVATE) -> Asy
     settings = Settings(data=data, index="memory", public_url=home)
     async with open_network(settings, clock=clock, passwords=passwords) as running:
         administration = Administration(running.network, passwords, running.asset_faults, running.engines.judges)
-        app = application(
+        app = build_application(
             running.network, running.authenticator, passwords, settings, requests_per_s=0,
             pages=lambda _: console(running, administration),
         )  # fmt: skip
@@ -141,7 +139,7 @@ async def _furnish(found: Inhabited) -> None:
     operator = await made.enroll("operator@network.example", operator=True)
     await made.register("Stranger/Out")
     document = _document(found.private)
-    plan = await planned(found.administration, operator, document, prune=False)
+    plan = await plan_configuration(found.administration, operator, document, prune=False)
     await apply(found.administration, operator, document, prune=False, version=plan.version)
     await made.enroll("owner@stranger.example", organization="Stranger")
     await _fill(found)
@@ -183,7 +181,7 @@ async def _fill(found: Inhabited) -> None:
     for delivered in await found.fetch(f"{HOUSE}/Shop"):
         await network.fail(delivered, "tests make it fail")
     operator = found.person("operator@network.example")
-    dead = await letters.browse(network, operator, letters.Wish())
+    dead = await letters.browse(network, operator, letters.DeadLetterSearch())
     group = {"service": dead.found[0].letter.service, "cause": dead.found[0].letter.cause.value}
     places |= {"group": urlencode(group), "nothing": urlencode(group | {"service": f"{HOUSE}/Nobody"})}
     places |= {f"letter {one.letter.topic}": str(one.letter.number) for one in dead.found}
@@ -191,9 +189,9 @@ async def _fill(found: Inhabited) -> None:
     places |= {f"batch {one.service.name[5:]}": one.batch.id for one in gathered if one.service is not None}
 
 
-async def _gathered(found: Inhabited, operator: Caller) -> list[batches.SeenBatch]:
+async def _gathered(found: Inhabited, operator: Caller) -> list[batches.ListedBatch]:
     for _ in range(500):
-        page = await batches.browse(found.running.network, operator, batches.Wish(limit=50))
+        page = await batches.browse(found.running.network, operator, batches.BatchSearch(limit=50))
         if len(page.found) == len(EVERYBODY):
             return page.found
         await asyncio.sleep(0.02)
@@ -210,7 +208,7 @@ async def _count(found: Inhabited) -> None:
         number="2026-7", organization=HOUSE, period="2026-09", currency="EUR", issued_on=date(2026, 10, 1),
         due_on=date(2026, 10, 31), seller="Network", through=17, tariffs={}, lines=(line,), total=Decimal("0.01"),
     )  # fmt: skip
-    await found.running.network.configuration.change("tests", [saving(invoice)])
+    await found.running.network.configuration.change("tests", [build_save(invoice)])
     named = {"buyer": found.places["buyer"], "seller": found.places["shop"], "stamper": found.places["desk"]}
     counted = Counted(house=HOUSE, services=named, sessions=(found.places["session"],))
     counted.write(found.running.settings.warehouse_folder)
@@ -218,7 +216,7 @@ async def _count(found: Inhabited) -> None:
     for number, who in enumerate(EVERYBODY):
         folder = found.running.settings.data / "whatif" / RUN.format(number=number)
         folder.mkdir(parents=True)
-        (folder / "wish.json").write_bytes(msgspec.json.encode(Wish(by="operator@network.example", at_us=1)))
+        (folder / "wish.json").write_bytes(msgspec.json.encode(WhatIfRequest(by="operator@network.example", at_us=1)))
         found.places[f"run {who}"] = folder.name
 
 

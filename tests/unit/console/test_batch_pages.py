@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from postroad.console.editing import number_in
+from postroad.console.form_values import parse_number
 from postroad.core.model.asset import Hosting
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
 
@@ -21,8 +21,8 @@ NEXT = re.compile(r'href="(\?after=[0-9]+)"')
 
 
 def test_numbers_are_read_up_to_the_largest_there_are() -> None:
-    assert [number_in(text) for text in ("0", "7", str((1 << 63) - 1))] == [0, 7, (1 << 63) - 1]
-    assert [number_in(text) for text in ("", "-1", "1.5", "٣", str(1 << 63), "9" * 5_000)] == [None] * 6
+    assert [parse_number(text) for text in ("0", "7", str((1 << 63) - 1))] == [0, 7, (1 << 63) - 1]
+    assert [parse_number(text) for text in ("", "-1", "1.5", "٣", str(1 << 63), "9" * 5_000)] == [None] * 6
 
 
 @pytest.mark.req("C1")
@@ -51,7 +51,7 @@ async def test_a_batch_that_nobody_gathers_any_more_can_be_dropped_and_nothing_e
         assert offered(person, (await person.get(here)).text) == {"release", "hold"}
         service = found.running.network.directory.services[found.gcid(f"{HOUSE}/Port-{WHO}")]
         former = replace(service, hosted=Hosting.NONE, batching=None)
-        await found.running.network.configuration.change("test", [saving(former)])
+        await found.running.network.configuration.change("test", [build_save(former)])
         assert offered(person, (await person.get(here)).text) == {"drop"}
         dropped = await person.send(f"{here}/drop", {"reason": "the partner has left us"})
         assert dropped.status_code == 303

@@ -12,10 +12,10 @@ import pytest
 from postroad.bootstrap import open_network
 from postroad.bootstrap.settings import Settings
 from postroad.console import application
-from postroad.console.visits import PLAIN_NAME, SECURE_NAME
-from postroad.core.admission.rate import BURST_S, RateLimiter, RateState
-from postroad.flow.administration import Administration
-from postroad.flow.administration_accounts import register
+from postroad.console.browser_sessions import PLAIN_NAME, SECURE_NAME
+from postroad.core.admission.rate_limit import BURST_S, RateLimiter, RateState
+from postroad.flow.administration.accounts import register
+from postroad.flow.administration.base import Administration
 from postroad.testing.ports import free_port
 from tests.unit.console.test_streams import served
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from postroad.console.changes_at_stops import COMPARED_LINES, PARTS_MOST, READ_BYTES, SHOWN_CHARS, ShownPart, _shown
+from postroad.console.stop_contents import COMPARED_LINES, MAX_PARTS, READ_BYTES, SHOWN_CHARS, ShownPart, _shown
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow import administration_contents as contents
+from postroad.flow.administration.messages import contents
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import enter_all, inhabited
 
@@ -76,12 +76,12 @@ async def test_a_message_of_many_parts_is_looked_at_once_and_shown_in_part(
     read = contents._body
     monkeypatch.setattr(contents, "_body", looking)
     async with inhabited(tmp_path) as found:
-        parts = tuple(Part(id=f"p{number}", content_type="text/xml", data=b"<o/>") for number in range(PARTS_MOST + 7))
+        parts = tuple(Part(id=f"p{number}", content_type="text/xml", data=b"<o/>") for number in range(MAX_PARTS + 7))
         message = Message(to=(Recipient(f"{HOUSE}/Desk"),), parts=parts)
         posted = await found.running.network.post(found.service(f"{HOUSE}/Buyer"), message)
         viewer = (await enter_all(found))["viewer"]
         page = (await viewer.get(f"/messages/{posted.session}/contents")).text
-    assert page.count("Download it") == PARTS_MOST
+    assert page.count("Download it") == MAX_PARTS
     assert "7 more parts are not shown here" in page
     assert len(looks) == 1
     assert looks[0].startswith(posted.session)

@@ -9,47 +9,47 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.console import binding_form, port_form, rule_form
-from postroad.console.editing import TEXT_MOST, Faulty, from_text, plain_faults, shaped
+from postroad.console import binding_form, rule_form, send_port_form
+from postroad.console.form_values import MAX_TEXT, InvalidForm, parse_yaml_text, readable_errors, validate_values
 from postroad.console.pages import services
-from postroad.core.configuration.bindings import BindingEntry
-from postroad.core.configuration.document import Fault
-from postroad.core.configuration.profile import ServiceProfile
-from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
+from postroad.core.configuration.document import DocumentError
+from postroad.core.configuration.entries.bindings import BindingEntry
+from postroad.core.configuration.entries.rules import RuleEntry, rule_entry, rule_of
+from postroad.core.configuration.profile.service import ServiceProfile
 from postroad.core.model.rule import (
-    Action,
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
     Condition,
-    Place,
+    MessageSection,
     Rule,
+    RuleAction,
     RuleRole,
+    ValueComparison,
+    ValueLocation,
     ValueType,
-    Where,
 )
 from tests.unit.console.inhabited import enter_all, inhabited
 
 TEXTS = st.text(st.sampled_from("ab: \n'#-"), max_size=6)
 PLACES = st.builds(
-    Place,
-    where=st.sampled_from(Where),
+    ValueLocation,
+    where=st.sampled_from(MessageSection),
     path=st.sampled_from(["topic", "$.a", "/a/b"]),
     document=st.sampled_from(["", "d"]),
 )
 PLAIN = st.builds(
-    Comparison, operator=st.sampled_from([Comparing.EQUALS, Comparing.MATCHES, Comparing.LESS_THAN]),
+    ValueComparison, operator=st.sampled_from([Comparing.EQUALS, Comparing.MATCHES, Comparing.LESS_THAN]),
     place=PLACES, type=st.sampled_from(ValueType), values=st.tuples(TEXTS),
 )  # fmt: skip
 SEVERAL = st.builds(
-    Comparison,
+    ValueComparison,
     operator=st.just(Comparing.EQUALS_ONE_OF),
     place=PLACES,
     values=st.lists(TEXTS, min_size=1, max_size=3).map(tuple),
 )
-EXISTS = st.builds(Comparison, operator=st.just(Comparing.EXISTS), place=PLACES)
+EXISTS = st.builds(ValueComparison, operator=st.just(Comparing.EXISTS), place=PLACES)
 COMBINED: st.SearchStrategy[Condition] = st.recursive(
     PLAIN | SEVERAL | EXISTS,
     lambda inner: st.builds(
@@ -60,11 +60,11 @@ COMBINED: st.SearchStrategy[Condition] = st.recursive(
     max_leaves=3,
 )
 BRINGING = st.builds(
-    Action, kind=st.sampled_from([ActionKind.ADD_SERVICE, ActionKind.REDIRECT]), service=st.just("A/b"),
+    RuleAction, kind=st.sampled_from([ActionKind.ADD_SERVICE, ActionKind.REDIRECT]), service=st.just("A/b"),
     topic=st.sampled_from(["", "t"]), pays=st.booleans(), isolates=st.booleans(), absorbs=st.booleans(),
 )  # fmt: skip
-STOPPING = st.just(Action(kind=ActionKind.STOP_RULE_EVALUATION))
-CHANGING = st.just(Action(kind=ActionKind.CHANGE_TOPIC, topic="other"))
+STOPPING = st.just(RuleAction(kind=ActionKind.STOP_RULE_EVALUATION))
+CHANGING = st.just(RuleAction(kind=ActionKind.CHANGE_TOPIC, topic="other"))
 RULES = st.builds(
     Rule, service=st.just("s"), name=st.just("n"), place=st.just(0), role=st.sampled_from(RuleRole), when=COMBINED,
     then=st.lists(BRINGING | STOPPING | CHANGING, min_size=1, max_size=2).map(tuple), enabled=st.booleans(),
@@ -74,8 +74,8 @@ RULES = st.builds(
 
 @given(RULES)
 def test_a_rule_that_is_opened_and_saved_is_the_same(rule: Rule) -> None:
-    form = rule_form.fields_of(entry_of(rule))
-    assert rule_of(shaped(RuleEntry, rule_form.entry_in(form)), "s", 0) == rule
+    form = rule_form.rule_fields(rule_entry(rule))
+    assert rule_of(validate_values(RuleEntry, rule_form.rule_entry(form)), "s", 0) == rule
 
 
 @pytest.mark.parametrize(
@@ -90,8 +90,8 @@ def test_a_rule_that_is_opened_and_saved_is_the_same(rule: Rule) -> None:
     ],
 )
 def test_what_is_said_twice_or_not_at_all_is_a_fault(fields: dict[str, str], place: str) -> None:
-    with pytest.raises(Faulty) as refused:
-        rule_form.entry_in(rule_form.EMPTY | {"service": "A/b"} | fields)
+    with pytest.raises(InvalidForm) as refused:
+        rule_form.rule_entry(rule_form.EMPTY | {"service": "A/b"} | fields)
     assert refused.value.faults[0].pointer == place
 
 
@@ -105,30 +105,30 @@ def test_what_is_said_twice_or_not_at_all_is_a_fault(fields: dict[str, str], pla
     ],
 )
 def test_a_binding_that_is_opened_and_saved_is_the_same(entry: dict[str, Any]) -> None:
-    form = binding_form.fields_of(entry)
-    assert shaped(BindingEntry, binding_form.entry_in(form)) == shaped(BindingEntry, entry)
+    form = binding_form.binding_fields(entry)
+    assert validate_values(BindingEntry, binding_form.binding_entry(form)) == validate_values(BindingEntry, entry)
 
 
 def test_faults_are_told_without_the_names_that_shapes_have_inside() -> None:
-    told = plain_faults(
+    told = readable_errors(
         [
-            Fault("/a/0/price/chain[function-before[f(), str]]", "write it in quotes"),
-            Fault("/a/0/price/tuple[..., ...]", "Input should be a valid tuple"),
-            Fault("/a", "Tuple should have at least 1 item after validation, not 0"),
-            Fault("/b", "is not known"),
+            DocumentError("/a/0/price/chain[function-before[f(), str]]", "write it in quotes"),
+            DocumentError("/a/0/price/tuple[..., ...]", "Input should be a valid tuple"),
+            DocumentError("/a", "Tuple should have at least 1 item after validation, not 0"),
+            DocumentError("/b", "is not known"),
         ]
     )
-    assert told == [Fault("/a/0/price", "write it in quotes"), Fault("/b", "is not known")]
+    assert told == [DocumentError("/a/0/price", "write it in quotes"), DocumentError("/b", "is not known")]
 
 
 def test_a_send_port_that_is_opened_and_saved_is_the_same() -> None:
     entry = {
         "sendsTo": "A/b", "standard": "x12", "count": 3, "ageSeconds": 60, "cron": ["0 1 * * *"], "takesTypes": ["850"]
     }  # fmt: skip
-    assert port_form.entry_in(port_form.fields_of(entry)) == entry
+    assert send_port_form.send_port_entry(send_port_form.send_port_fields(entry)) == entry
     for wrong in ({"count": "three"}, {"more": "count: 4"}):
-        with pytest.raises(Faulty):
-            port_form.entry_in(port_form.fields_of(entry) | wrong)
+        with pytest.raises(InvalidForm):
+            send_port_form.send_port_entry(send_port_form.send_port_fields(entry) | wrong)
 
 
 LAUGHS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else '1'}]\n" for i in range(12))
@@ -139,7 +139,7 @@ LAUGHS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else '1'}]\n
     [
         LAUGHS,
         "a: " + "[" * 20_000,
-        "a: b\n" + " " * TEXT_MOST,
+        "a: b\n" + " " * MAX_TEXT,
         "a: 2026-13-45",
         "a: " + "1" * 5_000,
         "a: " + "1:" * 500 + "1.5",
@@ -152,18 +152,18 @@ LAUGHS = "".join(f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9) if i else '1'}]\n
     ],
 )
 def test_a_text_that_could_mean_more_than_it_says_is_a_fault(text: str) -> None:
-    with pytest.raises(Faulty):
-        from_text(text)
+    with pytest.raises(InvalidForm):
+        parse_yaml_text(text)
 
 
 def test_a_text_may_hold_what_forms_need() -> None:
-    assert from_text("script: |\n  a[0] = {}\nwhen: {and: [{exists: {body: /a}}]}\n")["script"] == "a[0] = {}\n"
+    assert parse_yaml_text("script: |\n  a[0] = {}\nwhen: {and: [{exists: {body: /a}}]}\n")["script"] == "a[0] = {}\n"
 
 
 @pytest.mark.parametrize("more", ["push: 5", "push: [url]"])
 def test_a_push_that_is_none_is_a_fault_of_the_form(more: str) -> None:
-    with pytest.raises(Faulty) as refused:
-        shaped(ServiceProfile, services._profile_in({"url": "https://a.example/in", "more": more}))
+    with pytest.raises(InvalidForm) as refused:
+        validate_values(ServiceProfile, services._profile_in({"url": "https://a.example/in", "more": more}))
     assert refused.value.faults[0].pointer.startswith("/push")
 
 

@@ -11,13 +11,13 @@ from urllib.parse import quote
 import httpx2
 import pytest
 
-from postroad.console.guarding import OPEN_FORM_BYTES
+from postroad.console.page_guards import OPEN_FORM_BYTES
 from postroad.core.model.directory import Person, Role
 from postroad.core.model.message import Message, Part, Property, Recipient
-from postroad.flow import administration_support as support
-from postroad.flow.administration import ABSENT_S
-from postroad.flow.configure import saving
-from postroad.flow.reading import LARGE_BYTES
+from postroad.flow.administration import support
+from postroad.flow.administration.base import ABSENT_S
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.body_reader import LARGE_BYTES
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import PASSWORD, Inhabited, Visitor, enter_all, inhabited
 from tests.unit.console.test_privileges import ROWS
@@ -110,7 +110,7 @@ def _asked_for() -> list[str]:
 async def _write_everywhere(found: Inhabited, owner: Visitor) -> None:
     """What members may write: names, labels, rules, requests, answers to them."""
     person = Person(email=EMAIL, name=SHORT, organization=HOUSE, role=Role.VIEWER)
-    await found.running.network.configuration.change("tests", [saving(person)])
+    await found.running.network.configuration.change("tests", [build_save(person)])
     asker = found.person("viewer@workshop.example")
     asked = await support.open_request(found.administration, asker, SHORT, ALL)
     found.places["request owner"] = asked.id

@@ -12,14 +12,13 @@ from urllib.parse import unquote
 import httpx2
 import pytest
 
-from postroad.console.pages import entering
-from postroad.console.visits import PLAIN_NAME
+from postroad.console.browser_sessions import PLAIN_NAME
+from postroad.console.pages import login
 from postroad.core.identity.expiry import LINK, LOGIN
 from postroad.core.model.directory import Credential, Person, Role
 from postroad.errors import Refused
-from postroad.flow import administration_accounts as accounts
-from postroad.flow import administration_members as members
-from postroad.flow.authenticate import Proof
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.administration import accounts, members
 from tests.unit.console.inhabited import PASSWORD, Inhabited, enter_all, inhabited
 
 OWNER, VIEWER = "owner@workshop.example", "viewer@workshop.example"
@@ -34,7 +33,7 @@ async def found(tmp_path: Path) -> AsyncIterator[Inhabited]:
 
 
 async def link_of(found: Inhabited, email: str) -> str:
-    person = accounts.person_of(found.person(email))
+    person = accounts.require_person(found.person(email))
     return f"/login/link?once={await accounts.make_link(found.administration, person)}"
 
 
@@ -78,7 +77,7 @@ async def test_a_cookies_key_is_refused_by_the_api(found: Inhabited) -> None:
 
 async def test_a_cookie_of_an_older_release_keeps_its_visit(found: Inhabited, monkeypatch: pytest.MonkeyPatch) -> None:
     """Before, the cookie's key had the label of a login of the API."""
-    monkeypatch.setattr(entering, "BROWSER", LOGIN)
+    monkeypatch.setattr(login, "BROWSER", LOGIN)
     visitor = found.visitor()
     await visitor.log_in(OWNER)
     assert "this browser" in (await visitor.get("/account")).text

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from postroad.console.pages.messages import COPIES_MOST
-from postroad.console.words import few
+from postroad.console.pages.messages import MAX_COPIES
+from postroad.console.template_filters import join_names
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import Inhabited, enter_all, inhabited
 
@@ -21,7 +21,7 @@ MANY = 600
 async def _broadcast(found: Inhabited) -> str:
     """One message to a crowd."""
     crowd = [Service(gcid=f"{number:016x}", organization=HOUSE, name=f"crowd-{number}") for number in range(MANY)]
-    await found.running.network.configuration.change("tests", [saving(one) for one in crowd])
+    await found.running.network.configuration.change("tests", [build_save(one) for one in crowd])
     to = tuple(Recipient(one.address) for one in crowd)
     message = Message(to=to, parts=(Part(id="1", content_type="text/xml", data=b"<order/>"),))
     posted = await found.running.network.post(found.service(f"{HOUSE}/Buyer"), message)
@@ -36,7 +36,7 @@ async def test_pages_about_a_message_to_many_are_bounded(tmp_path: Path) -> None
         page = (await viewer.get(f"/messages/{session}")).text
         assert f"It goes to {MANY} recipients" in page
         assert f"{MANY} waiting" in page
-        assert page.count('class="card where"') == COPIES_MOST
+        assert page.count('class="card where"') == MAX_COPIES
         for picture in ("route.svg", "life.svg"):
             assert len((await viewer.get(f"/messages/{session}/{picture}")).content) < 100_000
         begun = time.perf_counter()
@@ -46,6 +46,6 @@ async def test_pages_about_a_message_to_many_are_bounded(tmp_path: Path) -> None
 
 
 def test_of_many_names_a_few_are_told() -> None:
-    assert few([]) == ""
-    assert few(["a", "b"]) == "a, b"
-    assert few([str(one) for one in range(2_000)]) == "0, 1, 2, 3, 4 and 1,995 more"
+    assert join_names([]) == ""
+    assert join_names(["a", "b"]) == "a, b"
+    assert join_names([str(one) for one in range(2_000)]) == "0, 1, 2, 3, 4 and 1,995 more"

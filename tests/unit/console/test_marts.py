@@ -12,10 +12,10 @@ import pytest
 from deltalake import CommitProperties, Transaction, write_deltalake
 
 from postroad.console import marts
-from postroad.console.bills import course_curves
-from postroad.console.files import csv_file
-from postroad.console.marts import Marts, Missing, check_is_counted
-from postroad.console.plots import all_days
+from postroad.console.billing_data import month_curves
+from postroad.console.downloads import csv_file
+from postroad.console.marts import Marts, MissingMarts, check_is_current
+from postroad.console.plots import list_days
 
 ROWS = pa.table({"day": ["2026-10-01"], "messages": [3]})
 
@@ -26,7 +26,7 @@ def write(folder: Path, name: str, counted: int = 0) -> None:
 
 
 def test_without_tables_the_pipeline_has_to_run(tmp_path: Path) -> None:
-    with pytest.raises(Missing) as missing:
+    with pytest.raises(MissingMarts) as missing:
         Marts(tmp_path, "usage")
     assert missing.value.command == "postroad pipeline run"
 
@@ -34,7 +34,7 @@ def test_without_tables_the_pipeline_has_to_run(tmp_path: Path) -> None:
 def test_without_the_extra_it_has_to_be_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(tmp_path, "usage")
     monkeypatch.setattr(marts, "find_spec", lambda name: None)
-    with pytest.raises(Missing) as missing:
+    with pytest.raises(MissingMarts) as missing:
         Marts(tmp_path, "usage")
     assert missing.value.command == "pip install '.[warehouse]'\npostroad pipeline run"
 
@@ -47,10 +47,10 @@ def test_the_console_is_there_without_the_extra() -> None:
 def test_tables_of_bills_that_are_behind_are_refused(tmp_path: Path) -> None:
     for name in ("log", "charges"):
         write(tmp_path, name)
-    with pytest.raises(Missing, match="behind the log"):
-        check_is_counted(tmp_path, "billing", ["charges"])
+    with pytest.raises(MissingMarts, match="behind the log"):
+        check_is_current(tmp_path, "billing", ["charges"])
     write(tmp_path, "invoice_lines", counted=1)
-    check_is_counted(tmp_path, "billing", ["invoice_lines"])
+    check_is_current(tmp_path, "billing", ["invoice_lines"])
 
 
 def test_reads_what_is_there_now(tmp_path: Path) -> None:
@@ -67,8 +67,8 @@ def test_no_cell_of_a_file_is_a_formula() -> None:
 
 
 def test_days_that_are_counted_are_not_forecast() -> None:
-    days = all_days(date(2026, 11, 1), date(2026, 11, 30))
-    charged, forecast = course_curves({date(2026, 11, 9): 150_000}, days, date(2026, 11, 18), 250_000)
+    days = list_days(date(2026, 11, 1), date(2026, 11, 30))
+    charged, forecast = month_curves({date(2026, 11, 9): 150_000}, days, date(2026, 11, 18), 250_000)
     assert charged.values[8:18] == [0.15] * 10, "days without traffic are over, too"
     assert charged.values[18:] == [None] * 12
     assert forecast.values[:17] == [None] * 17

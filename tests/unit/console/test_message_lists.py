@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from postroad.core.model.message import Message, MessageType, Part, Recipient
-from postroad.flow.administration_finding import find
+from postroad.flow.administration.messages.search import find
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import enter_all, inhabited
 

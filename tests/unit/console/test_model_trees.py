@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroad.console.model_trees import NODES_MOST, Branch, Sight
+from postroad.console.model_trees import MAX_NODES, ModelBranch, ModelViewer
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Node
+from postroad.core.hierarchy.model import Node
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration_models import Looked
+from postroad.flow.administration.models import VisibleModel
 
 
 def wide(count: int) -> ModelIndex:
@@ -26,13 +26,13 @@ def wide(count: int) -> ModelIndex:
     return index
 
 
-def sight(index: ModelIndex) -> Sight:
+def sight(index: ModelIndex) -> ModelViewer:
     model = Service(gcid="1" * 16, organization="Acme", name="Regions")
-    looked = Looked(service=model, index=index, all_of_it=True)
-    return Sight(caller=Caller(service=model), looked=looked, directory=Directory(), own=())
+    looked = VisibleModel(service=model, index=index, all_of_it=True)
+    return ModelViewer(caller=Caller(service=model), looked=looked, directory=Directory(), own=())
 
 
-def tags(branch: Branch) -> Iterator[str]:
+def tags(branch: ModelBranch) -> Iterator[str]:
     yield branch.tag
     for one in branch.below:
         yield from tags(one)
@@ -47,18 +47,18 @@ def pages(index: ModelIndex, tag: str) -> list[list[str]]:
             return found
 
 
-@pytest.mark.parametrize("count", [1, NODES_MOST // 2 - 2, NODES_MOST - 1, NODES_MOST, NODES_MOST * 2 + 3])
+@pytest.mark.parametrize("count", [1, MAX_NODES // 2 - 2, MAX_NODES - 1, MAX_NODES, MAX_NODES * 2 + 3])
 def test_page_after_page_shows_every_node(count: int) -> None:
     index = wide(count)
     found = pages(index, "world")
     assert list(dict.fromkeys(tag for page in found for tag in page)) == [node.tag for node in index.tree]
-    assert all(len(page) <= NODES_MOST + 3 for page in found)  # and the way to where the page begins
+    assert all(len(page) <= MAX_NODES + 3 for page in found)  # and the way to where the page begins
 
 
 def test_a_later_page_begins_with_the_way_to_its_first_node() -> None:
-    second = pages(wide(NODES_MOST * 2), "world")[1]
-    assert second[:3] == ["world", "north", f"north-{NODES_MOST - 2}"]
-    assert second[3] == f"north-{NODES_MOST - 1}"
+    second = pages(wide(MAX_NODES * 2), "world")[1]
+    assert second[:3] == ["world", "north", f"north-{MAX_NODES - 2}"]
+    assert second[3] == f"north-{MAX_NODES - 1}"
 
 
 def test_a_branch_ends_where_the_next_begins_and_begins_anew_behind_what_is_elsewhere() -> None:

@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from postroad.console import marts
-from postroad.console.naming import with_actors
+from postroad.console.service_names import add_actor_addresses
 from postroad.core.model.billing import DocumentKind, Invoice
 from postroad.core.model.exchange import Binding
-from postroad.flow import administration_bindings as bindings
-from postroad.flow.configure import saving
-from postroad.flow.live_sight import ROWS_MOST
-from postroad.flow.object_versions import Version
+from postroad.flow.administration import bindings
+from postroad.flow.administration.versions import ConfigurationVersion
+from postroad.flow.live.view import MAX_ROWS
+from postroad.flow.registries.configuration import build_save
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
 
@@ -43,11 +43,11 @@ async def test_a_service_that_acted_is_named_by_its_address(found: Inhabited) ->
 
 async def test_a_service_that_the_reader_may_not_know_keeps_its_gcid(found: Inhabited) -> None:
     shop = found.gcid(f"{HOUSE}/Shop")
-    version = Version(version=1, at_us=1, by=shop, reason="", value=None, before=None)
+    version = ConfigurationVersion(version=1, at_us=1, by=shop, reason="", value=None, before=None)
     directory = found.running.network.directory
-    [told] = with_actors(found.person("owner@stranger.example"), directory, [version])
+    [told] = add_actor_addresses(found.person("owner@stranger.example"), directory, [version])
     assert told.by == shop
-    [told] = with_actors(found.person("viewer@workshop.example"), directory, [version])
+    [told] = add_actor_addresses(found.person("viewer@workshop.example"), directory, [version])
     assert told.by == f"{HOUSE}/Shop"
 
 
@@ -71,7 +71,7 @@ async def test_more_than_was_owed_is_a_credit(found: Inhabited) -> None:
         issued_on=date(2026, 10, 2), due_on=date(2026, 10, 31), seller="Network", through=17, tariffs={}, lines=(),
         total=Decimal("-0.13"), corrects=found.places["invoice"],
     )  # fmt: skip
-    await found.running.network.configuration.change("tests", [saving(note)])
+    await found.running.network.configuration.change("tests", [build_save(note)])
     row = next(one for one in _rows((await owner.get("/billing")).text) if found.places["invoice"] in one)
     assert '<span class="state">credit</span>' in row
     assert ">0.00<" in row
@@ -83,9 +83,9 @@ async def test_more_than_was_owed_is_a_credit(found: Inhabited) -> None:
 
 async def test_the_live_page_lists_the_newest_events_and_counts_the_others(found: Inhabited) -> None:
     viewer = (await enter_all(found))["viewer"]
-    for number in range(ROWS_MOST):
+    for number in range(MAX_ROWS):
         await found.post(f"{HOUSE}/Buyer", f"{HOUSE}/Shop", topic=f"live-{number}")
-    page = await _until(viewer, "/live", f"live-{ROWS_MOST - 1}")
+    page = await _until(viewer, "/live", f"live-{MAX_ROWS - 1}")
     topics = re.findall(r"<td>live-(\d+)</td>", page)
     assert topics == sorted(topics, key=int, reverse=True)
     assert re.search(r"[\d,]+ earlier events are not listed\.", page)

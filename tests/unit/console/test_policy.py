@@ -9,11 +9,11 @@ from urllib.parse import urlsplit
 import pytest
 
 from postroad.console.application import REQUESTS_PER_S
+from postroad.console.browser_sessions import ENDS_S, IDLE_S, PLAIN_NAME, RENEWED_S, SECURE_NAME
 from postroad.console.rendering import POLICY
 from postroad.console.static_files import FILES
-from postroad.console.visits import ENDS_S, IDLE_S, PLAIN_NAME, RENEWED_S, SECURE_NAME
-from postroad.core.admission.rate import BURST_S
-from postroad.flow.administration_accounts import set_password
+from postroad.core.admission.rate_limit import BURST_S
+from postroad.flow.administration.accounts import set_password
 from tests.unit.console.inhabited import HOME, PASSWORD, Inhabited, Visitor, enter_all, inhabited
 
 OWNER = "owner@workshop.example"

@@ -14,8 +14,17 @@ from postroad.api.serve import serve
 from postroad.bootstrap import RunningNetwork, open_network
 from postroad.bootstrap.settings import Settings
 from postroad.console import console
+from postroad.console.event_streams import (
+    EVERY_S,
+    FULL_RATE_STREAMS,
+    PER_ORGANIZATION,
+    PER_PERSON,
+    TOTAL,
+    TYPE,
+    StreamSlots,
+    format_event,
+)
 from postroad.console.login_link import login_link
-from postroad.console.streams import ALL, AT_THAT_PACE, EVERY_S, PER_ORGANIZATION, PER_PERSON, TYPE, Streams, event
 from postroad.errors import Refused
 from postroad.testing.ports import free_port
 
@@ -70,7 +79,7 @@ async def _until_data(lines: AsyncIterator[str]) -> AsyncIterator[str]:
 
 
 async def test_a_newer_stream_of_the_same_browser_takes_the_place() -> None:
-    streams = Streams()
+    streams = StreamSlots()
     async with streams.place("p@x.example", "visit") as older:
         async with streams.place("p@x.example", "visit") as newer:
             await asyncio.wait_for(older.rest(), 0.5)  # at once: the place is not ours any more
@@ -81,16 +90,16 @@ async def test_a_newer_stream_of_the_same_browser_takes_the_place() -> None:
 
 
 async def test_one_person_has_a_few_and_all_together_a_bounded_number() -> None:
-    streams = Streams()
+    streams = StreamSlots()
     async with AsyncExitStack() as stack:
         for place in range(PER_PERSON):
             await stack.enter_async_context(streams.place("p@x.example", f"visit {place}"))
         with pytest.raises(Refused, match="close one of them"):
             await stack.enter_async_context(streams.place("p@x.example", "another"))
         await stack.enter_async_context(streams.place("p@x.example", "visit 0"))  # in the place of its older one
-        for place in range(ALL - PER_PERSON):
+        for place in range(TOTAL - PER_PERSON):
             await stack.enter_async_context(streams.place(f"p{place}@x.example", f"other {place}"))
-        assert streams.every_s() == EVERY_S * ALL / AT_THAT_PACE
+        assert streams.every_s() == EVERY_S * TOTAL / FULL_RATE_STREAMS
         with pytest.raises(Refused, match="Too many people"):
             await stack.enter_async_context(streams.place("q@x.example", "last"))
     async with streams.place("p@x.example", "another"):
@@ -98,7 +107,7 @@ async def test_one_person_has_a_few_and_all_together_a_bounded_number() -> None:
 
 
 async def test_one_organization_has_a_quarter_of_all() -> None:
-    streams = Streams()
+    streams = StreamSlots()
     async with AsyncExitStack() as stack:
         for place in range(PER_ORGANIZATION):
             await stack.enter_async_context(streams.place(f"p{place}@x.example", f"visit {place}", "X"))
@@ -108,6 +117,6 @@ async def test_one_organization_has_a_quarter_of_all() -> None:
 
 
 def test_a_text_cannot_begin_an_event_of_its_own() -> None:
-    written = event("rows", "one\n\nevent: ended\rdata: two\u2028id: 3", "m.1").decode()
+    written = format_event("rows", "one\n\nevent: ended\rdata: two\u2028id: 3", "m.1").decode()
     assert written.endswith("\n\n")
     assert [line for line in written.splitlines() if not line.startswith("data: ")] == ["event: rows", "id: m.1", ""]

@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from postroad.console.pages import tariffs
-from postroad.core.model.billing import Books
+from postroad.core.model.billing import BillingSettings
 from postroad.errors import Refused
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
 
 TEXT = 'tariffs: {plain: [{from: "2026-01", currency: EUR, description: written with care}]}\n'
@@ -31,7 +31,9 @@ async def seen(operator: Visitor) -> str:
 
 async def test_the_month_is_that_of_the_books(found: Inhabited) -> None:
     operator = (await enter_all(found))["operator"]
-    await found.running.network.configuration.change("tests", [saving(Books(time_zone="Pacific/Kiritimati"))])
+    await found.running.network.configuration.change(
+        "tests", [build_save(BillingSettings(time_zone="Pacific/Kiritimati"))]
+    )
     last_noon = datetime(
         datetime.now(UTC).year, 12, 31, 12, tzinfo=UTC
     )  # there it is two in the morning of January 1st

@@ -12,20 +12,20 @@ from starlette.responses import Response
 
 from postroad.bootstrap import open_network
 from postroad.bootstrap.settings import Settings
-from postroad.console import console, watching
+from postroad.console import console, live_updates
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import log_in
-from postroad.console.streams import Place
-from postroad.console.watching import OVER, Asked, Watch
+from postroad.console.event_streams import StreamSlot
+from postroad.console.live_updates import OVER, LiveFilter, LiveWatch
+from postroad.console.page_guards import log_in
 from postroad.core.identity import api_key
 from postroad.core.model.directory import Person
-from postroad.flow import administration_accounts as accounts
-from postroad.flow.administration import Administration
-from postroad.flow.configure import saving
+from postroad.flow.administration import accounts
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import build_save
 from tests.acceptance.market import ClockAhead
 
 OPERATOR = Person(email="op@network.example", operator=True)
-EVERYTHING = Asked(what="", service="")
+EVERYTHING = LiveFilter(what="", service="")
 
 
 class StoppedClock(ClockAhead):
@@ -40,7 +40,7 @@ async def watched(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tup
     settings = Settings(data=tmp_path_factory.mktemp("watched"), index="memory")
     async with open_network(settings, clock=StoppedClock()) as running:
         administration = Administration(running.network, running.passwords)
-        await running.network.configuration.change("tests", [saving(OPERATOR)])
+        await running.network.configuration.change("tests", [build_save(OPERATOR)])
         key, _ = await accounts.log_in(administration, OPERATOR)
         app = console(running, administration)
         scope = {
@@ -61,8 +61,8 @@ async def watched(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[tup
 
 @asynccontextmanager
 async def telling(request: Request) -> AsyncIterator[AsyncIterator[bytes]]:
-    watch = Watch(request, EVERYTHING)
-    events = watch.events(Place(person="op", visit="visit", every_s=lambda: 0.0))
+    watch = LiveWatch(request, EVERYTHING)
+    events = watch.events(StreamSlot(person="op", visit="visit", every_s=lambda: 0.0))
     assert b"event: figures" in await anext(events)
     yield events
     await events.aclose()
@@ -82,13 +82,13 @@ async def test_a_stream_ends_with_the_visit(watched: tuple[Administration, Reque
 async def test_a_stream_shows_what_its_person_may_see_now(
     watched: tuple[Administration, Request, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(watching, "ASKED_AGAIN_S", 1_000_000.0)
+    monkeypatch.setattr(live_updates, "ASKED_AGAIN_S", 1_000_000.0)
     _, request, _ = watched
     network = console_of(request).network
     async with telling(request) as events:
         assert caller_of(request).operator
         demoted = replace(OPERATOR, operator=False, organization="Oak")
-        await network.configuration.change("tests", [saving(demoted)])
+        await network.configuration.change("tests", [build_save(demoted)])
         network.clock.seconds += 15  # type: ignore[attr-defined]  # so that something is said at all
         await anext(events)
         assert not caller_of(request).operator

@@ -11,11 +11,11 @@ import pytest
 
 from postroad.bootstrap.settings import Settings
 from postroad.console.rendering import Rendering
-from postroad.console.whatif_runs import RunState, WhatIfRun, WhatIfRuns, Wish
+from postroad.console.whatif_runs import RunState, WhatIfRequest, WhatIfRun, WhatIfRuns
 from postroad.errors import Refused
 
 SECRET = "ab" * 32
-WISH = Wish(by="operator@localhost", at_us=1, begin="2026-10-01", baseline="then", prune=True)
+WISH = WhatIfRequest(by="operator@localhost", at_us=1, begin="2026-10-01", baseline="then", prune=True)
 TELLS = """
 import json, os, sys
 print(json.dumps({"arguments": sys.argv[1:], "secret": os.environ.get("POSTROAD_SECRET", "")}))

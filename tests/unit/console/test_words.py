@@ -6,39 +6,54 @@ import re
 from pathlib import Path
 
 import postroad
-from postroad.console.words import ACCESSES, access, brief, duration, looked_at, short, shortened, size
+from postroad.console.template_filters import (
+    ACCESSES,
+    describe_access,
+    describe_access_target,
+    format_duration,
+    format_size,
+    shorten_id,
+    shorten_reference,
+    shorten_with_title,
+)
 
 
 def test_ids_of_one_hour_are_told_apart_by_what_is_shown_of_them() -> None:
     first, second = "01a1e5a8ff2f1864cecfc8e1d7bab8ec", "01a1e5a8ff32ee4e595f1b922a0f6680"
-    assert shortened(first) == "01a1…bab8ec"
-    assert shortened(first) != shortened(second)
-    assert short(first) == f'<span class="id" title="{first}">01a1…bab8ec</span>'
+    assert shorten_id(first) == "01a1…bab8ec"
+    assert shorten_id(first) != shorten_id(second)
+    assert shorten_with_title(first) == f'<span class="id" title="{first}">01a1…bab8ec</span>'
 
 
 def test_what_is_short_or_evil_stays_what_it_is() -> None:
-    assert shortened("order-4711") == short("order-4711") == "order-4711"
-    assert short("<b>") == "&lt;b&gt;"
-    assert "<b>" not in short("<b>" * 9)
+    assert shorten_id("order-4711") == shorten_with_title("order-4711") == "order-4711"
+    assert shorten_with_title("<b>") == "&lt;b&gt;"
+    assert "<b>" not in shorten_with_title("<b>" * 9)
 
 
 def test_lengths_are_told_in_the_units_people_use() -> None:
-    assert [duration(one) for one in (0.0004, 0.8, 9.94, 59.9, 3_600, 90_061)] == [
+    assert [format_duration(one) for one in (0.0004, 0.8, 9.94, 59.9, 3_600, 90_061)] == [
         "0 ms", "800 ms", "9.9 s", "59 s", "1 h", "1 d 1 h",
     ]  # fmt: skip
-    assert [size(one) for one in (0, 999, 1_000, 999_960, 3 * 10**12)] == ["0 B", "999 B", "1.0 kB", "1.0 MB", "3.0 TB"]
+    assert [format_size(one) for one in (0, 999, 1_000, 999_960, 3 * 10**12)] == [
+        "0 B",
+        "999 B",
+        "1.0 kB",
+        "1.0 MB",
+        "3.0 TB",
+    ]
 
 
 def test_a_long_reference_is_cut_in_the_middle_and_whole_in_its_title() -> None:
     handle = "<20261118-4711-AS2-MESSAGE@very-long-host-name.partner.example>"
-    shown = str(brief(handle))
+    shown = str(shorten_reference(handle))
     assert 'title="&lt;20261118' in shown
     assert len(re.sub(r"<[^>]*>", "", shown)) < 40
-    assert str(brief("PO-1001")) == "PO-1001"
+    assert str(shorten_reference("PO-1001")) == "PO-1001"
 
 
 def test_recorded_accesses_are_shown_in_words() -> None:
-    assert access("payload.read") == "read the contents of a message"
+    assert describe_access("payload.read") == "read the contents of a message"
     source = Path(postroad.__file__).parent
     written = [
         re.findall(r'AccessRecorded\([^\n]*?"([a-z.]+)"', file.read_text()) for file in source.rglob("flow/*.py")
@@ -46,6 +61,6 @@ def test_recorded_accesses_are_shown_in_words() -> None:
     kinds = {kind for found in written for kind in found}
     assert "push.tried" in kinds
     assert kinds <= ACCESSES.keys()
-    shown = str(looked_at(f"{'a' * 32} 47251456 1"))
+    shown = str(describe_access_target(f"{'a' * 32} 47251456 1"))
     assert ("delivery 47251456, part 1" in shown, 'title="aaaa' in shown) == (True, True)
-    assert str(looked_at("<wrong password>")) == "&lt;wrong password&gt;"
+    assert str(describe_access_target("<wrong password>")) == "&lt;wrong password&gt;"

@@ -11,25 +11,34 @@ from typing import Any
 
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from postroad.core.codecs.as2 import Agreement, Built, BuiltMdn, Mdn, Station, build, judge_mdn, read_mdn
+from postroad.core.codecs.as2 import (
+    As2Identity,
+    BuiltMdn,
+    BuiltMessage,
+    Mdn,
+    PartnershipTerms,
+    build,
+    judge_mdn,
+    read_mdn,
+)
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.cms import Identity
 from postroad.core.codecs.limits import DEFAULT_LIMITS
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import As2, DeliveryMode, Push, PushAuthentication, Service, Visibility
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Misconfigured, Refused
-from postroad.flow.as2_partners import Partners
-from postroad.flow.as2_receipts import ReceiptPost
-from postroad.flow.as2_receive import Incoming, ReceiveStage
-from postroad.flow.as2_reception import Reception
-from postroad.flow.as2_returned import ReturnStage
-from postroad.flow.configure import saving
+from postroad.flow.as2.endpoint import As2Gateway
+from postroad.flow.as2.receive import As2ReceiveStage, As2Request
+from postroad.flow.as2.receive_mdns import MdnReceiver
+from postroad.flow.as2.send_mdns import MdnSender
 from postroad.flow.network import Network
-from postroad.flow.push import PushStage
+from postroad.flow.push.stage import PushStage
+from postroad.flow.registries.as2_partners import As2Partners
+from postroad.flow.registries.configuration import build_save
 from postroad.ports import Pusher
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.codecs.cms.people import clerk, partner
@@ -60,31 +69,31 @@ AGREED = As2(
 PUSHED = Push(url=URL, authentication=PushAuthentication.NONE)
 
 
-def theirs(*identities: Identity) -> Station:
+def theirs(*identities: Identity) -> As2Identity:
     """The partner's own side."""
-    return Station(name="ACME", identities=identities or (partner(),))
+    return As2Identity(name="ACME", identities=identities or (partner(),))
 
 
-def ours(*identities: Identity) -> Station:
+def ours(*identities: Identity) -> As2Identity:
     """Our side as the partner knows it."""
     known = identities or (clerk(),)
-    return Station(name="My Biz", certificates=tuple(one.certificate for one in known))
+    return As2Identity(name="My Biz", certificates=tuple(one.certificate for one in known))
 
 
 def sent_by_acme(
     message_id: str = "<1@acme.example>",
     body: bytes = DOCUMENT,
     *,
-    agreement: Agreement | None = None,
-    own: Station | None = None,
+    agreement: PartnershipTerms | None = None,
+    own: As2Identity | None = None,
     head: bytes = HEAD,
-) -> Built:
+) -> BuiltMessage:
     return build(
         head,
         [body],
         own or theirs(),
         ours(),
-        agreement or Agreement(),
+        agreement or PartnershipTerms(),
         message_id=message_id,
         at=datetime(2026, 11, 16, 9, 0, tzinfo=UTC),
         boundary_seed=message_id.encode(),
@@ -138,19 +147,19 @@ class As2Bench:
     acme: Caller
     secrets: OneKey
     posts: Posts
-    reception: Reception
+    reception: As2Gateway
     pushing: PushStage
     http_caller: Caller | None = None
     charged: list[str] = field(default_factory=list)
     limited: bool = False
 
-    async def take(self, built: Built) -> BuiltMdn | None:
+    async def take(self, built: BuiltMessage) -> BuiltMdn | None:
         return await self.take_wire(built.headers, built.body)
 
     async def take_wire(self, headers: Headers, body: bytes) -> BuiltMdn | None:
         lower = [(name.lower(), value) for name, value in headers]
         return await self.reception.take(
-            Incoming(headers=lower, body=body, secure=True, authenticated=self._authenticated, charge=self._charge)
+            As2Request(headers=lower, body=body, secure=True, authenticated=self._authenticated, charge=self._charge)
         )
 
     async def _authenticated(self) -> Caller:
@@ -163,13 +172,13 @@ class As2Bench:
         if self.limited:
             raise Refused("rate.exceeded", "Try again", retry_after_s=1)
 
-    async def receipt_for(self, built: Built) -> Mdn:
+    async def receipt_for(self, built: BuiltMessage) -> Mdn:
         """The receipt that the partner gets, read as it reads it."""
         answered = await self.take(built)
         assert answered is not None
         return read_mdn(answered.headers, answered.body, ours())
 
-    async def acknowledged(self, built: Built) -> None:
+    async def acknowledged(self, built: BuiltMessage) -> None:
         """The message is taken, and its receipt proves it to the partner."""
         verdict = judge_mdn(await self.receipt_for(built), built.sent)
         assert verdict.acknowledged, verdict.reason
@@ -219,19 +228,19 @@ class As2Bench:
 
     async def change(self, **changes: Any) -> None:
         service = self.running.network.directory.services[self.acme.name]
-        await self.running.network.configuration.change("test", [saving(replace(service, **changes))])
+        await self.running.network.configuration.change("test", [build_save(replace(service, **changes))])
 
 
-def reception_for(network: Network, partners: Partners, pusher: Pusher) -> Reception:
-    receiving = ReceiveStage(network, partners, DEFAULT_LIMITS)
-    return Reception(receiving, ReceiptPost(pusher, 5.0), ReturnStage(network, partners))
+def reception_for(network: Network, partners: As2Partners, pusher: Pusher) -> As2Gateway:
+    receiving = As2ReceiveStage(network, partners, DEFAULT_LIMITS)
+    return As2Gateway(receiving, MdnSender(pusher, 5.0), MdnReceiver(network, partners))
 
 
 @asynccontextmanager
 async def as2_bench() -> AsyncIterator[As2Bench]:
     async with memory_network() as running:
         secrets, posts = OneKey(), Posts()
-        partners = Partners(secrets, lambda service: "https://net.example/as2")
+        partners = As2Partners(secrets, lambda service: "https://net.example/as2")
         reception = reception_for(running.network, partners, posts)
         pushing = PushStage(running.network, posts, secrets, partners=partners)
         at = As2Bench(

@@ -8,25 +8,25 @@ from dataclasses import replace
 from typing import Any
 
 from postroad.adapters.desk.local import LocalDesk
-from postroad.adapters.index.followed import FollowedIndex
+from postroad.adapters.index.followed_index import FollowedIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemRandomness
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import Batch, BatchState
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Part, PostResult, Property, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.authenticate import Authenticator
-from postroad.flow.batch_port import SendPort
-from postroad.flow.configure import saving
+from postroad.flow.access.authenticate import Authenticator
+from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.network import Network
-from postroad.testing.desk_network import VirtualClock
+from postroad.flow.registries.configuration import build_save
+from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 
 X12 = {
@@ -46,10 +46,10 @@ def order(number: int | str) -> bytes:
 class Bench:
     """MyBiz/Sales posts to the send port Acme/orders, which sends to Acme/edi."""
 
-    def __init__(self, journal: MemoryJournal, clock: VirtualClock) -> None:
+    def __init__(self, journal: MemoryJournal, clock: ManualClock) -> None:
         self.journal, self.clock = journal, clock
         self.running: MemoryNetwork
-        self.port: SendPort
+        self.port: SendPortWorker
         self._close: Any = None
 
     @property
@@ -83,7 +83,7 @@ class Bench:
         self.running = MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
         self._close = desk, keeper, passwords
         if (service := network.directory.service("Acme/orders")) is not None:
-            self.port = SendPort(network, service.gcid)
+            self.port = SendPortWorker(network, service.gcid)
 
     async def close(self) -> None:
         desk, keeper, passwords = self._close
@@ -96,16 +96,16 @@ class Bench:
         await self.close()
         await self.open()
 
-    async def set_up(self, policy: Policy, **batching: Any) -> None:
+    async def set_up(self, policy: BatchPolicy, **batching: Any) -> None:
         await self.running.register("MyBiz/Sales")
         await self.running.register("Acme/edi", accepts_from=(), visibility="public")
         port = Batching(**{**X12, **batching}, policy=policy)
         caller = await self.running.register("Acme/orders", hosted=Hosting.BATCHER, batching=port, visibility="public")
-        self.port = SendPort(self.network, caller.name)
+        self.port = SendPortWorker(self.network, caller.name)
 
     async def change(self, address: str, **changes: Any) -> None:
         service = self.service(address)
-        await self.network.configuration.change("test", [saving(replace(service, **changes))])
+        await self.network.configuration.change("test", [build_save(replace(service, **changes))])
 
     def service(self, address: str) -> Service:
         found = self.network.directory.service(address)
@@ -155,7 +155,7 @@ class Bench:
     async def states(self) -> list[BatchState]:
         return [batch.state for batch in await self.batches()]
 
-    async def states_of(self, *posted: PostResult) -> list[State]:
+    async def states_of(self, *posted: PostResult) -> list[DeliveryState]:
         """What became of the deliveries to the send port."""
         await self.network.indexed()
         found = []
@@ -176,8 +176,8 @@ class Bench:
 
 
 @asynccontextmanager
-async def bench(policy: Policy, **batching: Any) -> AsyncIterator[Bench]:
-    made = Bench(MemoryJournal(), VirtualClock())
+async def bench(policy: BatchPolicy, **batching: Any) -> AsyncIterator[Bench]:
+    made = Bench(MemoryJournal(), ManualClock())
     await made.open()
     try:
         await made.set_up(policy, **batching)

@@ -12,7 +12,7 @@ from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     AuthenticationLevel,
@@ -25,13 +25,13 @@ from postroad.core.model.directory import (
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Misconfigured
-from postroad.flow.authenticate import Authenticator
+from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.network import Network
-from postroad.flow.push import PushStage
-from postroad.flow.push_slots import Lanes
+from postroad.flow.push.slots import PushCapacity
+from postroad.flow.push.stage import PushStage
 from postroad.testing.network import CHEAP, MemoryNetwork
-from postroad.testing.simulation.network import IndexKeeper
-from postroad.testing.simulation.virtual_time import SeededRandomness, VirtualClock, drawn_from, virtual_loop
+from postroad.testing.simulation.network import SimulatedIndexKeeper
+from postroad.testing.simulation.virtual_time import SeededRandomness, VirtualClock, random_for, virtual_loop
 
 BUYER = "MyBiz/Purchasing"
 OK = PushAnswer(status=200)
@@ -155,7 +155,7 @@ async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[
     """A network in memory whose index is kept without looking again for no reason, so that days pass quickly."""
     journal, index = stores.journal, stores.index
     stores.lives += 1
-    keeper = IndexKeeper(journal, index)
+    keeper = SimulatedIndexKeeper(journal, index)
     following = asyncio.get_running_loop().create_task(keeper.run())
     desk = LocalDesk(journal, index, clock, indexed=keeper.wait_for, on_committed=keeper.notify)
     await desk.open()
@@ -168,7 +168,7 @@ async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[
         journal=journal,
         index=index,
         clock=clock,
-        randomness=SeededRandomness(drawn_from(stores.lives, "pushes")),
+        randomness=SeededRandomness(random_for(stores.lives, "pushes")),
         token_key=b"only for tests, never in service",
         indexed=indexed,
     )
@@ -184,7 +184,7 @@ async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[
 
 
 @asynccontextmanager
-async def bench(clock: VirtualClock, stores: Stores, lanes: Lanes | None = None) -> AsyncIterator[Bench]:
+async def bench(clock: VirtualClock, stores: Stores, lanes: PushCapacity | None = None) -> AsyncIterator[Bench]:
     async with virtual_network(clock, stores) as running:
         receivers, secrets = PlayedReceivers(clock), KeptSecrets()
         stage = PushStage(running.network, receivers, secrets, lanes=lanes)
@@ -203,7 +203,7 @@ async def _buyer(running: MemoryNetwork) -> Caller:
 Work = Callable[[Bench], Coroutine[Any, Any, None]]
 
 
-def in_virtual_time(*lives: Work, lanes: Lanes | None = None) -> None:
+def in_virtual_time(*lives: Work, lanes: PushCapacity | None = None) -> None:
     """Run a test in a time in which nobody waits; between one life and the next the network is started anew."""
     loop, stores = virtual_loop(), Stores()
 

@@ -9,19 +9,16 @@ from dataclasses import dataclass
 
 import pytest
 
-from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.configuration.profile.service import ServiceProfile
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import INVITATION, LINK, LOGIN
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Person, Role
 from postroad.errors import Refused
-from postroad.flow import administration_accounts as accounts
-from postroad.flow import administration_credentials as credentials
-from postroad.flow import administration_members as members
-from postroad.flow import administration_services as services
-from postroad.flow.administration import Administration
-from postroad.flow.authenticate import Proof
-from postroad.flow.configure import saving
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.administration import accounts, credentials, members, services
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PASSWORD = "seven quiet herons wading"
@@ -36,14 +33,14 @@ class House:
 
     @property
     def person(self) -> Person:
-        return accounts.person_of(self.owner)
+        return accounts.require_person(self.owner)
 
     def labels(self, email: str = "") -> list[str]:
         owned = self.made.network.directory.credentials_of(person=email or self.person.email)
         return sorted(item.label for item in owned)
 
     def bearer(self, key: str, label: str) -> Person | None:
-        return accounts.bearer_of(self.made.network.directory, key, label, self.made.network.clock.now_us())
+        return accounts.find_link_bearer(self.made.network.directory, key, label, self.made.network.clock.now_us())
 
     async def invited(self, email: str) -> tuple[Person, str]:
         key = await members.add(self.administration, self.owner, "Oak", Person(email=email, role=Role.VIEWER))
@@ -80,11 +77,11 @@ async def test_a_link_is_no_key_for_programs(house: House) -> None:
 
 
 async def test_links_that_nobody_opens_do_not_pile_up(house: House) -> None:
-    for _ in range(3 * accounts.LINKS_MOST):
+    for _ in range(3 * accounts.MAX_LINKS):
         newest = await accounts.make_link(house.administration, house.person)
-    assert house.labels().count(LINK) == accounts.LINKS_MOST
+    assert house.labels().count(LINK) == accounts.MAX_LINKS
     assert house.bearer(newest, LINK) is not None
-    for number in range(2 * accounts.KEYS_MOST):
+    for number in range(2 * accounts.MAX_KEYS):
         await accounts.make_key(house.administration, house.person, f"key {number}", 0)
     with pytest.raises(Refused, match="at most"):
         await accounts.make_key(house.administration, house.person, "one more", 0)
@@ -215,7 +212,7 @@ async def test_an_invited_address_is_free_for_whoever_registers_with_it(house: H
 
 async def test_the_only_owner_of_an_organization_stays_though_only_invited(house: House) -> None:
     operator = await house.made.enroll("op@network.example", operator=True)
-    await house.made.network.configuration.change("test", [saving(Organization(name="Elm"))])
+    await house.made.network.configuration.change("test", [build_save(Organization(name="Elm"))])
     owner = Person(email="bob@elm.example", role=Role.OWNER)
     await members.add(house.administration, operator, "Elm", owner)
     with pytest.raises(Refused, match="account for this address"):
@@ -245,8 +242,8 @@ async def test_an_unused_invitation_ends_together_with_its_person(
 async def test_an_organization_has_so_many_members_and_open_invitations(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(members, "INVITED_MOST", 2)
-    monkeypatch.setattr(members, "MEMBERS_MOST", 4)
+    monkeypatch.setattr(members, "MAX_INVITED", 2)
+    monkeypatch.setattr(members, "MAX_MEMBERS", 4)
     for name in ("a", "b"):
         member, _ = await house.invited(f"{name}@oak.example")
     with pytest.raises(Refused, match="At most 2 invitations"):

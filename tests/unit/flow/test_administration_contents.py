@@ -6,17 +6,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from postroad.core.configuration.rules import RuleEntry, rule_of
-from postroad.core.identity.veil import is_pseudonym
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Visibility
 from postroad.core.model.journal import AccessRecorded, decode
 from postroad.core.model.message import Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest
+from postroad.core.visibility.pseudonyms import is_pseudonym
 from postroad.errors import Refused
-from postroad.flow.administration_contents import part, part_at_stop, parts_at_stop
-from postroad.flow.administration_messages import Wish, browse, history
-from postroad.flow.configure import saving
+from postroad.flow.administration.messages.contents import list_parts_at_stop, read_part, read_part_at_stop
+from postroad.flow.administration.messages.message_list import MessageSearch, browse, load_history
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PARTS = (
@@ -50,7 +50,7 @@ class House:
         owner = self.services[name].service
         assert owner is not None
         entry = RuleEntry.model_validate({"name": "r", "when": "always", "then": [action]})
-        await self.network.configuration.change("test", [saving(rule_of(entry, owner.gcid, 0))])
+        await self.network.configuration.change("test", [build_save(rule_of(entry, owner.gcid, 0))])
 
     async def travel(self) -> None:
         message = Message(handle="h-1", to=(Recipient("Acme/In"),), route=(Recipient("Postcard/In"),), parts=PARTS)
@@ -73,7 +73,7 @@ class House:
         number = self.deliveries[stop]
         known = self.network.tokens.veil.number(number) if is_pseudonym(session) else number
         try:
-            parts = await parts_at_stop(self.network, viewer, session, known)
+            parts = await list_parts_at_stop(self.network, viewer, session, known)
         except Refused as refusal:
             if refusal.code != "not-found":
                 raise
@@ -116,13 +116,13 @@ async def test_one_that_is_isolated_does_not_know_the_message_by_the_name_that_o
     guard = house.services["Guard"]
     assert await house.seen(guard, house.session, "Guard") is None
     with pytest.raises(Refused, match="not-found"):
-        await history(house.network, guard, house.session)
-    [told] = (await history(house.network, guard, house.known["Guard"])).messages
+        await load_history(house.network, guard, house.session)
+    [told] = (await load_history(house.network, guard, house.known["Guard"])).messages
     assert (told.session, told.seq, told.at_us % 1_000_000) == (house.known["Guard"], 0, 0)
     shown = told.copies[0].stops[0].delivery
     assert shown != house.deliveries["Guard"]
-    assert [one.id for one in await parts_at_stop(house.network, guard, told.session, shown)] == ALL
-    [same] = (await history(house.network, house.services["Sender"], house.known["Guard"])).messages
+    assert [one.id for one in await list_parts_at_stop(house.network, guard, told.session, shown)] == ALL
+    [same] = (await load_history(house.network, house.services["Sender"], house.known["Guard"])).messages
     assert same.session == house.session, "whoever may see the message finds it by either name"
 
 
@@ -140,7 +140,7 @@ TOLD = {
 async def test_the_history_tells_each_of_the_stops_that_it_sees(house: House, viewer: str) -> None:
     person = await house.running.enroll(f"p@{viewer.casefold()}.example", organization=viewer)
     for asking in (house.services[viewer], person):
-        [message] = (await history(house.network, asking, house.known.get(viewer, house.session))).messages
+        [message] = (await load_history(house.network, asking, house.known.get(viewer, house.session))).messages
         [copy] = message.copies
         assert [stop.service for stop in copy.stops] == TOLD[viewer]
         isolated = viewer == "Guard"
@@ -178,7 +178,7 @@ async def test_a_poll_tells_of_absorbed_errors_and_of_nothing_when_not_asked() -
 async def test_the_list_of_received_messages_keeps_the_sender_from_one_that_is_isolated(house: House) -> None:
     directory = house.network.directory
     for viewer, told in (("Guard", ("Acme/In", "")), ("Acme", ("Sender/Out", "h-1"))):
-        [row] = (await browse(house.network, house.services[viewer], Wish(box="received"))).rows
+        [row] = (await browse(house.network, house.services[viewer], MessageSearch(box="received"))).rows
         assert (directory.services[row["message"].sender].address, row["message"].handle) == told
 
 
@@ -187,18 +187,18 @@ async def test_a_withheld_document_is_not_to_be_had_in_any_way(house: House) -> 
     postcard = house.services["Postcard"]
     for stop in ("Postcard", "Stamp"):
         with pytest.raises(Refused, match="not-found"):
-            await part_at_stop(house.network, postcard, house.session, house.deliveries[stop], "secret")
+            await read_part_at_stop(house.network, postcard, house.session, house.deliveries[stop], "secret")
     with pytest.raises(Refused, match="not-found"):
-        await part(house.network, postcard, house.session, "secret")
-    assert (await part(house.network, postcard, house.session, "open")).data == b"anybody"
-    assert (await part(house.network, house.services["Acme"], house.session, "secret")).data == PARTS[1].data
+        await read_part(house.network, postcard, house.session, "secret")
+    assert (await read_part(house.network, postcard, house.session, "open")).data == b"anybody"
+    assert (await read_part(house.network, house.services["Acme"], house.session, "secret")).data == PARTS[1].data
 
 
 async def test_a_look_of_a_person_is_on_record_and_operators_do_not_look(house: House) -> None:
     person = await house.running.enroll("p@acme.example", organization="Acme")
     operator = await house.running.enroll("op@example.org", operator=True)
     number = house.deliveries["Acme"]
-    assert (await part_at_stop(house.network, person, house.session, number, "open")).data == b"anybody"
+    assert (await read_part_at_stop(house.network, person, house.session, number, "open")).data == b"anybody"
     assert await house.seen(operator, house.session, "Acme") is None
     records = (await house.network.journal.read(0, 1 << 30)).records
     looks = [entry for entry in (decode(record.facts) for record in records) if isinstance(entry, AccessRecorded)]
@@ -211,4 +211,4 @@ async def test_a_delivery_is_found_under_its_own_message_only(house: House) -> N
     other = await house.network.post(house.services["Sender"], Message(to=(Recipient("Acme/In"),), parts=PARTS))
     for session, number in ((other.session, house.deliveries["Acme"]), (house.session, 1 << 70), (house.session, 7)):
         with pytest.raises(Refused, match="not-found"):
-            await parts_at_stop(house.network, house.services["Sender"], session, number)
+            await list_parts_at_stop(house.network, house.services["Sender"], session, number)

@@ -7,14 +7,14 @@ from decimal import Decimal
 
 import pytest
 
-from postroad.core.model.billing import Rate, Shares, Tariff, Tier
+from postroad.core.model.billing import PriceShares, Rate, Tariff, Tier
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Person, Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
-from postroad.flow.administration_costs import costs
-from postroad.flow.configure import saving
+from postroad.flow.administration.messages.costs import quote_costs
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PUBLIC = {"visibility": Visibility.PUBLIC}
@@ -24,7 +24,7 @@ TARIFF = Tariff(
     name="standard",
     valid_from="1970-01",
     currency="EUR",
-    message=Rate(per_message=PRICE, shares=Shares(originator=60, recipient=40)),
+    message=Rate(per_message=PRICE, shares=PriceShares(originator=60, recipient=40)),
     invocation=Rate(per_message=PRICE, vendor_percent=50),
 )
 PARTS = (Part(id="order", content_type="text/plain", data=b"an order"),)
@@ -43,13 +43,13 @@ async def test_everybody_is_told_its_own_part_of_the_price(running: MemoryNetwor
     network = running.network
     posted = Message(to=(Recipient("Acme/In"),), route=(Recipient("Stamps/In"),), parts=PARTS)
     session = (await network.post(sender, posted)).session
-    assert await costs(network, sender, session) == []
-    await network.configuration.change("test", [saving(TARIFF)])
+    assert await quote_costs(network, sender, session) == []
+    await network.configuration.change("test", [build_save(TARIFF)])
     [delivered] = await network.poll(stamp, PollRequest(max=1))
     await network.post(stamp, Message(type=MessageType.RESPONSE, reference=delivered.token))
 
     async def told(caller: Caller) -> list[tuple[str, str, int]]:
-        return [(one.organization, one.part.value, one.micros) for one in await costs(network, caller, session)]
+        return [(one.organization, one.part.value, one.micros) for one in await quote_costs(network, caller, session)]
 
     assert await told(sender) == [("MyBiz", "originator", 60_000), ("MyBiz", "originator", 100_000)]
     assert await told(acme) == [("Acme", "recipient", 40_000)]

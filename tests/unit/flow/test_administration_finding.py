@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from postroad.core.configuration.profile import ServiceProfile, profile_of
-from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Person, Visibility
 from postroad.core.model.message import Message, MessageType, Part, Property, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.core.routing.business_keys import KEYS_MOST
-from postroad.core.routing.documents import Documents
+from postroad.core.routing.business_keys import MAX_KEYS
+from postroad.core.routing.conditions.documents import MessageDocuments
 from postroad.errors import Refused
-from postroad.flow import administration_finding
-from postroad.flow.administration_candidates import Candidate
-from postroad.flow.administration_finding import FOUND_MOST, find
-from postroad.flow.administration_messages import message
-from postroad.flow.configure import saving
+from postroad.flow.administration.messages import search
+from postroad.flow.administration.messages.message_list import load_message
+from postroad.flow.administration.messages.search import MAX_FOUND, find
+from postroad.flow.administration.messages.search_candidates import SearchCandidate
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.services.test_exchange import Market, market
 
@@ -118,14 +118,14 @@ async def test_who_is_kept_from_a_document_cannot_guess_at_it(running: MemoryNet
     assert acme.service is not None
     rule = {"name": "r", "when": "always", "then": [{"addServiceBefore": "Guard/In", "isolate": True}]}
     await running.network.configuration.change(
-        "test", [saving(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
+        "test", [build_save(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
     )
     session = await post(running, sender, order("PO 9"), handle="H-9", route=(Recipient("Postcard/In"),))
     assert await found(running, postcard, "H-9") == [(session, "handle")]
     assert await found(running, postcard, "PO 9") == []
     assert await found(running, guard, "H-9") == await found(running, guard, "PO 9") == []
     assert await found(running, sender, "PO 9") == [(session, "order")]
-    told = [await message(running.network, caller, session) for caller in (sender, postcard)]
+    told = [await load_message(running.network, caller, session) for caller in (sender, postcard)]
     assert [one.found_by for one in told] == [(("order", "PO 9"),), ()]
 
 
@@ -142,10 +142,10 @@ async def test_nobody_is_told_of_another_recipient_by_what_that_one_declares(run
     to = (Recipient("Acme/In"), Recipient("Beta/In"))
     session = (await running.network.post(sender, Message(to=to, parts=(order("PO 7"),)))).session
     for caller, names in ((sender, ("order", "Acme-no", "Beta-no")), (acme, ("order", "Acme-no"))):
-        told = await message(running.network, caller, session)
+        told = await load_message(running.network, caller, session)
         assert [name for name, _ in told.found_by] == list(names)
         assert await found(running, caller, "PO 7") == [(session, ", ".join(names))]
-    assert [name for name, _ in (await message(running.network, beta, session)).found_by] == ["order", "Beta-no"]
+    assert [name for name, _ in (await load_message(running.network, beta, session)).found_by] == ["order", "Beta-no"]
 
 
 @pytest.mark.req("R12", "Z5")
@@ -156,10 +156,10 @@ async def test_a_sender_is_not_told_what_a_hidden_recipient_declares(running: Me
     assert acme.service is not None
     rule = {"name": "r", "when": "always", "role": "recipient", "then": [{"redirect": "Guard/In", "isolate": True}]}
     await running.network.configuration.change(
-        "test", [saving(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
+        "test", [build_save(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
     )
     session = await post(running, sender, order("PO 6"))
-    assert (await message(running.network, sender, session)).found_by == ()
+    assert (await load_message(running.network, sender, session)).found_by == ()
     assert await found(running, sender, "PO 6") == []
     operator = await running.network.trace(session, None)
     assert operator is not None
@@ -188,7 +188,7 @@ async def test_a_token_leads_to_the_message_as_its_receiver_was_given_it(running
     assert acme.service is not None
     rule = {"name": "r", "when": "always", "then": [{"addServiceBefore": "Guard/In", "isolate": True}]}
     await running.network.configuration.change(
-        "test", [saving(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
+        "test", [build_save(rule_of(RuleEntry.model_validate(rule), acme.service.gcid, 0))]
     )
     to = (Recipient("Acme/In"), Recipient("Guard/Open"))
     session = (await running.network.post(sender, Message(to=to))).session
@@ -208,11 +208,11 @@ async def test_a_token_leads_to_the_message_as_its_receiver_was_given_it(running
 async def test_many_with_one_key_are_cut_and_other_values_with_its_hash_are_not_shown(running: MemoryNetwork) -> None:
     sender = await running.register("MyBiz/Out", **keys())
     await running.register("Acme/In", **PUBLIC)
-    sessions = [await post(running, sender, order("plumless")) for _ in range(FOUND_MOST + 2)]
+    sessions = [await post(running, sender, order("plumless")) for _ in range(MAX_FOUND + 2)]
     await post(running, sender, order("buckeroo"))  # the same hash
     newest = [session for session, _ in await found(running, sender, "plumless")]
     assert set(newest) <= set(sessions)
-    assert len(newest) == FOUND_MOST
+    assert len(newest) == MAX_FOUND
     assert len(await found(running, sender, "buckeroo")) == 1
 
 
@@ -227,11 +227,11 @@ async def test_a_refused_post_is_not_taken_for_one_with_the_same_hash(running: M
 async def test_handles_from_before_the_index_knew_them_come_in_pages_too(
     running: MemoryNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async def nothing(*_given: object) -> AsyncIterator[Candidate]:
+    async def nothing(*_given: object) -> AsyncIterator[SearchCandidate]:
         return
         yield  # pragma: no cover
 
-    monkeypatch.setattr(administration_finding, "by_value", nothing)
+    monkeypatch.setattr(search, "find_by_value", nothing)
     senders = [await running.register(f"MyBiz/Out{number}") for number in range(3)]
     await running.register("Acme/In", **PUBLIC)
     sessions = [await post(running, sender, handle="H-1", possible_duplicate=True) for sender in senders]
@@ -251,7 +251,7 @@ async def test_nothing_is_looked_at_where_nothing_is_declared(
     def never(*_given: object) -> None:
         raise AssertionError("a document was looked into")
 
-    monkeypatch.setattr(Documents, "__init__", never)
+    monkeypatch.setattr(MessageDocuments, "__init__", never)
     sender = await running.register("MyBiz/Out")
     await running.register("Acme/In", **PUBLIC)
     await post(running, sender, order("PO 1"))
@@ -261,12 +261,12 @@ async def test_what_cannot_be_read_goes_its_way_and_what_is_too_much_is_cut(runn
     sender = await running.register("MyBiz/Out", **keys())
     await running.register("Acme/In", **PUBLIC)
     await post(running, sender, Part(id="a", content_type="application/xml", data=b"<order><number>1"))
-    many = "".join(f"<number>N-{number}</number>" for number in range(KEYS_MOST + 5)) + f"<number>{'x' * 900}</number>"
+    many = "".join(f"<number>N-{number}</number>" for number in range(MAX_KEYS + 5)) + f"<number>{'x' * 900}</number>"
     session = await post(
         running, sender, Part(id="b", content_type="application/xml", data=f"<order>{many}</order>".encode())
     )
-    assert await found(running, sender, f"N-{KEYS_MOST - 1}") == [(session, "order")]
-    assert await found(running, sender, f"N-{KEYS_MOST}") == []
+    assert await found(running, sender, f"N-{MAX_KEYS - 1}") == [(session, "order")]
+    assert await found(running, sender, f"N-{MAX_KEYS}") == []
 
 
 def test_indexes_are_written_as_they_were_read() -> None:
@@ -300,7 +300,7 @@ async def test_what_an_exchange_forwards_is_found_by_the_keys_of_whoever_gets_it
     mill = market.network.directory.services[market.gcid("north")]
     region = ServiceProfile.model_validate({"indexes": {"total": {"body": "/order/total"}}})
     indexes = region.service(gcid=mill.gcid, organization="x", name="y").indexes
-    await market.network.configuration.change("test", [saving(replace(mill, indexes=indexes))])
+    await market.network.configuration.change("test", [build_save(replace(mill, indexes=indexes))])
     await market.bind("north")
     await market.publish()
     delivered = await market.got("north")

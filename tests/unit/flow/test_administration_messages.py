@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.flow import administration_messages as reading
+from postroad.flow.administration.messages import message_list as reading
 from postroad.testing.network import MemoryNetwork, memory_network
 
 HOUSES = ("A/in", "A/out", "A/desk")
@@ -35,7 +35,9 @@ async def test_pages_follow_one_another_without_gaps(box: str, limit: int, monke
         found: list[str] = []
         before: int | None = reading.NEWEST
         while before is not None:
-            page = await reading.browse(made.network, person, reading.Wish(box=box, before=before, limit=limit))
+            page = await reading.browse(
+                made.network, person, reading.MessageSearch(box=box, before=before, limit=limit)
+            )
             assert 0 < len(page.rows) <= limit, "no page is empty"
             found += [row["message"].session for row in page.rows]
             before = page.next_before
@@ -55,6 +57,6 @@ async def test_a_page_asks_every_service_once_and_those_with_more_again(monkeypa
             return await query(name, *values)
 
         monkeypatch.setattr(made.network.index, "query", counted)
-        page = await reading.browse(made.network, person, reading.Wish(box="received", topic="nothing"))
+        page = await reading.browse(made.network, person, reading.MessageSearch(box="received", topic="nothing"))
     assert (page.rows, page.next_before) == ([], None)
     assert asked.count("received_by") == len(HOUSES), "all of each came with the first answer"

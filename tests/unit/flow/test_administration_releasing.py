@@ -7,10 +7,10 @@ import dataclasses
 import pytest
 
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Person, Release, Role, Visibility, Window
+from postroad.core.model.directory import DeliveryWindow, Person, Release, Role, Visibility
 from postroad.errors import Refused
-from postroad.flow.administration_releasing import release
-from postroad.flow.configure import saving
+from postroad.flow.administration.releases import release
+from postroad.flow.registries.configuration import build_save
 from tests.unit.flow.pushing_bench import Bench, in_virtual_time
 
 ACME = "Acme/Supply"
@@ -48,7 +48,7 @@ def test_others_may_not_and_learn_nothing(caller: Caller, visibility: Visibility
         held = (await at.pushed_to(ACME, release=HELD)).service
         assert held is not None
         await at.running.network.configuration.change(
-            "test", [saving(dataclasses.replace(held, visibility=visibility))]
+            "test", [build_save(dataclasses.replace(held, visibility=visibility))]
         )
         with pytest.raises(Refused) as refused:
             await release(at.running.network, caller, ACME)
@@ -61,7 +61,7 @@ def test_where_no_window_is_open_the_answer_says_when_one_is() -> None:
     async def work(at: Bench) -> None:
         now_us = at.clock.now_us()
         hour = (now_us // HOUR_US + 3) % 24
-        window = Window(opens=f"{hour:02}:00", closes=f"{hour:02}:30")
+        window = DeliveryWindow(opens=f"{hour:02}:00", closes=f"{hour:02}:30")
         itself = await at.pushed_to(ACME, release=HELD, windows=(window,))
         await at.post(ACME)
         released = await release(at.running.network, itself, ACME)
@@ -87,7 +87,7 @@ def test_nothing_of_a_suspended_service_goes() -> None:
         assert held is not None
         await at.post(ACME)
         suspended = dataclasses.replace(held, suspended="abuse")
-        await at.running.network.configuration.change("test", [saving(suspended)])
+        await at.running.network.configuration.change("test", [build_save(suspended)])
         with pytest.raises(Refused) as refused:
             await release(at.running.network, person("Acme", Role.DEVELOPER), ACME)
         assert refused.value.code == "service.suspended"

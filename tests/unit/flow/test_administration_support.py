@@ -12,8 +12,8 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.support import SupportRequest, SupportState
 from postroad.errors import Refused
-from postroad.flow import administration_support as asking
-from postroad.flow.administration import Administration
+from postroad.flow.administration import support as asking
+from postroad.flow.administration.base import Administration
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PART = (Part(id="1", content_type="text/plain", data=b"one order"),)
@@ -32,10 +32,10 @@ class Desk:
         return await asking.open_request(self.administration, self.member, **wish)
 
     async def written(self, caller: Caller, request: str, text: str, *, close: bool = False) -> SupportRequest:
-        return await asking.write(self.administration, caller, request, text, close=close)
+        return await asking.add_note(self.administration, caller, request, text, close=close)
 
     def read(self, caller: Caller) -> list[str]:
-        return [one.id for one in asking.requests_for(caller, self.made.network.directory)]
+        return [one.id for one in asking.list_requests(caller, self.made.network.directory)]
 
 
 @pytest.fixture
@@ -79,7 +79,7 @@ async def test_whoever_writes_hands_the_word_over_and_closed_ones_open_again(des
         states.append((await desk.written(caller, opened.id, text, close=close)).state)
     word = SupportState
     assert states == [word.OPEN, word.ANSWERED, word.OPEN, word.CLOSED, word.OPEN, word.CLOSED]
-    [found] = asking.requests_for(desk.member, desk.made.network.directory)
+    [found] = asking.list_requests(desk.member, desk.made.network.directory)
     assert [(note.by, note.operator, note.text) for note in found.notes[2:4]] == [
         ("ann@oak.example", False, "Why?"),
         ("op@network.example", True, "Closed."),
@@ -90,7 +90,7 @@ async def test_of_those_who_write_at_once_all_are_heard(desk: Desk) -> None:
     opened = await desk.opened()
     words = [f"word {number}" for number in range(10)]
     await asyncio.gather(*[desk.written(desk.member, opened.id, text) for text in words])
-    [found] = asking.requests_for(desk.member, desk.made.network.directory)
+    [found] = asking.list_requests(desk.member, desk.made.network.directory)
     assert sorted(note.text for note in found.notes[1:]) == words
 
 
@@ -127,7 +127,7 @@ async def test_words_are_there_and_bounded(desk: Desk, monkeypatch: pytest.Monke
     lines = "x\r\n" * (asking.TEXT_CHARS // 2)  # as browsers send what they have counted as just enough
     opened = await desk.opened(text=lines)
     assert (await refused(desk.written(desk.member, opened.id, "  "))).pointer == "/text"
-    monkeypatch.setattr(asking, "NOTES_MOST", 2)
+    monkeypatch.setattr(asking, "MAX_NOTES", 2)
     await desk.written(desk.member, opened.id, "one more")
     assert "open another" in (await refused(desk.written(desk.member, opened.id, "and one"))).detail
     closed = await desk.written(desk.operator, opened.id, "", close=True)

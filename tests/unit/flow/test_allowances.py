@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.admission.allowance import Amount, Charge
+from postroad.core.admission.quota import QuotaAmount, QuotaCharge
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import OrganizationLimits, ServiceLimits, Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import PostroadError, Refused
-from postroad.flow import allow
-from postroad.flow.configure import saving
-from postroad.flow.posting import Posting
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages import quota
+from postroad.flow.stages.posting import Posting
 from postroad.testing.network import MemoryNetwork, memory_network
 
 SUPPLY = (Recipient("Acme/Supply"),)
@@ -32,7 +32,7 @@ class Trade:
     async def limit(self, **limits: int) -> None:
         house = self.network.directory.organizations["mybiz"]
         changed = replace(house, limits=OrganizationLimits(**limits))
-        await self.network.configuration.change("operator", [saving(changed)])
+        await self.network.configuration.change("operator", [build_save(changed)])
 
     async def post(self, size: int = 1, caller: Caller | None = None, **fields: object) -> str:
         parts = (Part(id="order", content_type="text/plain", data=bytes(size)),)
@@ -76,7 +76,7 @@ async def test_of_organization_and_service_the_smaller_size_counts(trade: Trade)
     assert service is not None
     await trade.limit(message_bytes=100)
     await trade.network.configuration.change(
-        "owner", [saving(replace(service, limits=ServiceLimits(message_bytes=50)))]
+        "owner", [build_save(replace(service, limits=ServiceLimits(message_bytes=50)))]
     )
     caller = Caller(service=trade.network.directory.services[service.gcid])
     assert (await trade.refused(size=51, caller=caller)).code == "wire.too-large"
@@ -164,7 +164,7 @@ async def test_a_service_may_have_a_smaller_limit_of_its_own(trade: Trade) -> No
     service = trade.buyer.service
     assert service is not None
     limited = replace(service, limits=ServiceLimits(queued_messages=1))
-    await trade.network.configuration.change("owner", [saving(limited)])
+    await trade.network.configuration.change("owner", [build_save(limited)])
     await trade.post(caller=Caller(service=limited))
     assert (await trade.refused(caller=Caller(service=limited))).code == "limit.storage"
 
@@ -193,7 +193,7 @@ async def test_looks_at_the_index_are_shared(trade: Trade, monkeypatch: pytest.M
 async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
     await trade.limit(queued_messages=1)
     await trade.post()
-    monkeypatch.setattr(allow, "WAITING_MOST", 3)
+    monkeypatch.setattr(quota, "MAX_WAITING", 3)
     monkeypatch.setattr(trade.network.allowances, "_rests_until", trade.network.clock.monotonic() + 1.0)
     posts = [asyncio.create_task(trade.refused()) for _ in range(10)]
     done, waiting = await asyncio.wait(posts, timeout=0.3)
@@ -203,15 +203,15 @@ async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest
 
 @pytest.mark.req("Z6")
 async def test_what_other_nodes_accept_is_noticed_soon(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(allow, "LOOK_EVERY_S", 0.0)
+    monkeypatch.setattr(quota, "REFRESH_EVERY_S", 0.0)
     network = trade.network
     await trade.limit(queued_messages=3)
-    elsewhere = allow.AllowStage(
+    elsewhere = quota.Quota(
         network.index, network.configuration.directory, network.clock, network.indexed, OrganizationLimits()
     )
     assert trade.buyer.service is not None
     allowance = elsewhere.allowance(trade.buyer.service)
-    charge = Charge("mybiz", trade.buyer.service.gcid, Amount(1, 1))
+    charge = QuotaCharge("mybiz", trade.buyer.service.gcid, QuotaAmount(1, 1))
     for _ in range(3):
         await trade.post()
     elsewhere.take(charge, allowance)  # it has not looked yet, and begins to

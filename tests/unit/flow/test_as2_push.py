@@ -11,25 +11,25 @@ from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2 import (
     PROCESSED,
-    Agreement,
+    As2Identity,
     BuiltMdn,
     Disposition,
     Mic,
-    Opened,
-    Station,
+    OpenedMessage,
+    PartnershipTerms,
     build_mdn,
     error,
     open_message,
     read_mdn,
 )
 from postroad.core.codecs.mime import read_entity
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveryAttempted
 from postroad.errors import Refused
-from postroad.flow.administration_receipts import receipt_at_stop
-from postroad.flow.administration_resending import resend
-from postroad.flow.push_as2 import receipt_as_it_came
+from postroad.flow.administration.dead_letters import resend
+from postroad.flow.administration.messages.contents import read_mdn_at_stop
+from postroad.flow.push.as2 import encode_mdn
 from tests.unit.core.codecs.as2.parties import NOW
 from tests.unit.core.codecs.cms.crafted import signed_data
 from tests.unit.core.codecs.cms.people import partner, stranger
@@ -43,7 +43,7 @@ from tests.unit.flow.as2_bench import (
     theirs,
 )
 
-ANYTHING = Agreement(must_be_signed=False)
+ANYTHING = PartnershipTerms(must_be_signed=False)
 
 
 @pytest.fixture
@@ -53,7 +53,7 @@ async def at() -> AsyncIterator[As2Bench]:
         yield bench
 
 
-def opened(request: PushRequest, own: Station | None = None) -> Opened:
+def opened(request: PushRequest, own: As2Identity | None = None) -> OpenedMessage:
     """What the partner finds in the message."""
     return open_message(list(request.headers.items()), request.body, own or theirs(), ours(), ANYTHING)
 
@@ -63,8 +63,8 @@ def receipt(
     *,
     disposition: Disposition = PROCESSED,
     mic: Mic | None = None,
-    signer: Station | None = None,
-    own: Station | None = None,
+    signer: As2Identity | None = None,
+    own: As2Identity | None = None,
 ) -> BuiltMdn:
     found = opened(request, own)
     return build_mdn(
@@ -160,16 +160,16 @@ async def test_the_receipt_is_kept_as_it_came_for_those_who_see_the_stop(at: As2
     network = at.running.network
     owner = await at.running.enroll("ann@aster.example", organization="Aster")
     for caller in (owner, at.orders, at.acme):
-        kept = await receipt_at_stop(network, caller, session, stop.delivery)
+        kept = await read_mdn_at_stop(network, caller, session, stop.delivery)
         entity = read_entity(kept)
         assert bytes(entity.body) == mdn.body
-        found = read_mdn(entity.headers(), bytes(entity.body), Station(name="ACME", certificates=theirs_known()))
+        found = read_mdn(entity.headers(), bytes(entity.body), As2Identity(name="ACME", certificates=theirs_known()))
         assert (found.signature, found.sender, found.recipient) == ("valid", "ACME", "My Biz")
     others = await at.running.enroll("bob@birch.example", organization="Birch")
     operator = await at.running.enroll("op@network.example", operator=True)
     for caller in (others, operator):
         with pytest.raises(Refused, match="not-found"):
-            await receipt_at_stop(network, caller, session, stop.delivery)
+            await read_mdn_at_stop(network, caller, session, stop.delivery)
 
 
 def theirs_known() -> tuple[Certificate, ...]:
@@ -182,12 +182,12 @@ async def test_where_there_was_no_receipt_none_is_shown(at: As2Bench) -> None:
     session = await at.post()
     stop = await at.ends(session, "delivered")
     with pytest.raises(Refused, match="not-found"):
-        await receipt_at_stop(at.running.network, at.orders, session, stop.delivery)
+        await read_mdn_at_stop(at.running.network, at.orders, session, stop.delivery)
 
 
 def test_headers_that_could_not_be_written_are_left_out_of_what_is_kept() -> None:
     headers = [("content-type", "multipart/report"), ("subject", "a\r\nb"), ("x-other", "1"), ("date", "today")]
-    kept = receipt_as_it_came(headers, b"body")
+    kept = encode_mdn(headers, b"body")
     assert kept == b"content-type: multipart/report\r\ndate: today\r\n\r\nbody"
 
 

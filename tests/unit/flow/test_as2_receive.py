@@ -10,20 +10,20 @@ from typing import Any
 
 import pytest
 
-from postroad.core.codecs.as2 import Agreement, read_mdn
-from postroad.core.delivery.pushing import PushAnswer
-from postroad.core.delivery.waiting import posted_content
-from postroad.core.mediation.as2_stations import may_be_sent
-from postroad.core.mediation.nouns import outgoing
-from postroad.core.mediation.setting import unpacked
-from postroad.core.mediation.translating import give
-from postroad.core.model.directory import AuthenticationLevel, Policy, Push, PushAuthentication
+from postroad.core.codecs.as2 import PartnershipTerms, read_mdn
+from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.mediation.as2_partnerships import may_be_sent
+from postroad.core.mediation.formats import encode_message
+from postroad.core.mediation.model import make_outgoing
+from postroad.core.mediation.wrapper import unpack_wrapper
+from postroad.core.model.directory import AuthenticationLevel, ConnectionPolicy, Push, PushAuthentication
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.snapshot import Directory
+from postroad.core.projection.delivery_rows import posted_content
 from postroad.errors import Refused
-from postroad.flow.configure import saving
-from postroad.flow.posting import setting_in
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.posting import decode_wrapper
 from tests.unit.core.codecs.as2.parties import with_header
 from tests.unit.core.codecs.cms.people import clerk, stranger
 from tests.unit.flow.as2_bench import (
@@ -41,8 +41,8 @@ from tests.unit.flow.as2_bench import (
     theirs,
 )
 
-BARE = Agreement(sign="", encrypt="", mdn_signed=False, must_be_signed=False)
-ASYNC = Agreement(mdn="async", mdn_url=RECEIPTS)
+BARE = PartnershipTerms(sign="", encrypt="", mdn_signed=False, must_be_signed=False)
+ASYNC = PartnershipTerms(mdn="async", mdn_url=RECEIPTS)
 
 
 @pytest.fixture
@@ -55,14 +55,14 @@ async def at() -> AsyncIterator[As2Bench]:
 @pytest.mark.parametrize(
     "agreement",
     [
-        Agreement(),
-        Agreement(encrypt=""),
-        Agreement(compress="before"),
-        Agreement(compress="after", encrypt="aes128-gcm"),
-        Agreement(sign="sha1", mdn_signed=False),
+        PartnershipTerms(),
+        PartnershipTerms(encrypt=""),
+        PartnershipTerms(compress="before"),
+        PartnershipTerms(compress="after", encrypt="aes128-gcm"),
+        PartnershipTerms(sign="sha1", mdn_signed=False),
     ],
 )
-async def test_a_message_is_delivered_and_its_receipt_proves_it(at: As2Bench, agreement: Agreement) -> None:
+async def test_a_message_is_delivered_and_its_receipt_proves_it(at: As2Bench, agreement: PartnershipTerms) -> None:
     built = sent_by_acme(agreement=agreement)
     await at.acknowledged(built)
     [delivered] = await at.delivered()
@@ -84,8 +84,10 @@ async def test_the_entity_is_given_on_with_the_bytes_that_the_partner_signed(at:
     [posted] = await at.entries(MessagePosted)
     body = await at.running.network.journal.read(0, 1 << 24)
     at_body = next(record.body for record in body.records if record.body is not None)
-    setting = unpacked(setting_in(posted_content(posted, None), await at.running.network.journal.body(at_body) or b""))
-    given = give(outgoing(delivered, setting, b"seed"), Format.AS2)
+    setting = unpack_wrapper(
+        decode_wrapper(posted_content(posted, None), await at.running.network.journal.body(at_body) or b"")
+    )
+    given = encode_message(make_outgoing(delivered, setting, b"seed"), Format.AS2)
     assert (given.entity_head, given.data) == (head, b"aGVs\r\nbG8=\r\n")
 
 
@@ -225,8 +227,8 @@ async def test_an_unsigned_message_needs_the_partners_http_credentials(at: As2Be
 
 async def test_a_signature_counts_as_a_certificate_for_policies(at: As2Bench) -> None:
     assert at.orders.service is not None
-    strict = replace(at.orders.service, policy=Policy(authentication=AuthenticationLevel.CERTIFICATE))
-    await at.running.network.configuration.change("test", [saving(strict)])
+    strict = replace(at.orders.service, policy=ConnectionPolicy(authentication=AuthenticationLevel.CERTIFICATE))
+    await at.running.network.configuration.change("test", [build_save(strict)])
     await at.agree(must_be_signed=False)
     at.http_caller = at.acme  # with a key
     assert not (await at.receipt_for(sent_by_acme(agreement=BARE))).disposition.accepted
@@ -238,7 +240,7 @@ async def test_a_signature_counts_as_a_certificate_for_policies(at: As2Bench) ->
 
 @pytest.mark.req("T7")
 async def test_no_receipt_is_sent_to_who_wants_none(at: As2Bench) -> None:
-    assert await at.take(sent_by_acme(agreement=Agreement(mdn="none"))) is None
+    assert await at.take(sent_by_acme(agreement=PartnershipTerms(mdn="none"))) is None
     assert len(await at.delivered()) == 1
     with pytest.raises(Refused) as refused:  # then HTTP tells it
         await at.take(sent_by_acme("<2@acme.example>", agreement=replace(BARE, mdn="none")))
@@ -249,7 +251,7 @@ async def test_no_receipt_is_sent_to_who_wants_none(at: As2Bench) -> None:
 async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     at: As2Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroad.flow.as2_receipts.PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("postroad.flow.as2.send_mdns.PAUSES_S", (0.0, 0.0, 0.0))
     at.posts.answers = [PushAnswer(status=None, fault="it hangs"), PushAnswer(status=503), PushAnswer(status=200)]
     built = sent_by_acme(agreement=ASYNC)
     assert await at.take(built) is None
@@ -276,7 +278,7 @@ async def test_what_http_has_packed_is_refused(at: As2Bench) -> None:
 async def test_what_anybody_sends_in_a_partners_name_takes_no_room_from_the_receipts_of_others(
     at: As2Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroad.flow.as2_receipts.UNDER_WAY_MOST", 1)
+    monkeypatch.setattr("postroad.flow.as2.send_mdns.MAX_UNDER_WAY", 1)
     at.posts.answering = lambda request: PushAnswer(status=404)
     unproven = sent_by_acme(agreement=replace(ASYNC, sign="", encrypt=""))
     assert await at.take(unproven) is None

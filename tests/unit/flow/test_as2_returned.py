@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from postroad.core.codecs.as2 import BuiltMdn, Mic, Station, error
-from postroad.core.delivery.pushing import PushRequest
+from postroad.core.codecs.as2 import As2Identity, BuiltMdn, Mic, error
+from postroad.core.delivery.push_request import PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryAttempted
 from postroad.errors import Refused
-from postroad.flow.administration_receipts import receipt_at_stop
-from postroad.flow.push_as2 import token_in
+from postroad.flow.administration.messages.contents import read_mdn_at_stop
+from postroad.flow.push.as2 import parse_token
 from tests.unit.core.codecs.as2.parties import with_header
 from tests.unit.core.codecs.cms.people import partner, stranger
 from tests.unit.flow.as2_bench import AGREED, PUSHED, URL, As2Bench, as2_bench, certificate_pem, theirs
@@ -50,7 +50,7 @@ async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(
     assert (await at.stop(session)).state == "queued"
     await returned(at, receipt(request))
     await at.ends(session, "delivered")
-    kept = await receipt_at_stop(at.running.network, at.acme, session, (await at.stop(session)).delivery)
+    kept = await read_mdn_at_stop(at.running.network, at.acme, session, (await at.stop(session)).delivery)
     assert kept.endswith(b"\r\n\r\n" + receipt(request).body)
     await returned(at, receipt(request))  # again, and late
     assert len(await at.entries(DeliveriesAcknowledged)) == 1
@@ -108,7 +108,7 @@ async def test_another_partner_cannot_confirm_what_it_was_not_sent(at: As2Bench)
     birch = replace(AGREED, name="Birch", certificates=(certificate_pem(stranger()),))
     await at.running.register("Aster/Birch", format="as2", push=PUSHED, as2=birch)
     session, request = await sent(at)
-    mdn = receipt(request, signer=Station(name="Birch", identities=(stranger(),)))
+    mdn = receipt(request, signer=As2Identity(name="Birch", identities=(stranger(),)))
     await at.take_wire(with_header(mdn.headers, "AS2-From", "Birch"), mdn.body)
     assert (await at.stop(session)).state == "queued"
     with pytest.raises(Refused, match="partner-unknown"):
@@ -171,4 +171,4 @@ async def test_a_receipt_that_cannot_be_read_is_refused(at: As2Bench) -> None:
     ],
 )
 def test_the_token_stands_in_the_message_id(message_id: str, token: str) -> None:
-    assert token_in(message_id) == token
+    assert parse_token(message_id) == token

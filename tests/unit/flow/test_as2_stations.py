@@ -9,15 +9,15 @@ from typing import Any
 import pytest
 
 from postroad.adapters.passwords import Argon2Passwords
-from postroad.core.configuration.profile import ServiceProfile
-from postroad.core.mediation.as2_stations import partner_between
+from postroad.core.configuration.profile.service import ServiceProfile
+from postroad.core.mediation.as2_partnerships import partner_between
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow.administration import Administration, address_claims
-from postroad.flow.administration_services import create, remove, replace_service
-from postroad.flow.configure import Change, saving
+from postroad.flow.administration.base import Administration, build_address_claims
+from postroad.flow.administration.services import create, remove, replace_service
+from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing.network import CHEAP, MemoryNetwork, memory_network
 from tests.unit.core.configuration.test_as2_profile import ACME, AS2
 
@@ -81,8 +81,8 @@ async def test_a_claim_of_an_older_release_still_counts(running: MemoryNetwork) 
     administration, aster, birch = await owners(running)
     agreed = As2(name=NAMES[0], own_name=NAMES[1])
     old = Service(gcid="a" * 16, organization="Birch", name="Old", as2=agreed)
-    claim = Change(kind="as2-stations", key="\n".join(NAMES), value={"service": old.gcid})
-    await running.network.configuration.change("test", [saving(old), claim])
+    claim = DirectoryChange(kind="as2-stations", key="\n".join(NAMES), value={"service": old.gcid})
+    await running.network.configuration.change("test", [build_save(old), claim])
     new = await create(administration, aster, "Aster", "Acme", profile())
     found = partner_between(running.network.directory, *NAMES)
     assert found is not None
@@ -99,14 +99,14 @@ def service(as2: As2 | None) -> Service:
 def test_two_nodes_cannot_give_one_pair_of_names_at_the_same_moment() -> None:
     agreed = As2(name="ACME", own_name="My Biz")
     known = Directory(services={"a" * 16: service(agreed)})
-    taken = [(change.kind, change.key) for change in address_claims(service(None), service(agreed), Directory())]
+    taken = [(change.kind, change.key) for change in build_address_claims(service(None), service(agreed), Directory())]
     assert taken == [("as2-stations", "aster\nACME\nMy Biz"), ("as2-stations", "ACME\nMy Biz")]
-    renamed = address_claims(service(agreed), service(replace(agreed, own_name="Other")), known)
+    renamed = build_address_claims(service(agreed), service(replace(agreed, own_name="Other")), known)
     assert [(change.key, change.value is None) for change in renamed] == [
         ("aster\nACME\nMy Biz", True),
         ("aster\nACME\nOther", False),
         ("ACME\nMy Biz", True),
         ("ACME\nOther", False),
     ]
-    assert address_claims(service(agreed), service(agreed), known) == []
-    assert len(address_claims(service(agreed), None, known)) == 3
+    assert build_address_claims(service(agreed), service(agreed), known) == []
+    assert len(build_address_claims(service(agreed), None, known)) == 3

@@ -13,8 +13,8 @@ from postroad.core.identity import api_key
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind, Person
 from postroad.errors import Refused
-from postroad.flow.authenticate import Proof
-from postroad.flow.configure import Change, saving
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 KEY = api_key.make(bytes(range(32)))
@@ -40,10 +40,10 @@ async def running() -> AsyncIterator[MemoryNetwork]:
         await network.network.configuration.change(
             "test",
             [
-                saving(Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, service=gcid)),
-                saving(Credential(id="p", kind=CredentialKind.PASSWORD, secret=password, service=gcid)),
-                saving(Credential(id="q", kind=CredentialKind.PASSWORD, secret=password, person=person.email)),
-                saving(
+                build_save(Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, service=gcid)),
+                build_save(Credential(id="p", kind=CredentialKind.PASSWORD, secret=password, service=gcid)),
+                build_save(Credential(id="q", kind=CredentialKind.PASSWORD, secret=password, person=person.email)),
+                build_save(
                     Credential(
                         id="c",
                         kind=CredentialKind.CERTIFICATE,
@@ -51,7 +51,7 @@ async def running() -> AsyncIterator[MemoryNetwork]:
                         service=gcid,
                     )
                 ),
-                saving(person),
+                build_save(person),
             ],
         )
         yield network
@@ -126,7 +126,7 @@ async def test_how_long_a_wrong_password_takes_does_not_tell_who_is_there(
     counts = []
     for name in ("Nobody/Nowhere", "ann@mybiz.example", service.gcid, service.address):
         if name == service.address:
-            await running.network.configuration.change("test", [saving(second)])
+            await running.network.configuration.change("test", [build_save(second)])
         await fails(running, basic(name, "wrong"))
         counts.append(len(checked))
         checked.clear()
@@ -137,7 +137,7 @@ async def test_a_kind_that_the_profile_does_not_allow_is_refused(running: Memory
     service = running.network.directory.service("MyBiz/Purchasing")
     assert service is not None
     only_keys = replace(service, authentication=(CredentialKind.KEY,))
-    await running.network.configuration.change("test", [saving(only_keys)])
+    await running.network.configuration.change("test", [build_save(only_keys)])
     await who(running, bearer(KEY.text))
     await fails(running, basic("MyBiz/Purchasing", "correct horse battery"))
 
@@ -146,11 +146,11 @@ async def test_a_revoked_or_expired_credential_is_refused_at_once(running: Memor
     proof = bearer(KEY.text)
     await who(running, proof)
     assert running.authenticator.remembered(proof, "192.0.2.1") is not None
-    await running.network.configuration.change("test", [Change(kind="credential", key=KEY.id, value=None)])
+    await running.network.configuration.change("test", [DirectoryChange(kind="credential", key=KEY.id, value=None)])
     assert running.authenticator.remembered(proof, "192.0.2.1") is None
     await fails(running, proof)
     old = Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, person="ann@mybiz.example", expires_at_us=1)
-    await running.network.configuration.change("test", [saving(old)])
+    await running.network.configuration.change("test", [build_save(old)])
     await fails(running, proof)
 
 
@@ -167,7 +167,7 @@ async def test_a_password_may_contain_colons(running: MemoryNetwork) -> None:
     service = running.network.directory.service("MyBiz/Purchasing")
     assert service is not None
     credential = Credential(id="colons", kind=CredentialKind.PASSWORD, secret=hashed, service=service.gcid)
-    await running.network.configuration.change("test", [saving(credential)])
+    await running.network.configuration.change("test", [build_save(credential)])
     assert (await who(running, basic("MyBiz/Purchasing", "a:b:c"))).service == service
 
 
@@ -178,7 +178,7 @@ async def test_others_changes_do_not_make_a_password_be_checked_again(running: M
     assert running.authenticator.remembered(proof, "192.0.2.1") is not None
     service = running.network.directory.service("MyBiz/Purchasing")
     assert service is not None
-    await running.network.configuration.change("test", [saving(replace(service, description="changed"))])
+    await running.network.configuration.change("test", [build_save(replace(service, description="changed"))])
     caller = running.authenticator.remembered(proof, "192.0.2.1")
     assert caller is not None
     assert caller.service is not None
@@ -195,7 +195,7 @@ async def test_a_key_is_no_password_of_a_person(running: MemoryNetwork) -> None:
     """Else a stolen key would do where the password is asked for: to log in, and to choose a new password."""
     mine = api_key.make(bytes(range(1, 33)))
     credential = Credential(id=mine.id, kind=CredentialKind.KEY, secret=mine.hash, person="ann@mybiz.example")
-    await running.network.configuration.change("test", [saving(credential)])
+    await running.network.configuration.change("test", [build_save(credential)])
     for password in (mine.text, "wrong"):
         with pytest.raises(Refused, match="E-mail or password is wrong"):
             await running.authenticator.by_password("ann@mybiz.example", password, "192.0.2.1", secure=True)

@@ -9,23 +9,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.core.batching.moves import opened
+from postroad.core.batching.moves import open_batch
 from postroad.core.interchange import x12
-from postroad.core.interchange.catalogue import Catalogue
+from postroad.core.interchange.catalogue import StandardCatalogue
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchMember, BatchState, Criterion
-from postroad.core.model.batch_policy import Controlled, Empty, Policy, Recovery, SortKey, Types, Unfinished
-from postroad.core.model.delivery import State
+from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Recovery, SortKey, Types, Unfinished
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
-from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
-from postroad.core.model.window import Window
+from postroad.core.model.rule import Comparing, MessageSection, ValueComparison, ValueLocation, ValueType
+from postroad.core.model.window import DeliveryWindow
 from postroad.errors import Unavailable
-from postroad.flow import batch_arrivals
-from postroad.flow.batch_fates import look_after
-from postroad.flow.batching import batching_services
-from postroad.flow.interchange_book import InterchangeBook
+from postroad.flow.batching import intake
+from postroad.flow.batching.interchange_outcome import check_unattended_batches
+from postroad.flow.batching.stage import find_batchers
+from postroad.flow.registries.interchanges import InterchangeRegistry
 from postroad.ports import BodyAt
 from tests.unit.flow.batching_bench import LINES, Bench, bench, order
 
@@ -52,11 +52,11 @@ async def deliver_all(port: Bench) -> list[Delivered]:
 
 @pytest.mark.req("B1", "B6", "B7")
 async def test_what_is_gathered_goes_as_one_interchange_and_is_released_when_that_is_delivered() -> None:
-    async with bench(Policy(count=3)) as port:
+    async with bench(BatchPolicy(count=3)) as port:
         posted = await port.post_orders(1, 3)
         await port.work()
         assert await port.states() == [ASSEMBLED]
-        assert await port.states_of(*posted) == [State.QUEUED] * 3
+        assert await port.states_of(*posted) == [DeliveryState.QUEUED] * 3
         [interchange] = await port.poll()
         assert members(interchange) == [order(number) for number in (1, 2, 3)]
         assert interchange.sender == "Acme/orders"
@@ -68,12 +68,12 @@ async def test_what_is_gathered_goes_as_one_interchange_and_is_released_when_tha
         await port.acknowledge(interchange)
         await port.work()
         assert await port.states() == [SENT]
-        assert await port.states_of(*posted) == [State.DELIVERED] * 3
+        assert await port.states_of(*posted) == [DeliveryState.DELIVERED] * 3
 
 
 @pytest.mark.req("B2")
 async def test_a_message_that_comes_while_a_batch_is_sent_begins_the_next() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         await port.post_orders(1, 2)
         await port.work()
         await port.post_orders(3, 3)
@@ -89,7 +89,7 @@ async def test_a_message_that_comes_while_a_batch_is_sent_begins_the_next() -> N
 
 @pytest.mark.req("B6")
 async def test_numbers_go_up_by_one_with_every_interchange() -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 5)
         await port.work()
         found = [x12.split(one.parts[0].data, Dirt.REFUSE).reference for one in await port.poll()]
@@ -98,7 +98,7 @@ async def test_numbers_go_up_by_one_with_every_interchange() -> None:
 
 @pytest.mark.req("B1")
 async def test_a_batch_goes_so_long_after_its_first_message_and_not_before() -> None:
-    async with bench(Policy(age_s=HOUR_S)) as port:
+    async with bench(BatchPolicy(age_s=HOUR_S)) as port:
         await port.post_orders(1, 1)
         await port.work()
         await port.work(HOUR_S / 2)
@@ -114,7 +114,7 @@ async def test_a_batch_goes_so_long_after_its_first_message_and_not_before() -> 
 
 @pytest.mark.req("B1")
 async def test_a_late_timer_keeps_messages_of_the_next_morning_out_of_the_evening() -> None:
-    async with bench(Policy(age_s=HOUR_S)) as port:
+    async with bench(BatchPolicy(age_s=HOUR_S)) as port:
         await port.post_orders(1, 1)
         port.clock.advance(5 * HOUR_S)  # nobody looked
         await port.post_orders(2, 2)
@@ -125,7 +125,7 @@ async def test_a_late_timer_keeps_messages_of_the_next_morning_out_of_the_evenin
 
 @pytest.mark.req("B1")
 async def test_an_idle_batch_goes() -> None:
-    async with bench(Policy(idle_s=60)) as port:
+    async with bench(BatchPolicy(idle_s=60)) as port:
         await port.post_orders(1, 1)
         await port.work()
         await port.work(59)
@@ -139,7 +139,7 @@ async def test_an_idle_batch_goes() -> None:
 @pytest.mark.req("B1")
 async def test_a_batch_stays_within_its_bytes() -> None:
     size = len(order(1))
-    async with bench(Policy(bytes=2 * size + 1)) as port:
+    async with bench(BatchPolicy(bytes=2 * size + 1)) as port:
         await port.post_orders(1, 5)
         await port.work()
         assert [(batch.count, batch.state) for batch in await port.batches()] == [
@@ -151,7 +151,7 @@ async def test_a_batch_stays_within_its_bytes() -> None:
 
 @pytest.mark.req("B1")
 async def test_no_batch_outgrows_the_largest_message() -> None:
-    async with bench(Policy(age_s=HOUR_S), **LINES) as port:
+    async with bench(BatchPolicy(age_s=HOUR_S), **LINES) as port:
         port.port = type(port.port)(port.network, port.service("Acme/orders").gcid, message_bytes=1_000)
         for _ in range(5):
             await port.post(b"[" + b"1" * 398 + b"]")
@@ -161,9 +161,11 @@ async def test_no_batch_outgrows_the_largest_message() -> None:
 
 @pytest.mark.req("B1")
 async def test_groups_and_types_are_kept_apart_and_sorted() -> None:
-    place = Place(where=Where.HEADER, path="properties.Region")
-    rank = SortKey(place=Place(where=Where.HEADER, path="properties.Rank"), type=ValueType.NUMBER, descending=True)
-    async with bench(Policy(count=2, group_by=(place,), sort_by=(rank,)), **LINES) as port:
+    place = ValueLocation(where=MessageSection.HEADER, path="properties.Region")
+    rank = SortKey(
+        place=ValueLocation(where=MessageSection.HEADER, path="properties.Rank"), type=ValueType.NUMBER, descending=True
+    )
+    async with bench(BatchPolicy(count=2, group_by=(place,), sort_by=(rank,)), **LINES) as port:
         for number, region, rank_value in ((1, "north", "2"), (2, "south", "1"), (3, "north", "10"), (4, "south", "3")):
             await port.post(f'{{"n":{number}}}'.encode(), properties={"Region": region, "Rank": rank_value})
         await port.work()
@@ -173,7 +175,7 @@ async def test_groups_and_types_are_kept_apart_and_sorted() -> None:
 
 @pytest.mark.req("B1")
 async def test_another_type_closes_the_batch_where_the_order_is_kept() -> None:
-    async with bench(Policy(types=Types.IN_TURN)) as port:
+    async with bench(BatchPolicy(types=Types.IN_TURN)) as port:
         await port.post_orders(1, 2)
         await port.post(order(3).replace(b"ST*850", b"ST*860"))
         await port.work()
@@ -184,19 +186,19 @@ async def test_another_type_closes_the_batch_where_the_order_is_kept() -> None:
 
 @pytest.mark.req("B1")
 async def test_what_is_not_taken_goes_on_by_itself_as_it_came() -> None:
-    async with bench(Policy(count=2, takes_types=("850",))) as port:
+    async with bench(BatchPolicy(count=2, takes_types=("850",))) as port:
         other = order(9).replace(b"ST*850", b"ST*997")
         posted = await port.post(other, topic="acknowledgements")
         await port.post_orders(1, 1)
         await port.work()
         [passed] = await port.poll()
         assert (passed.parts[0].data, passed.topic, passed.sender) == (other, "acknowledgements", "MyBiz/Sales")
-        assert await port.states_of(posted) == [State.DELIVERED]
+        assert await port.states_of(posted) == [DeliveryState.DELIVERED]
         assert [batch.count for batch in await port.batches()] == [1]
 
 
 async def test_a_message_of_several_documents_goes_on_by_itself() -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         parts = tuple(Part(id=name, content_type="text/plain", data=order(1)) for name in "ab")
         await port.network.post(port.caller("MyBiz/Sales"), Message(to=(Recipient("Acme/orders"),), parts=parts))
         await port.work()
@@ -206,7 +208,7 @@ async def test_a_message_of_several_documents_goes_on_by_itself() -> None:
 
 
 async def test_a_request_is_told_to_come_as_a_notification() -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.post(order(1), kind=MessageType.REQUEST)
         await port.work()
         [answer] = await port.poll("MyBiz/Sales")
@@ -217,12 +219,12 @@ async def test_a_request_is_told_to_come_as_a_notification() -> None:
 
 @pytest.mark.req("B1")
 async def test_a_changed_policy_holds_from_the_next_message_on() -> None:
-    async with bench(Policy(count=100)) as port:
+    async with bench(BatchPolicy(count=100)) as port:
         await port.post_orders(1, 2)
         await port.work()
         batching = port.service("Acme/orders").batching
         assert batching is not None
-        await port.change("Acme/orders", batching=dataclasses.replace(batching, policy=Policy(count=3)))
+        await port.change("Acme/orders", batching=dataclasses.replace(batching, policy=BatchPolicy(count=3)))
         await port.work()
         assert await port.states() == [OPEN]
         await port.post_orders(3, 3)
@@ -232,19 +234,19 @@ async def test_a_changed_policy_holds_from_the_next_message_on() -> None:
 
 @pytest.mark.req("B1")
 async def test_a_changed_time_holds_for_what_is_open() -> None:
-    async with bench(Policy(age_s=HOUR_S)) as port:
+    async with bench(BatchPolicy(age_s=HOUR_S)) as port:
         await port.post_orders(1, 1)
         await port.work()
         batching = port.service("Acme/orders").batching
         assert batching is not None
-        await port.change("Acme/orders", batching=dataclasses.replace(batching, policy=Policy(age_s=60)))
+        await port.change("Acme/orders", batching=dataclasses.replace(batching, policy=BatchPolicy(age_s=60)))
         await port.work(60)
         assert await port.states() == [ASSEMBLED]
 
 
 @pytest.mark.req("B1")
 async def test_an_empty_batch_goes_at_a_scheduled_time_and_once() -> None:
-    async with bench(Policy(cron=("0 * * * *",), empty=Empty.SEND)) as port:
+    async with bench(BatchPolicy(cron=("0 * * * *",), empty=Empty.SEND)) as port:
         due_us = await port.port.work()
         assert due_us is not None
         await port.work((due_us - port.clock.now_us()) / 1_000_000)
@@ -260,7 +262,7 @@ async def test_an_empty_batch_goes_at_a_scheduled_time_and_once() -> None:
 
 
 async def test_no_empty_batch_goes_when_something_was_gathered() -> None:
-    async with bench(Policy(cron=("0 * * * *",), empty=Empty.SEND)) as port:
+    async with bench(BatchPolicy(cron=("0 * * * *",), empty=Empty.SEND)) as port:
         await port.work()
         await port.post_orders(1, 1)
         await port.work(HOUR_S)
@@ -268,9 +270,10 @@ async def test_no_empty_batch_goes_when_something_was_gathered() -> None:
 
 
 @pytest.mark.parametrize(
-    "before", [Policy(cron=("0 18 * * *",), empty=Empty.SEND), Policy(cron=("0 8 * * *",)), Policy(count=1)]
+    "before",
+    [BatchPolicy(cron=("0 18 * * *",), empty=Empty.SEND), BatchPolicy(cron=("0 8 * * *",)), BatchPolicy(count=1)],
 )
-async def test_no_empty_batch_goes_for_a_time_at_which_nobody_wanted_one(before: Policy) -> None:
+async def test_no_empty_batch_goes_for_a_time_at_which_nobody_wanted_one(before: BatchPolicy) -> None:
     """A schedule is changed at noon: what it says of this morning was never asked for."""
     async with bench(before) as port:
         await port.work(18 * HOUR_S - port.clock.now_us() / 1_000_000 % (24 * HOUR_S))
@@ -278,7 +281,7 @@ async def test_no_empty_batch_goes_for_a_time_at_which_nobody_wanted_one(before:
         known = len(await port.batches())
         batching = port.service("Acme/orders").batching
         assert batching is not None
-        policy = Policy(cron=("0 8 * * *",), empty=Empty.SEND)
+        policy = BatchPolicy(cron=("0 8 * * *",), empty=Empty.SEND)
         await port.change("Acme/orders", batching=dataclasses.replace(batching, policy=policy))
         await port.work()
         assert len(await port.batches()) == known
@@ -287,8 +290,8 @@ async def test_no_empty_batch_goes_for_a_time_at_which_nobody_wanted_one(before:
 
 
 async def test_a_batch_goes_before_the_window_of_its_port_closes() -> None:
-    window = Window(closes="20:00")
-    async with bench(Policy(before_close_s=600)) as port:
+    window = DeliveryWindow(closes="20:00")
+    async with bench(BatchPolicy(before_close_s=600)) as port:
         await port.change("Acme/orders", windows=(window,))
         await port.post_orders(1, 1)
         due_us = await port.port.work()
@@ -298,7 +301,7 @@ async def test_a_batch_goes_before_the_window_of_its_port_closes() -> None:
 
 @pytest.mark.req("B3")
 async def test_an_application_begins_and_ends_its_own_batches() -> None:
-    async with bench(Policy(count=2, controlled=Controlled())) as port:
+    async with bench(BatchPolicy(count=2, controlled=Controlled())) as port:
         for number, name, marks in (
             (1, "a", {"BatchStart": "true"}),
             (2, "b", {"BatchStart": "true"}),
@@ -317,7 +320,7 @@ async def test_an_application_begins_and_ends_its_own_batches() -> None:
 @pytest.mark.parametrize(("policy", "state"), [(Unfinished.SUSPEND, SUSPENDED), (Unfinished.SEND, ASSEMBLED)])
 async def test_what_the_application_does_not_end_is_suspended_or_sent(policy: Unfinished, state: BatchState) -> None:
     controlled = Controlled(unfinished_after_s=HOUR_S, unfinished=policy)
-    async with bench(Policy(controlled=controlled)) as port:
+    async with bench(BatchPolicy(controlled=controlled)) as port:
         await port.post(order(1), properties={"BatchID": "a"})
         await port.work()
         await port.work(HOUR_S)
@@ -326,7 +329,7 @@ async def test_what_the_application_does_not_end_is_suspended_or_sent(policy: Un
 
 @pytest.mark.req("B2")
 async def test_a_member_that_expires_or_is_cancelled_leaves_its_open_batch() -> None:
-    async with bench(Policy(count=4)) as port:
+    async with bench(BatchPolicy(count=4)) as port:
         expiring = await port.post(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
         cancelled, stays = await port.post_orders(2, 3)
         await port.work()
@@ -335,7 +338,11 @@ async def test_a_member_that_expires_or_is_cancelled_leaves_its_open_batch() -> 
         assert not result.recipients[0].code
         port.clock.advance(61)
         await port.network.expiry.expire_due()
-        assert await port.states_of(expiring, cancelled, stays) == [State.EXPIRED, State.CANCELLED, State.QUEUED]
+        assert await port.states_of(expiring, cancelled, stays) == [
+            DeliveryState.EXPIRED,
+            DeliveryState.CANCELLED,
+            DeliveryState.QUEUED,
+        ]
         [batch] = await port.batches()
         assert (batch.count, batch.bytes, batch.state) == (1, len(order(3)), OPEN)
         await port.post_orders(4, 6)
@@ -345,7 +352,7 @@ async def test_a_member_that_expires_or_is_cancelled_leaves_its_open_batch() -> 
 
 
 async def test_the_last_member_takes_its_batch_with_it() -> None:
-    async with bench(Policy(count=4)) as port:
+    async with bench(BatchPolicy(count=4)) as port:
         await port.post(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
         await port.work()
         await port.work(61)
@@ -355,7 +362,7 @@ async def test_the_last_member_takes_its_batch_with_it() -> None:
 
 
 async def test_nothing_leaves_an_interchange_that_is_under_way() -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         expiring = await port.post(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
         await port.work()
         cancel = Message(type=MessageType.CANCEL, reference=expiring.session)
@@ -363,14 +370,14 @@ async def test_nothing_leaves_an_interchange_that_is_under_way() -> None:
         assert result.recipients[0].code == "cancel.too-late"
         port.clock.advance(61)
         await port.network.expiry.expire_due()
-        assert await port.states_of(expiring) == [State.QUEUED]
+        assert await port.states_of(expiring) == [DeliveryState.QUEUED]
         await deliver_all(port)
-        assert await port.states_of(expiring) == [State.DELIVERED]
+        assert await port.states_of(expiring) == [DeliveryState.DELIVERED]
 
 
 @pytest.mark.req("B8")
 async def test_on_an_ordered_port_the_next_batch_waits_for_the_one_before() -> None:
-    async with bench(Policy(count=1), ordered=True) as port:
+    async with bench(BatchPolicy(count=1), ordered=True) as port:
         await port.post_orders(1, 3)
         await port.work()
         assert await port.states() == [ASSEMBLED, CLOSED, CLOSED]
@@ -382,7 +389,7 @@ async def test_on_an_ordered_port_the_next_batch_waits_for_the_one_before() -> N
 
 @pytest.mark.req("B8")
 async def test_on_an_ordered_port_batches_go_one_after_the_other() -> None:
-    async with bench(Policy(count=1), ordered=True) as port:
+    async with bench(BatchPolicy(count=1), ordered=True) as port:
         await port.post_orders(1, 3)
         await port.work()
         found = []
@@ -394,16 +401,16 @@ async def test_on_an_ordered_port_batches_go_one_after_the_other() -> None:
 
 @pytest.mark.req("B6")
 async def test_a_member_that_does_not_fit_fails_alone() -> None:
-    async with bench(Policy(count=4)) as port:
+    async with bench(BatchPolicy(count=4)) as port:
         good, bad, worse, last = [
             await port.post(data) for data in (order(1), b"ST*850*0002~SE*9*0002~", b"no order at all", order(4))
         ]
         await port.work()
         assert await port.states_of(good, bad, worse, last) == [
-            State.QUEUED,
-            State.FAILED,
-            State.FAILED,
-            State.QUEUED,
+            DeliveryState.QUEUED,
+            DeliveryState.FAILED,
+            DeliveryState.FAILED,
+            DeliveryState.QUEUED,
         ]
         [interchange] = await port.poll()
         assert members(interchange) == [order(1), order(4)]
@@ -412,11 +419,11 @@ async def test_a_member_that_does_not_fit_fails_alone() -> None:
 
 
 async def test_a_batch_in_which_nothing_fits_is_dissolved() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         posted = [await port.post(b"no order"), await port.post(b"nor is this")]
         await port.work()
         assert await port.states() == [DISSOLVED]
-        assert await port.states_of(*posted) == [State.FAILED, State.FAILED]
+        assert await port.states_of(*posted) == [DeliveryState.FAILED, DeliveryState.FAILED]
 
 
 @pytest.mark.parametrize(
@@ -427,7 +434,7 @@ async def test_a_batch_in_which_nothing_fits_is_dissolved() -> None:
     ],
 )
 async def test_a_partner_that_cannot_be_sent_to_suspends_the_batch(change: dict[str, object], why: str) -> None:
-    async with bench(Policy(count=1), sends_to="Partner/edi") as port:
+    async with bench(BatchPolicy(count=1), sends_to="Partner/edi") as port:
         await port.running.register("Partner/edi", visibility="public")
         await port.change("Partner/edi", **change)
         await port.post_orders(1, 1)
@@ -437,7 +444,7 @@ async def test_a_partner_that_cannot_be_sent_to_suspends_the_batch(change: dict[
 
 
 async def test_a_batch_whose_documents_are_no_longer_kept_is_suspended() -> None:
-    async with bench(Policy(age_s=60)) as port:
+    async with bench(BatchPolicy(age_s=60)) as port:
         await port.post_orders(1, 1)
         await port.work()
         await port.crash()  # what is in memory is still known
@@ -461,20 +468,20 @@ def damage(port: Bench, monkeypatch: pytest.MonkeyPatch, document: bytes) -> Non
 
 
 async def test_a_damaged_message_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         posted = await port.post_orders(1, 3)
         await port.crash()  # what is in memory is still known
         damage(port, monkeypatch, order(2))
         await port.work()
         [interchange] = await deliver_all(port)
         assert members(interchange) == [order(1), order(3)]
-        assert await port.states_of(*posted) == [State.DELIVERED, State.QUEUED, State.DELIVERED]
+        assert await port.states_of(*posted) == [DeliveryState.DELIVERED, DeliveryState.QUEUED, DeliveryState.DELIVERED]
 
 
 async def test_a_batch_with_a_damaged_member_is_suspended_and_holds_up_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(Policy(age_s=60, types=Types.APART)) as port:
+    async with bench(BatchPolicy(age_s=60, types=Types.APART)) as port:
         await port.post_orders(1, 1)
         await port.post(order(2).replace(b"850", b"860"))
         await port.work()
@@ -488,20 +495,20 @@ async def test_a_batch_with_a_damaged_member_is_suspended_and_holds_up_no_other(
 
 
 async def test_used_up_numbers_suspend_the_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def highest(self: InterchangeBook, series: str) -> int:
+    async def highest(self: InterchangeRegistry, series: str) -> int:
         return 999_999_999
 
-    monkeypatch.setattr(InterchangeBook, "_latest", highest)
-    async with bench(Policy(count=1)) as port:
+    monkeypatch.setattr(InterchangeRegistry, "_latest", highest)
+    async with bench(BatchPolicy(count=1)) as port:
         posted = await port.post_orders(1, 1)
         await port.work()
         [batch] = await port.batches()
         assert (batch.state, batch.why.split(":")[0], batch.numbered) == (SUSPENDED, "interchange.unfit", "")
-        assert await port.states_of(*posted) == [State.QUEUED]
+        assert await port.states_of(*posted) == [DeliveryState.QUEUED]
 
 
 async def test_an_envelope_that_cannot_be_written_suspends_the_batch() -> None:
-    async with bench(Policy(count=1), envelope=(("version", "no such version"),)) as port:
+    async with bench(BatchPolicy(count=1), envelope=(("version", "no such version"),)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [batch] = await port.batches()
@@ -511,7 +518,7 @@ async def test_an_envelope_that_cannot_be_written_suspends_the_batch() -> None:
 @pytest.mark.req("B7")
 @pytest.mark.parametrize("fate", ["failed", "expired"])
 async def test_an_interchange_that_does_not_arrive_suspends_its_batch(fate: str) -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         posted = await port.post_orders(1, 2)
         await port.change("Acme/orders", default_expiration_s=60)
         await port.work()
@@ -525,12 +532,12 @@ async def test_an_interchange_that_does_not_arrive_suspends_its_batch(fate: str)
         [batch] = await port.batches()
         assert batch.state is SUSPENDED
         assert fate in batch.why
-        assert await port.states_of(*posted) == [State.QUEUED, State.QUEUED]
+        assert await port.states_of(*posted) == [DeliveryState.QUEUED, DeliveryState.QUEUED]
 
 
 @pytest.mark.req("B7")
 async def test_members_and_interchange_name_each_other_in_the_journal() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         await port.post_orders(1, 2)
         await port.work()
         await deliver_all(port)
@@ -549,7 +556,7 @@ async def test_members_and_interchange_name_each_other_in_the_journal() -> None:
 
 @pytest.mark.req("B4", "B5")
 async def test_a_batch_goes_on_after_a_crash() -> None:
-    async with bench(Policy(count=4)) as port:
+    async with bench(BatchPolicy(count=4)) as port:
         posted = await port.post_orders(1, 2)
         await port.work()
         await port.crash()
@@ -561,7 +568,7 @@ async def test_a_batch_goes_on_after_a_crash() -> None:
         assert members(interchange) == [order(number) for number in (1, 2, 3, 4)]
         await port.crash()
         assert await port.states() == [SENT]
-        assert await port.states_of(*posted) == [State.DELIVERED] * 4
+        assert await port.states_of(*posted) == [DeliveryState.DELIVERED] * 4
 
 
 @pytest.mark.req("B5")
@@ -569,7 +576,7 @@ async def test_a_batch_goes_on_after_a_crash() -> None:
     ("recovery", "state"), [(Recovery.GO_ON, OPEN), (Recovery.PASS, ASSEMBLED), (Recovery.FAIL, SUSPENDED)]
 )
 async def test_a_batch_that_was_cut_off_is_dealt_with_as_its_policy_says(recovery: Recovery, state: BatchState) -> None:
-    async with bench(Policy(count=4, recovery=recovery)) as port:
+    async with bench(BatchPolicy(count=4, recovery=recovery)) as port:
         await port.post_orders(1, 2)
         await port.work()
         await port.crash()
@@ -579,7 +586,7 @@ async def test_a_batch_that_was_cut_off_is_dealt_with_as_its_policy_says(recover
 
 @pytest.mark.req("B5")
 async def test_a_batch_that_was_left_in_good_order_goes_on_whatever_its_policy_says() -> None:
-    async with bench(Policy(count=4, recovery=Recovery.FAIL)) as port:
+    async with bench(BatchPolicy(count=4, recovery=Recovery.FAIL)) as port:
         await port.post_orders(1, 2)
         await port.work()
         await port.port.rest()
@@ -593,7 +600,7 @@ async def test_a_batch_that_was_left_in_good_order_goes_on_whatever_its_policy_s
 
 @pytest.mark.req("B4")
 async def test_a_high_performance_batcher_writes_at_its_threshold_and_loses_no_message() -> None:
-    async with bench(Policy(count=10), persist_at=5) as port:
+    async with bench(BatchPolicy(count=10), persist_at=5) as port:
         posted = await port.post_orders(1, 3)
         await port.work()
         assert await port.states() == []  # in memory alone
@@ -608,12 +615,12 @@ async def test_a_high_performance_batcher_writes_at_its_threshold_and_loses_no_m
         await port.work()
         [interchange] = await deliver_all(port)
         assert sorted(members(interchange)) == sorted(order(number) for number in range(1, 11))
-        assert await port.states_of(*posted) == [State.DELIVERED] * 3
+        assert await port.states_of(*posted) == [DeliveryState.DELIVERED] * 3
 
 
 @pytest.mark.req("B4")
 async def test_a_high_performance_batcher_writes_after_a_second_at_the_latest() -> None:
-    async with bench(Policy(count=10), persist_at=5) as port:
+    async with bench(BatchPolicy(count=10), persist_at=5) as port:
         await port.post_orders(1, 3)
         due_us = await port.port.work()
         assert due_us == port.clock.now_us() + 1_000_000
@@ -624,10 +631,10 @@ async def test_a_high_performance_batcher_writes_after_a_second_at_the_latest() 
 @pytest.mark.req("B4")
 async def test_what_is_handed_out_again_before_it_was_written_down_is_in_its_batch_once() -> None:
     """As after a clock was set forward, or a machine stood still: the lease is over, and nothing is saved yet."""
-    async with bench(Policy(count=3), persist_at=5) as port:
+    async with bench(BatchPolicy(count=3), persist_at=5) as port:
         await port.post_orders(1, 1)
         await port.work()
-        await port.work(batch_arrivals.LEASE_S + 1)
+        await port.work(intake.LEASE_S + 1)
         assert [(batch.count, batch.bytes) for batch in await port.batches()] == [(1, len(order(1)))]
         await port.post_orders(2, 3)
         await port.work()
@@ -637,8 +644,10 @@ async def test_what_is_handed_out_again_before_it_was_written_down_is_in_its_bat
 
 
 async def test_a_condition_ends_the_batch() -> None:
-    last = Comparison(operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="topic"), values=("last",))
-    async with bench(Policy(last=last)) as port:
+    last = ValueComparison(
+        operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.HEADER, path="topic"), values=("last",)
+    )
+    async with bench(BatchPolicy(last=last)) as port:
         await port.post(order(1), topic="more")
         await port.post(order(2), topic="last")
         await port.work()
@@ -649,7 +658,7 @@ async def test_a_condition_ends_the_batch() -> None:
 async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.post(b"a"), await port.post(order(2))
         standard = port.network.standards.standard("x12")
         original = standard.assemble
@@ -660,7 +669,9 @@ async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(
                 raise ZeroDivisionError
             return original(documents, *rest)
 
-        monkeypatch.setattr(port.network, "standards", Catalogue([dataclasses.replace(standard, assemble=broken)]))
+        monkeypatch.setattr(
+            port.network, "standards", StandardCatalogue([dataclasses.replace(standard, assemble=broken)])
+        )
         await port.work()
         first, second = await port.batches()
         assert (first.state, second.state) == (SUSPENDED, ASSEMBLED)
@@ -671,28 +682,28 @@ async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(
 async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(Policy(count=1)) as port:
-        original = batch_arrivals.member_of
+    async with bench(BatchPolicy(count=1)) as port:
+        original = intake.member_of
 
         def broken(number: int, parts: Sequence[Part]) -> BatchMember:
             if parts[0].data == b"a":
                 raise ZeroDivisionError
             return original(number, parts)
 
-        monkeypatch.setattr(batch_arrivals, "member_of", broken)
+        monkeypatch.setattr(intake, "member_of", broken)
         posted = [await port.post(b"a"), await port.post(order(2))]
         await port.work()
-        assert await port.states_of(*posted) == [State.FAILED, State.QUEUED]
+        assert await port.states_of(*posted) == [DeliveryState.FAILED, DeliveryState.QUEUED]
         assert await port.states() == [ASSEMBLED]
 
 
 async def test_of_two_open_batches_for_the_same_messages_the_older_goes() -> None:
     """As when somebody changes a batch at the moment at which the next one is begun."""
-    async with bench(Policy(count=3)) as port:
+    async with bench(BatchPolicy(count=3)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [older] = await port.batches()
-        newer = msgspec.structs.replace(opened("f" * 20, older.key, port.clock.now_us()), service=older.service)
+        newer = msgspec.structs.replace(open_batch("f" * 20, older.key, port.clock.now_us()), service=older.service)
         assert await port.network.batches.write(older.service, "joined", [newer]) is not None
         port.network.batches.changed(older.service)
         await port.post_orders(2, 2)
@@ -704,35 +715,35 @@ async def test_of_two_open_batches_for_the_same_messages_the_older_goes() -> Non
 async def test_an_interchange_is_seen_through_though_its_service_has_no_batcher_any_more(
     change: dict[str, object],
 ) -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         posted = await port.post_orders(1, 1)
         await port.work()
-        await look_after(port.network, batching_services(port.network.directory))
+        await check_unattended_batches(port.network, find_batchers(port.network.directory))
         assert await port.states() == [ASSEMBLED]
         [interchange] = await port.poll()
         await port.change("Acme/orders", **change)
         await port.acknowledge(interchange)
-        await look_after(port.network, batching_services(port.network.directory))
+        await check_unattended_batches(port.network, find_batchers(port.network.directory))
         assert await port.states() == [SENT]
-        assert await port.states_of(*posted) == [State.DELIVERED]
+        assert await port.states_of(*posted) == [DeliveryState.DELIVERED]
 
 
 async def test_members_that_were_forgotten_meanwhile_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroad.flow.batch_book.REMEMBERED_MOST", 3)
-    async with bench(Policy(count=2)) as port:
+    monkeypatch.setattr("postroad.flow.registries.batches.MAX_REMEMBERED", 3)
+    async with bench(BatchPolicy(count=2)) as port:
         posted = await port.post_orders(1, 8)
         await port.work()
         assert len(await deliver_all(port)) == 4
         assert await port.states() == [SENT] * 4
-        assert await port.states_of(*posted) == [State.DELIVERED] * 8
+        assert await port.states_of(*posted) == [DeliveryState.DELIVERED] * 8
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 4, 5])
 async def test_members_are_read_page_by_page_and_none_is_passed_over(
     monkeypatch: pytest.MonkeyPatch, count: int
 ) -> None:
-    monkeypatch.setattr("postroad.flow.batch_book.PAGE", 2)
-    async with bench(Policy(count=count)) as port:
+    monkeypatch.setattr("postroad.flow.registries.batches.PAGE", 2)
+    async with bench(BatchPolicy(count=count)) as port:
         await port.post_orders(1, count)
         await port.work()
         [interchange] = await deliver_all(port)

@@ -6,24 +6,24 @@ from typing import Any
 
 import pytest
 
-from postroad.core.batching.moves import assembled, closed, opened, suspended
+from postroad.core.batching.moves import close_batch, mark_assembled, open_batch, suspend_batch
 from postroad.core.model.batch import Batch, BatchState, Criterion
-from postroad.core.model.batch_policy import Policy
-from postroad.flow.batch_lookout import Turns
+from postroad.core.model.batch_policy import BatchPolicy
+from postroad.flow.batching.outcome_polling import RoundRobin
 from tests.unit.flow.batching_bench import bench
 
 SENT = BatchState.SENT
 
 
 def sending(count: int) -> list[Batch]:
-    made = [opened(f"{number:020x}", (), number) for number in range(1, count + 1)]
-    return [assembled(closed(batch, Criterion.COUNT, "", batch.opened_at_us), "ic", 9) for batch in made]
+    made = [open_batch(f"{number:020x}", (), number) for number in range(1, count + 1)]
+    return [mark_assembled(close_batch(batch, Criterion.COUNT, "", batch.opened_at_us), "ic", 9) for batch in made]
 
 
 def test_all_have_their_turn_some_at_a_time_and_then_everybody_rests(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroad.flow.batch_lookout.AT_ONCE", 2)
-    turns, batches = Turns(BatchState.ASSEMBLED, 10.0), sending(5)
-    batches.append(suspended(batches[0], "no answer", 9))
+    monkeypatch.setattr("postroad.flow.batching.outcome_polling.AT_ONCE", 2)
+    turns, batches = RoundRobin(BatchState.ASSEMBLED, 10.0), sending(5)
+    batches.append(suspend_batch(batches[0], "no answer", 9))
     ids = [batch.id for batch in batches]
     assert [turns.take(batches, 1.0) for _ in range(4)] == [{*ids[:2]}, {*ids[2:4]}, {ids[4]}, set()]
     assert turns.take(batches, 10.9) == set()
@@ -33,7 +33,7 @@ def test_all_have_their_turn_some_at_a_time_and_then_everybody_rests(monkeypatch
 
 async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a shared network they are read with every message that comes, however many interchanges are under way."""
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 10)
         await port.work()
         await port.work(2)
@@ -53,7 +53,7 @@ async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(m
 
 
 async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [interchange] = await port.poll()
@@ -69,7 +69,7 @@ async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch
 
 async def test_what_ended_unseen_is_found_in_its_turn() -> None:
     """As when another node was told of it."""
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [interchange] = await port.poll()

@@ -10,14 +10,23 @@ from postroad.core.interchange import x12
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_policy import Batching, Policy
-from postroad.core.model.delivery import State
+from postroad.core.model.batch_policy import Batching, BatchPolicy
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Role
 from postroad.core.model.message import Message, MessageType, PostResult, Recipient
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
-from postroad.flow import administration_batches as batches
-from postroad.flow.batch_port import SendPort
-from postroad.flow.configure import saving
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
+from postroad.flow.administration import batch_actions as batches
+from postroad.flow.batching.send_port import SendPortWorker
+from postroad.flow.registries.configuration import build_save
 from tests.unit.flow.batching_bench import X12, Bench, bench, order
 
 STAMP = (Recipient("MyBiz/Stamp"),)
@@ -37,39 +46,39 @@ async def answer(port: Bench, address: str) -> None:
         await port.network.post(port.caller(address), response)
 
 
-async def journey_of(port: Bench, posted: PostResult) -> State:
+async def journey_of(port: Bench, posted: PostResult) -> DeliveryState:
     await port.network.indexed()
     [row] = await port.network.index.query("transaction_journeys", posted.transaction)
-    return State(row[JOURNEY_STATE])
+    return DeliveryState(row[JOURNEY_STATE])
 
 
 async def test_a_member_that_came_through_others_ends_its_journey_with_the_interchange() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         posted = await post_through_stamp(port, 1)
         await port.post_orders(2, 2)
         await port.work()
-        assert await journey_of(port, posted) is State.QUEUED
+        assert await journey_of(port, posted) is DeliveryState.QUEUED
         [interchange] = await port.poll()
         await port.acknowledge(interchange)
         await port.work()
         assert await port.states() == [BatchState.SENT]
-        assert await journey_of(port, posted) is State.DELIVERED
+        assert await journey_of(port, posted) is DeliveryState.DELIVERED
 
 
 @pytest.mark.req("B2")
 async def test_a_member_that_came_through_others_expires_out_of_its_batch() -> None:
-    async with bench(Policy(count=3)) as port:
+    async with bench(BatchPolicy(count=3)) as port:
         posted = await post_through_stamp(port, 1, expires_at_us=port.clock.now_us() + 60_000_000)
         await port.post_orders(2, 2)
         await port.work()
         port.clock.advance(61)
         await port.network.expiry.expire_due()
-        assert await journey_of(port, posted) is State.EXPIRED
+        assert await journey_of(port, posted) is DeliveryState.EXPIRED
         assert [batch.count for batch in await port.batches()] == [1]
 
 
 async def test_a_member_that_came_through_others_is_withdrawn_or_dropped() -> None:
-    async with bench(Policy(count=3)) as port:
+    async with bench(BatchPolicy(count=3)) as port:
         ada = await port.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
         withdrawn = await post_through_stamp(port, 1)
         stays = await port.post(order(2), route=STAMP)
@@ -80,26 +89,28 @@ async def test_a_member_that_came_through_others_is_withdrawn_or_dropped() -> No
         [batch] = await port.batches()
         [page] = [page async for page in port.network.batches.members(batch.id)]
         await batches.take_out(port.network, ada, batch.id, page[0].queued.number, "because", None)
-        assert await journey_of(port, withdrawn) is State.CANCELLED
-        assert await journey_of(port, stays) is State.FAILED
+        assert await journey_of(port, withdrawn) is DeliveryState.CANCELLED
+        assert await journey_of(port, stays) is DeliveryState.FAILED
         assert await port.states() == [BatchState.DISSOLVED]
 
 
 @pytest.mark.req("B7")
 @pytest.mark.parametrize(("outcome", "state"), [("delivered", BatchState.SENT), ("failed", BatchState.SUSPENDED)])
 async def test_an_interchange_that_passes_others_counts_when_its_way_is_over(outcome: str, state: BatchState) -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         await port.running.register("Acme/Filter", visibility="public")
-        always = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="properties.batch.id"))
+        always = ValueComparison(
+            operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="properties.batch.id")
+        )
         rule = Rule(
             service=port.service("Acme/edi").gcid,
             name="r",
             place=1,
             role=RuleRole.RECIPIENT,
             when=always,
-            then=(Action(kind=ActionKind.ADD_SERVICE_BEFORE, service="Acme/Filter"),),
+            then=(RuleAction(kind=ActionKind.ADD_SERVICE_BEFORE, service="Acme/Filter"),),
         )
-        await port.network.configuration.change("test", [saving(rule)])
+        await port.network.configuration.change("test", [build_save(rule)])
         await port.post_orders(1, 1)
         await port.work()
         assert await port.poll() == []
@@ -117,11 +128,14 @@ async def test_an_interchange_that_passes_others_counts_when_its_way_is_over(out
 
 @pytest.mark.req("B6")
 async def test_ports_that_share_their_numbers_use_none_twice() -> None:
-    async with bench(Policy(count=1)) as port:
+    async with bench(BatchPolicy(count=1)) as port:
         other = await port.running.register(
-            "Acme/more", hosted=Hosting.BATCHER, batching=Batching(**X12, policy=Policy(count=1)), visibility="public"
+            "Acme/more",
+            hosted=Hosting.BATCHER,
+            batching=Batching(**X12, policy=BatchPolicy(count=1)),
+            visibility="public",
         )
-        second = SendPort(port.network, other.name)
+        second = SendPortWorker(port.network, other.name)
         for number in range(1, 11):
             await port.post(order(number), to="Acme/orders" if number % 2 else "Acme/more")
         await asyncio.gather(port.port.work(), second.work())

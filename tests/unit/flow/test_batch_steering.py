@@ -11,15 +11,15 @@ import pytest
 from postroad.core.interchange import x12
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.model.batch import Batch, BatchState, Criterion
-from postroad.core.model.batch_policy import Policy
+from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Role
 from postroad.core.model.journal import BatchesChanged, DeliveriesEnded
 from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.projection.queries import LETTER, MESSAGE
 from postroad.errors import Refused
-from postroad.flow import administration_batches as batches
+from postroad.flow.administration import batch_actions as batches
 from tests.unit.flow.batching_bench import Bench, bench, order
 
 Act = Callable[..., Awaitable[Batch]]
@@ -59,7 +59,7 @@ async def suspended_after(port: Bench, last: int) -> Delivered:
 
 
 async def test_a_batch_is_released_before_its_time() -> None:
-    async with bench(Policy(count=100)) as port:
+    async with bench(BatchPolicy(count=100)) as port:
         ada = await owner(port)
         await port.post_orders(1, 2)
         await port.work()
@@ -73,7 +73,7 @@ async def test_a_batch_is_released_before_its_time() -> None:
 
 
 async def test_what_is_held_back_gathers_and_closes_but_does_not_go() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await port.post_orders(1, 1)
         await port.work()
@@ -87,7 +87,7 @@ async def test_what_is_held_back_gathers_and_closes_but_does_not_go() -> None:
 
 
 async def test_one_member_is_taken_out_and_the_others_go() -> None:
-    async with bench(Policy(count=3)) as port:
+    async with bench(BatchPolicy(count=3)) as port:
         ada = await owner(port)
         posted = await port.post_orders(1, 2)
         await port.work()
@@ -98,14 +98,14 @@ async def test_one_member_is_taken_out_and_the_others_go() -> None:
         await port.work()
         [interchange] = await port.poll()
         assert split(interchange)[1] == [order(2), order(3), order(4)]
-        assert await port.states_of(*posted) == [State.FAILED, State.QUEUED]
+        assert await port.states_of(*posted) == [DeliveryState.FAILED, DeliveryState.QUEUED]
         with pytest.raises(Refused, match="may see"):
             await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
 
 
 @pytest.mark.req("B5", "B7")
 async def test_a_suspended_batch_is_resumed_with_the_same_bytes() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         failed = await suspended(port)
         batch = await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
@@ -120,7 +120,7 @@ async def test_a_suspended_batch_is_resumed_with_the_same_bytes() -> None:
 async def test_a_batch_is_resumed_though_its_batcher_notices_the_resent_letter_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         resend = port.network.dead_letters.resend
@@ -139,7 +139,7 @@ async def test_a_batch_is_resumed_though_its_batcher_notices_the_resent_letter_f
 
 @pytest.mark.req("B5", "B6")
 async def test_an_interchange_that_expired_is_posted_once_more_under_its_numbers() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await port.change("Acme/orders", default_expiration_s=60)
         await port.post_orders(1, 2)
@@ -160,7 +160,7 @@ async def test_an_interchange_that_expired_is_posted_once_more_under_its_numbers
 
 @pytest.mark.req("B5")
 async def test_a_dead_letter_that_is_resent_by_itself_takes_its_batch_along() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         await suspended(port)
         letters = port.network.dead_letters
         letter = await letters.find(port.network.index, (await only(port)).delivery)
@@ -176,7 +176,7 @@ async def test_a_dead_letter_that_is_resent_by_itself_takes_its_batch_along() ->
 
 @pytest.mark.req("B5")
 async def test_without_a_member_a_suspended_batch_is_assembled_anew() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         failed = await suspended(port)
         batch = await only(port)
@@ -190,7 +190,7 @@ async def test_without_a_member_a_suspended_batch_is_assembled_anew() -> None:
 
 @pytest.mark.req("B6")
 async def test_a_gap_free_port_uses_the_same_numbers_again_and_drops_nothing_that_has_some() -> None:
-    async with bench(Policy(count=2), gap_free=True) as port:
+    async with bench(BatchPolicy(count=2), gap_free=True) as port:
         ada = await owner(port)
         await suspended(port)
         batch = await only(port)
@@ -211,7 +211,7 @@ async def test_a_gap_free_port_uses_the_same_numbers_again_and_drops_nothing_tha
 
 @pytest.mark.req("B5")
 async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         batch = await batches.drop(port.network, ada, (await only(port)).id, WHY, None)
@@ -235,7 +235,7 @@ async def letters(port: Bench) -> list[int]:
 
 @pytest.mark.req("B7")
 async def test_an_interchange_that_is_not_to_go_any_more_is_not_resent_by_itself() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         batch = await only(port)
@@ -248,7 +248,7 @@ async def test_an_interchange_that_is_not_to_go_any_more_is_not_resent_by_itself
 
 
 async def test_a_member_does_not_leave_an_interchange_that_is_resent() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         expiring = await port.post(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
         await suspended_after(port, 2)
         await port.work(40)  # nobody looks back for a while now
@@ -260,13 +260,13 @@ async def test_a_member_does_not_leave_an_interchange_that_is_resent() -> None:
         cancel = Message(type=MessageType.CANCEL, reference=expiring.session)
         told = await port.network.post(port.caller("MyBiz/Sales"), cancel)
         assert told.recipients[0].code == "cancel.too-late"
-        assert await port.states_of(expiring) == [State.QUEUED]
+        assert await port.states_of(expiring) == [DeliveryState.QUEUED]
         await port.work()
         assert (await only(port)).state is BatchState.ASSEMBLED
 
 
 async def test_a_batch_whose_partner_has_moved_is_sent_to_the_new_place() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         failed = await suspended(port)
         await port.running.register("Acme/new")
@@ -283,7 +283,7 @@ async def test_a_batch_whose_partner_has_moved_is_sent_to_the_new_place() -> Non
 
 
 async def test_a_batch_whose_interchange_is_no_longer_kept_is_assembled_anew() -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         await port.crash()  # what is in memory is still known
@@ -298,7 +298,7 @@ async def test_a_batch_whose_interchange_is_no_longer_kept_is_assembled_anew() -
 
 @pytest.mark.parametrize("orders", [1, 2], ids=["open", "suspended"])
 async def test_batches_of_a_service_that_gathers_no_more_can_be_dropped(orders: int) -> None:
-    async with bench(Policy(count=2)) as port:
+    async with bench(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port) if orders == 2 else await port.post_orders(1, 1)
         await port.work()
@@ -308,7 +308,7 @@ async def test_batches_of_a_service_that_gathers_no_more_can_be_dropped(orders: 
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: str(act.__name__))
 async def test_only_developers_of_the_batchers_organization_may(act: Act) -> None:
-    async with bench(Policy(count=100)) as port:
+    async with bench(BatchPolicy(count=100)) as port:
         await port.post_orders(1, 1)
         await port.work()
         batch = await only(port)
@@ -327,7 +327,7 @@ async def test_only_developers_of_the_batchers_organization_may(act: Act) -> Non
 
 
 async def test_who_has_seen_an_older_version_is_told_so() -> None:
-    async with bench(Policy(count=100)) as port:
+    async with bench(BatchPolicy(count=100)) as port:
         ada = await owner(port)
         await port.post_orders(1, 1)
         await port.work()
@@ -342,7 +342,7 @@ async def test_who_has_seen_an_older_version_is_told_so() -> None:
 
 async def test_a_batcher_that_remembers_an_older_version_reads_it_again() -> None:
     """As when an administrator works on another node: this one is not told."""
-    async with bench(Policy(count=3)) as port:
+    async with bench(BatchPolicy(count=3)) as port:
         ada = await owner(port)
         posted = await port.post_orders(1, 2)
         await port.work()
@@ -355,4 +355,4 @@ async def test_a_batcher_that_remembers_an_older_version_reads_it_again() -> Non
             (2, BatchState.ASSEMBLED),
             (1, BatchState.OPEN),
         ]
-        assert await port.states_of(*posted) == [State.QUEUED] * 3
+        assert await port.states_of(*posted) == [DeliveryState.QUEUED] * 3

@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.model.batch import BatchState, Criterion
-from postroad.core.model.batch_policy import Policy
+from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.batcher import AddedMessage, BatcherPlugIn, Decision
 from tests.unit.flow.batching_bench import Bench, bench, order
 
@@ -29,7 +29,7 @@ def timer(_settings: Mapping[str, str], state: str) -> int:
 
 
 COUNTING = BatcherPlugIn(name="counting", initialise=initialise, add=add, timer=timer)
-POLICY = Policy(batcher="counting", batcher_settings=(("wanted", "3"),))
+POLICY = BatchPolicy(batcher="counting", batcher_settings=(("wanted", "3"),))
 
 
 @pytest.fixture

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
-from postroad.flow.binding_book import BindingBook
-from postroad.flow.configure import Follower
+from postroad.flow.registries.bindings import BindingRegistry
+from postroad.flow.registries.configuration import ChangeFollower
 
 SERVICES = [digit * 16 for digit in "abc"]
 CHANGES = st.tuples(st.sampled_from(SERVICES), st.sampled_from(["n", "N", "o"]), st.sampled_from([*SERVICES, None]))
@@ -20,9 +20,9 @@ class Changing:
 
     def __init__(self) -> None:
         self.directory = Directory()
-        self._followers: list[Follower] = []
+        self._followers: list[ChangeFollower] = []
 
-    def follow(self, follower: Follower) -> None:
+    def follow(self, follower: ChangeFollower) -> None:
         self._followers.append(follower)
 
     def change(self, exchange: str, name: str, queue: str | None) -> None:
@@ -36,7 +36,7 @@ class Changing:
 @given(st.lists(CHANGES, max_size=30))
 def test_it_agrees_with_the_directory_after_any_changes(changes: list[tuple[str, str, str | None]]) -> None:
     configuration = Changing()
-    book = BindingBook(configuration)  # type: ignore[arg-type]
+    book = BindingRegistry(configuration)  # type: ignore[arg-type]
     for change in changes:
         configuration.change(*change)
     everything: list[Binding] = list(configuration.directory.bindings.values())

@@ -13,25 +13,27 @@ from dataclasses import dataclass, field
 import pytest
 
 from postroad.core.model.batch import Batch, BatchState
-from postroad.core.model.batch_policy import Controlled, Policy, Recovery, SortKey, Types, Unfinished
+from postroad.core.model.batch_policy import BatchPolicy, Controlled, Recovery, SortKey, Types, Unfinished
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Role
 from postroad.core.model.message import Delivered
-from postroad.core.model.rule import Comparing, Comparison, Place, ValueType, Where
-from postroad.flow import administration_batches as steering
+from postroad.core.model.rule import Comparing, MessageSection, ValueComparison, ValueLocation, ValueType
+from postroad.flow.administration import batch_actions as steering
 from tests.unit.flow.batching_bench import LINES, Bench, bench
 
-KEY = Place(where=Where.HEADER, path="properties.Key")
-RANK = Place(where=Where.HEADER, path="properties.Rank")
-LAST = Comparison(operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="properties.Last"), values=("yes",))
+KEY = ValueLocation(where=MessageSection.HEADER, path="properties.Key")
+RANK = ValueLocation(where=MessageSection.HEADER, path="properties.Rank")
+LAST = ValueComparison(
+    operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.HEADER, path="properties.Last"), values=("yes",)
+)
 MARKS = {"!": {"Last": "yes"}, "^": {"BatchStart": "true"}, "$": {"BatchEnd": "true"}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
     camel: str
-    policy: Policy
+    policy: BatchPolicy
     script: str
     gone: tuple[str, ...]  # what has left together, in order, and by which criterion
     waits: tuple[str, ...] = ()
@@ -41,96 +43,96 @@ class Case:
 CASES = [
     Case(
         camel="completionSize: complete with so many, and begin anew",
-        policy=Policy(count=3),
+        policy=BatchPolicy(count=3),
         script="A1 A2 A3 A4",
         gone=("A1 A2 A3 by count",),
         waits=("A4",),
     ),
     Case(
         camel="completionTimeout: so long without a new message, counted anew with each",
-        policy=Policy(idle_s=10),
+        policy=BatchPolicy(idle_s=10),
         script="A1 9 A2 9 A3 10 A4",
         gone=("A1 A2 A3 by idle",),
         waits=("A4",),
     ),
     Case(
         camel="completionInterval: all that is there when the clock comes round",
-        policy=Policy(cron=("* * * * *",)),
+        policy=BatchPolicy(cron=("* * * * *",)),
         script="60 A1 1 A2 60 A3 59 A4 60",
         gone=("A1 A2 by schedule", "A3 by schedule", "A4 by schedule"),
     ),
     Case(
         camel="completionPredicate: the message that fulfils it is the last one in",
-        policy=Policy(last=LAST),
+        policy=BatchPolicy(last=LAST),
         script="A1 A2 A3! A4",
         gone=("A1 A2 A3 by condition",),
         waits=("A4",),
     ),
     Case(
         camel="eagerCheckCompletion: the very first may fulfil it",
-        policy=Policy(last=LAST),
+        policy=BatchPolicy(last=LAST),
         script="A1! A2!",
         gone=("A1 by condition", "A2 by condition"),
     ),
     Case(
         camel="several conditions: whichever is fulfilled first, by size",
-        policy=Policy(count=2, idle_s=10, last=LAST),
+        policy=BatchPolicy(count=2, idle_s=10, last=LAST),
         script="A1 A2 A3 10 A4! A5",
         gone=("A1 A2 by count", "A3 by idle", "A4 by condition"),
         waits=("A5",),
     ),
     Case(
         camel="completionFromBatchConsumer: complete when the consumer's batch ends",
-        policy=Policy(controlled=Controlled()),
+        policy=BatchPolicy(controlled=Controlled()),
         script="a1^ a2 a3$ a4^",
         gone=("a1 a2 a3 by end",),
         waits=("a4",),
     ),
     Case(
         camel="completionFromBatchConsumer overrules completionSize",
-        policy=Policy(count=2, controlled=Controlled()),
+        policy=BatchPolicy(count=2, controlled=Controlled()),
         script="a1^ a2 a3 a4$ A5",
         gone=("a1 a2 a3 a4 by end",),
         waits=("A5",),
     ),
     Case(
         camel="correlationExpression: groups are gathered and completed apart",
-        policy=Policy(count=2, group_by=(KEY,)),
+        policy=BatchPolicy(count=2, group_by=(KEY,)),
         script="A1 B2 C3 B4 1 A5",
         gone=("B2 B4 by count", "A1 A5 by count"),
         waits=("C3",),
     ),
     Case(
         camel="completionTimeout is counted for each group",
-        policy=Policy(idle_s=10, group_by=(KEY,)),
+        policy=BatchPolicy(idle_s=10, group_by=(KEY,)),
         script="A1 6 B2 6",
         gone=("A1 by idle",),
         waits=("B2",),
     ),
     Case(
         camel="ignoreInvalidCorrelationKeys: those without a key are a group too; ours are never thrown away",
-        policy=Policy(count=2, group_by=(RANK,)),
+        policy=BatchPolicy(count=2, group_by=(RANK,)),
         script="A1 A2 A3",
         gone=("A1 A2 by count",),
         waits=("A3",),
     ),
     Case(
         camel="completionOnNewCorrelationGroup: another kind completes what was there",
-        policy=Policy(types=Types.IN_TURN),
+        policy=BatchPolicy(types=Types.IN_TURN),
         script="A1 A2 {} A4",
         gone=("A1 A2 by type", "{} by type"),
         waits=("A4",),
     ),
     Case(
         camel="forceCompletionOfAllGroups",
-        policy=Policy(count=9, group_by=(KEY,)),
+        policy=BatchPolicy(count=9, group_by=(KEY,)),
         script="A1 B2 A3 force A4",
         gone=("A1 A3 by request", "B2 by request"),
         waits=("A4",),
     ),
     Case(
         camel="discardOnCompletionTimeout: ours is suspended for somebody to look at, and never thrown away",
-        policy=Policy(controlled=Controlled(unfinished_after_s=10, unfinished=Unfinished.SUSPEND)),
+        policy=BatchPolicy(controlled=Controlled(unfinished_after_s=10, unfinished=Unfinished.SUSPEND)),
         script="a1^ a2 10 b3^",
         gone=(),
         waits=("b3",),
@@ -138,33 +140,33 @@ CASES = [
     ),
     Case(
         camel="without discardOnCompletionTimeout what is there goes",
-        policy=Policy(controlled=Controlled(unfinished_after_s=10, unfinished=Unfinished.SEND)),
+        policy=BatchPolicy(controlled=Controlled(unfinished_after_s=10, unfinished=Unfinished.SEND)),
         script="a1^ a2 10 b3^",
         gone=("a1 a2 by unfinished",),
         waits=("b3",),
     ),
     Case(
         camel="closeCorrelationKeyOnCompletion: who comes late is in no group that is complete; ours begin the next",
-        policy=Policy(count=2, group_by=(KEY,)),
+        policy=BatchPolicy(count=2, group_by=(KEY,)),
         script="A1 A2 A3",
         gone=("A1 A2 by count",),
         waits=("A3",),
     ),
     Case(
         camel="GroupedExchangeAggregationStrategy: in the order of arrival",
-        policy=Policy(count=4),
+        policy=BatchPolicy(count=4),
         script="A4 A2 A3 A1",
         gone=("A4 A2 A3 A1 by count",),
     ),
     Case(
         camel="a strategy that sorts: by a value, the highest first, equal ones as they came",
-        policy=Policy(count=4, sort_by=(SortKey(place=RANK, type=ValueType.NUMBER, descending=True),)),
+        policy=BatchPolicy(count=4, sort_by=(SortKey(place=RANK, type=ValueType.NUMBER, descending=True),)),
         script="A1=2 A2=10 A3=2 A4",
         gone=("A2 A1 A3 A4 by count",),
     ),
     Case(
         camel="a timeout that nobody noticed in time does not let in who came after it",
-        policy=Policy(age_s=10),
+        policy=BatchPolicy(age_s=10),
         script="A1 5 A2 20 A3",
         gone=("A1 A2 by age",),
         waits=("A3",),
@@ -252,7 +254,7 @@ async def test_as_camel_says(case: Case, looks: bool) -> None:
 async def test_a_persistent_repository_has_what_was_gathered_before_a_crash(
     recovery: Recovery, state: BatchState
 ) -> None:
-    async with bench(Policy(count=3, recovery=recovery), **LINES) as port:
+    async with bench(BatchPolicy(count=3, recovery=recovery), **LINES) as port:
         await play(port, "A1 A2", await owner(port), looks=True)
         await port.crash()
         await port.work()
@@ -262,7 +264,7 @@ async def test_a_persistent_repository_has_what_was_gathered_before_a_crash(
 
 @pytest.mark.req("B5", "B7")
 async def test_maximum_redeliveries_end_with_a_dead_letter_and_the_same_exchange_can_be_recovered() -> None:
-    async with bench(Policy(count=2), **LINES) as port:
+    async with bench(BatchPolicy(count=2), **LINES) as port:
         ada = await owner(port)
         await play(port, "A1 A2", ada, looks=True)
         sent = []
@@ -280,4 +282,4 @@ async def test_maximum_redeliveries_end_with_a_dead_letter_and_the_same_exchange
         await port.acknowledge(again)
         await port.work()
         assert [one.state for one in await port.batches()] == [BatchState.SENT]
-        assert State.QUEUED not in dict(await port.network.index.query("states"))
+        assert DeliveryState.QUEUED not in dict(await port.network.index.query("states"))

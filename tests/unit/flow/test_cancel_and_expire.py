@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from postroad.adapters.memory.journal import MemoryJournal
-from postroad.core.model.batch_policy import Policy
+from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
 from postroad.core.model.message import Message, MessageType, Part, PostResult, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.flow.batch_book import BatchBook
+from postroad.flow.registries.batches import BatchStore
 from postroad.ports import Appended, NewRecord
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.batching_bench import bench, order
@@ -97,20 +97,20 @@ async def test_what_was_not_fetched_is_withdrawn_and_what_was_is_not(houses: Hou
 async def test_what_has_left_its_batch_is_told_as_withdrawn_though_another_copy_went_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(Policy(count=4)) as port:
+    async with bench(BatchPolicy(count=4)) as port:
         document = Part(id="1", content_type="application/edi-x12", data=order(1))
         message = Message(to=(Recipient("Acme/orders"), Recipient("Acme/edi")), parts=(document,))
         posted = await port.network.post(port.caller("MyBiz/Sales"), message)
         await port.work()
-        leave = BatchBook.leave
+        leave = BatchStore.leave
 
-        async def left_while_the_other_is_taken(book: BatchBook, *told: Any) -> bool | None:
+        async def left_while_the_other_is_taken(book: BatchStore, *told: Any) -> bool | None:
             has_left = await leave(book, *told)
             [taken] = await port.poll()
             await port.network.settle(port.caller("Acme/edi"), Settlement(tokens=(taken.token,)))
             return has_left
 
-        monkeypatch.setattr(BatchBook, "leave", left_while_the_other_is_taken)
+        monkeypatch.setattr(BatchStore, "leave", left_while_the_other_is_taken)
         cancel = Message(type=MessageType.CANCEL, reference=posted.session)
         result = await port.network.post(port.caller("MyBiz/Sales"), cancel)
         assert [one.code for one in result.recipients] == ["", "cancel.too-late"]
@@ -158,7 +158,7 @@ async def test_a_request_that_is_fetched_and_never_answered_ends_with_one_error_
 async def test_of_many_that_expire_together_each_has_one_end(
     houses: Houses, monkeypatch: pytest.MonkeyPatch, at_once: int
 ) -> None:
-    monkeypatch.setattr("postroad.flow.expire.AT_ONCE", at_once)
+    monkeypatch.setattr("postroad.flow.stages.expire.AT_ONCE", at_once)
     for type_ in [MessageType.REQUEST] * 7 + [MessageType.NOTIFICATION] * 3:
         await houses.post(type_, "Acme/One", expires_at_us=1_060 * SECOND_US)
     houses.clock.seconds = 1_061
@@ -241,7 +241,7 @@ async def test_a_look_that_takes_long_is_not_taken_again_at_once(monkeypatch: py
 
 @pytest.mark.req("M10")
 async def test_the_loop_outlives_whatever_goes_wrong_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroad.flow.expire.LOOK_AGAIN_S", 0.01)
+    monkeypatch.setattr("postroad.flow.stages.expire.LOOK_AGAIN_S", 0.01)
     async with memory_network() as running:
         network, mistakes = running.network, [ValueError("a mistake")]
         query, looked_again = network.index.query, asyncio.Event()

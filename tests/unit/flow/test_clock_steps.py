@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from postroad.core.model.directory import Window
+from postroad.core.model.directory import DeliveryWindow
 from postroad.testing.simulation.virtual_time import VirtualClock
 from tests.unit.flow.pushing_bench import Bench, in_virtual_time
 from tests.unit.flow.test_push import ACME, HOUR_S, SECOND_US
@@ -29,7 +29,7 @@ def set_forward(seconds: float) -> None:
 def test_a_window_that_is_open_after_the_clock_was_set_is_noticed() -> None:
     async def work(at: Bench) -> None:
         watching = asyncio.ensure_future(at.running.network.clock_steps.run())
-        await at.pushed_to(ACME, windows=(Window(opens="17:00", closes="18:00"),))
+        await at.pushed_to(ACME, windows=(DeliveryWindow(opens="17:00", closes="18:00"),))
         assert (at.clock.now_us() // SECOND_US // HOUR_S) % 24 == 14
         await at.post(ACME)
         await asyncio.sleep(5)

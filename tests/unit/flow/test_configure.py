@@ -9,8 +9,8 @@ import pytest
 
 from postroad.core.model.directory import Organization, Service
 from postroad.errors import Refused
-from postroad.flow.administration import Administration
-from postroad.flow.configure import Change, Configuration, saving
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import Configuration, DirectoryChange, build_save
 from postroad.testing.network import memory_network
 
 ACME = Organization(name="Acme")
@@ -21,7 +21,7 @@ SUPPLY = Service(gcid="a" * 16, organization="Acme", name="Supply")
 async def test_saved_objects_are_found_by_every_name() -> None:
     async with memory_network() as running:
         configuration = running.network.configuration
-        directory = await configuration.change("ann", [saving(ACME), saving(SUPPLY)])
+        directory = await configuration.change("ann", [build_save(ACME), build_save(SUPPLY)])
         assert directory.service("acme/supply") == directory.service("a" * 16) == SUPPLY
         assert directory.organization("ACME") == ACME
         assert directory.object_version("service", SUPPLY.gcid) == 1
@@ -30,11 +30,11 @@ async def test_saved_objects_are_found_by_every_name() -> None:
 async def test_a_change_of_what_one_has_not_seen_is_refused_whole() -> None:
     async with memory_network() as running:
         configuration = running.network.configuration
-        await configuration.change("ann", [saving(ACME), saving(SUPPLY)])
-        await configuration.change("ann", [saving(replace(SUPPLY, description="new"), seen_version=1)])
+        await configuration.change("ann", [build_save(ACME), build_save(SUPPLY)])
+        await configuration.change("ann", [build_save(replace(SUPPLY, description="new"), seen_version=1)])
         with pytest.raises(Refused, match=r"version\.conflict"):
             await configuration.change(
-                "bob", [saving(replace(ACME, description="bob's")), saving(SUPPLY, seen_version=1)]
+                "bob", [build_save(replace(ACME, description="bob's")), build_save(SUPPLY, seen_version=1)]
             )
         assert configuration.directory().organization("Acme") == ACME
 
@@ -42,8 +42,8 @@ async def test_a_change_of_what_one_has_not_seen_is_refused_whole() -> None:
 async def test_the_directory_survives_in_the_index_with_its_versions() -> None:
     async with memory_network() as running:
         network = running.network
-        await network.configuration.change("ann", [saving(ACME), saving(SUPPLY)])
-        await network.configuration.change("ann", [Change(kind="service", key=SUPPLY.gcid, value=None)])
+        await network.configuration.change("ann", [build_save(ACME), build_save(SUPPLY)])
+        await network.configuration.change("ann", [DirectoryChange(kind="service", key=SUPPLY.gcid, value=None)])
         await network.indexed()
         again = Configuration(network.desk, network.index, network.clock)
         await again.load()
@@ -56,7 +56,7 @@ async def test_listeners_hear_of_every_directory() -> None:
     async with memory_network() as running:
         heard: list[int] = []
         running.network.configuration.on_change(lambda directory: heard.append(len(directory.services)))
-        await running.network.configuration.change("ann", [saving(ACME), saving(SUPPLY)])
+        await running.network.configuration.change("ann", [build_save(ACME), build_save(SUPPLY)])
         assert heard == [0, 1]
 
 
@@ -65,8 +65,8 @@ async def test_a_change_that_has_begun_holds_also_when_nobody_waits_for_it() -> 
         network = running.network
         administration = Administration(network, running.passwords)
         asking = [
-            asyncio.create_task(network.configuration.change("ann", [saving(ACME)])),
-            asyncio.create_task(administration.carry_out("ann", lambda directory: [saving(SUPPLY)], "made")),
+            asyncio.create_task(network.configuration.change("ann", [build_save(ACME)])),
+            asyncio.create_task(administration.carry_out("ann", lambda directory: [build_save(SUPPLY)], "made")),
         ]
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # both have begun
@@ -75,7 +75,7 @@ async def test_a_change_that_has_begun_holds_also_when_nobody_waits_for_it() -> 
         told = await asyncio.gather(*asking, return_exceptions=True)
         assert [type(one) for one in told] == [asyncio.CancelledError] * 2
         seen = await administration.carry_out(
-            "bob", lambda directory: [saving(replace(SUPPLY, description="bob's"))], ""
+            "bob", lambda directory: [build_save(replace(SUPPLY, description="bob's"))], ""
         )
         assert seen.organization("Acme") == ACME
         assert seen.object_version("service", SUPPLY.gcid) == 2

@@ -11,20 +11,20 @@ import pytest
 
 from postroad.core.delivery.dead_letters import Cause
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Accepts, Person, Role, Visibility
 from postroad.core.model.journal import DeliveriesEnded
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
+from postroad.core.model.rule import ActionKind, Rule, RuleAction, RuleRole
 from postroad.errors import Refused
-from postroad.flow import administration_dead_letters as letters
-from postroad.flow import administration_resending as resending
-from postroad.flow.administration_dead_letters import Wish
-from postroad.flow.commit import committed
-from postroad.flow.configure import Change, saving
+from postroad.flow.administration import dead_letters as letters
+from postroad.flow.administration import dead_letters as resending
+from postroad.flow.administration.dead_letters import DeadLetterSearch
+from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.network import Network
-from postroad.ports import Step
+from postroad.flow.registries.configuration import DirectoryChange, build_save
+from postroad.ports import JournalStep
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.routing_cases.town import ALWAYS, Hourglass, Town, add, open_town
 from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
@@ -64,7 +64,7 @@ class House:
             await self.network.ending.give_up(found.queued, "failed", reason)
         else:
             entry = DeliveriesEnded(self.clock.now_us(), "network", "failed", reason, (number,))
-            await committed(self.network.desk, Step(entry, reserve=True, waiting=(number,)))
+            await commit_step(self.network.desk, JournalStep(entry, reserve=True, waiting=(number,)))
         return number
 
     async def failed(self, kind: MessageType = MessageType.NOTIFICATION, reason: str = REASON, **more: Any) -> int:
@@ -74,7 +74,7 @@ class House:
         return await self.fail(delivered, reason)
 
     async def listed(self, who: str, **wish: Any) -> list[int]:
-        page = await letters.browse(self.network, self.people[who], Wish(**wish))
+        page = await letters.browse(self.network, self.people[who], DeadLetterSearch(**wish))
         return [found.letter.id for found in page.found]
 
     async def states(self, session: str) -> list[str]:
@@ -108,7 +108,9 @@ async def test_both_parties_see_a_dead_letter_and_nobody_else(house: House) -> N
     with pytest.raises(Refused) as refused:
         await letters.inspect(house.network, house.people["stranger"], number)
     assert refused.value.code == "not-found"
-    assert [one.letter.id for one in (await letters.browse(house.network, house.buyer, Wish())).found] == [number]
+    assert [one.letter.id for one in (await letters.browse(house.network, house.buyer, DeadLetterSearch())).found] == [
+        number
+    ]
 
 
 @pytest.mark.req("D7")
@@ -184,7 +186,7 @@ async def test_viewers_and_services_only_look(house: House) -> None:
                 await dealing(house.network, caller, number, "x")
             assert refused.value.code == "permission.denied"
         with pytest.raises(Refused):
-            await resending.resend_many(house.network, caller, Wish(), "x")
+            await resending.resend_many(house.network, caller, DeadLetterSearch(), "x")
     assert await house.listed("viewer") == [number]
 
 
@@ -194,7 +196,7 @@ async def test_letters_are_found_by_what_is_known_of_them(house: House) -> None:
     house.clock.ahead_s += 100
     two = await house.failed(topic="bills", reason="handed out 20 times without being acknowledged")
     [first, second] = [
-        found.letter for found in (await letters.browse(house.network, house.people["buyer"], Wish())).found
+        found.letter for found in (await letters.browse(house.network, house.people["buyer"], DeadLetterSearch())).found
     ]
     between_us = (first.failed_at_us + second.failed_at_us) // 2
     expected: list[tuple[dict[str, Any], list[int]]] = [
@@ -215,7 +217,7 @@ async def test_letters_are_found_by_what_is_known_of_them(house: House) -> None:
     for wish, numbers in expected:
         for who in ("buyer", "seller", "operator"):
             assert await house.listed(who, **wish) == numbers, (who, wish)
-    groups, complete = await letters.groups(house.network, house.people["seller"], Wish())
+    groups, complete = await letters.list_letter_groups(house.network, house.people["seller"], DeadLetterSearch())
     assert complete
     assert [(group.service, group.cause, group.count, group.example) for group in groups] == [
         ("Acme/Supply", Cause.NOT_ACKNOWLEDGED, 1, two), ("Acme/Supply", Cause.SERVER_ERROR, 1, one),
@@ -226,9 +228,9 @@ async def test_letters_are_found_by_what_is_known_of_them(house: House) -> None:
 async def test_many_are_resent_page_by_page_in_their_order_and_none_twice(house: House) -> None:
     numbers = [await house.failed(handle=f"h{place}") for place in range(7)]
     developer = house.people["buyer"]
-    counted = await letters.count(house.network, developer, Wish())
+    counted = await letters.count(house.network, developer, DeadLetterSearch())
     assert (counted.matches, len(counted.sample), counted.complete) == (7, 5, True)
-    wish, resent, upto = Wish(limit=3), [], 0
+    wish, resent, upto = DeadLetterSearch(limit=3), [], 0
     while True:
         page = await resending.resend_many(house.network, developer, wish, "mended")
         resent += [dealt.letter.number for dealt in page.dealt]
@@ -238,19 +240,23 @@ async def test_many_are_resent_page_by_page_in_their_order_and_none_twice(house:
         assert page.upto == upto
         if page.next_after is None:
             break
-        wish = Wish(limit=3, after=page.next_after, upto=page.upto)
+        wish = DeadLetterSearch(limit=3, after=page.next_after, upto=page.upto)
     assert resent == numbers
     assert len(await house.listed("buyer")) == 7
-    handles = [found.letter.handle for found in (await letters.browse(house.network, developer, Wish())).found]
+    handles = [
+        found.letter.handle for found in (await letters.browse(house.network, developer, DeadLetterSearch())).found
+    ]
     assert handles == [f"h{place}" for place in range(7)]
-    assert all(found.letter.resent for found in (await letters.browse(house.network, developer, Wish())).found)
+    assert all(
+        found.letter.resent for found in (await letters.browse(house.network, developer, DeadLetterSearch())).found
+    )
 
 
 async def test_many_are_dropped_with_one_reason(house: House) -> None:
     await asyncio.gather(*(house.post(topic="old" if place % 2 else "new") for place in range(6)))
     for delivered in await house.polled():
         await house.fail(delivered)
-    page = await resending.drop_many(house.network, house.people["seller"], Wish(topic="old"), "too old")
+    page = await resending.drop_many(house.network, house.people["seller"], DeadLetterSearch(topic="old"), "too old")
     assert (len(page.dealt), page.next_after) == (3, None)
     assert len(await house.listed("buyer")) == 3
     assert await house.listed("buyer", topic="old") == []
@@ -283,7 +289,9 @@ async def test_a_round_that_fails_again_is_told_again_and_is_a_letter_again(hous
     await house.fail(again)
     errors = await house.polled(house.buyer)
     assert [error.status and error.status.code for error in errors] == ["route.failed"] * 2
-    [letter] = [found.letter for found in (await letters.browse(house.network, house.people["buyer"], Wish())).found]
+    [letter] = [
+        found.letter for found in (await letters.browse(house.network, house.people["buyer"], DeadLetterSearch())).found
+    ]
     assert (letter.resent, letter.number > number) == (True, True)
 
 
@@ -297,12 +305,12 @@ async def test_a_round_expires_in_its_own_time(house: House) -> None:
     await house.network.expiry.expire_due()
     found = await house.network.desk.find(dealt.delivery)
     assert found is not None
-    assert found.state is State.QUEUED
+    assert found.state is DeliveryState.QUEUED
     house.clock.ahead_s += 200
     await house.network.expiry.expire_due()
     found = await house.network.desk.find(dealt.delivery)
     assert found is not None
-    assert found.state is State.EXPIRED
+    assert found.state is DeliveryState.EXPIRED
     assert [error.status and error.status.code for error in await house.polled(house.buyer)][-1] == "route.expired"
 
 
@@ -332,17 +340,17 @@ async def test_nothing_is_resent_to_who_is_gone_suspended_or_accepts_it_no_more(
     service = house.seller.service
     assert service is not None
     developer, change = house.people["buyer"], house.network.configuration.change
-    cases: list[tuple[Change, str]] = [
-        (saving(replace(service, suspended="unpaid")), "recipient.suspended"),
-        (saving(replace(service, accepts=Accepts.LISTED)), "recipient.not-allowed"),
-        (Change(kind="service", key=service.gcid, value=None), "recipient.unknown"),
+    cases: list[tuple[DirectoryChange, str]] = [
+        (build_save(replace(service, suspended="unpaid")), "recipient.suspended"),
+        (build_save(replace(service, accepts=Accepts.LISTED)), "recipient.not-allowed"),
+        (DirectoryChange(kind="service", key=service.gcid, value=None), "recipient.unknown"),
     ]
     for changed, code in cases:
         await change("test", [changed])
         with pytest.raises(Refused) as refused:
             await resending.resend(house.network, developer, number, "")
         assert refused.value.code == code
-        page = await resending.resend_many(house.network, developer, Wish(), "")
+        page = await resending.resend_many(house.network, developer, DeadLetterSearch(), "")
         assert [dealt.refusal and dealt.refusal.code for dealt in page.dealt] == [code]
     assert await house.listed("buyer") == [number]
     await resending.drop(house.network, developer, number, "gone")
@@ -365,14 +373,14 @@ def test_a_resent_push_comes_with_the_id_of_the_first_round() -> None:
         await at.post("Acme/Supply")
         for _ in range(2):
             await asyncio.sleep(60)
-            [found] = (await letters.browse(at.running.network, clerk, Wish())).found
+            [found] = (await letters.browse(at.running.network, clerk, DeadLetterSearch())).found
             assert found.letter.cause is Cause.SERVER_ERROR
             await resending.resend(at.running.network, clerk, found.letter.id, "mended")
         await asyncio.sleep(120)
         ids = [seen.request.headers["webhook-id"] for seen in at.receivers.at(url)]
         assert len(ids) == 3
         assert len(set(ids)) == 1
-        assert (await letters.browse(at.running.network, clerk, Wish())).found == []
+        assert (await letters.browse(at.running.network, clerk, DeadLetterSearch())).found == []
 
     in_virtual_time(work)
 
@@ -389,15 +397,19 @@ async def test_a_sender_learns_nothing_of_an_isolated_service_at_which_its_messa
         near = Caller(person=Person(email="dev@town.example", organization="Town", role=Role.DEVELOPER))
         posted = await town.network.post(sender, Message(to=(Recipient("Town/End"),), type=MessageType.REQUEST))
         await town.answer(await town.next("Guard"), status=Status("broken", "Guard says no"))
-        [own] = [found.letter for found in (await letters.browse(town.network, near, Wish())).found]
-        [told] = [found.letter for found in (await letters.browse(town.network, far, Wish())).found]
+        [own] = [found.letter for found in (await letters.browse(town.network, near, DeadLetterSearch())).found]
+        [told] = [found.letter for found in (await letters.browse(town.network, far, DeadLetterSearch())).found]
         assert (own.service, own.cause) == ("Town/Guard", Cause.IN_TRANSIT)
         assert (told.session, told.cause, told.gcid, told.attempts) == (posted.session, Cause.KEPT_BACK, "", 0)
         assert "Guard" not in repr(replace(told, number=0))
         assert told.id != own.id == own.number
         guard = town.network.directory.service("Town/Guard")
         assert guard is not None
-        for wish in (Wish(service="Town/Guard"), Wish(service=guard.gcid), Wish(cause="failed-in-transit")):
+        for wish in (
+            DeadLetterSearch(service="Town/Guard"),
+            DeadLetterSearch(service=guard.gcid),
+            DeadLetterSearch(cause="failed-in-transit"),
+        ):
             assert (await letters.browse(town.network, far, wish)).found == []
         for shown in (own.id, told.id + 1):
             with pytest.raises(Refused) as refused:
@@ -418,17 +430,17 @@ async def test_nothing_is_resent_on_a_way_that_leads_through_who_is_suspended() 
         clerk = Caller(person=Person(email="dev@town.example", organization="Town", role=Role.DEVELOPER))
         await town.post("End")
         await town.answer(await town.next("Guard"), status=Status("broken", "Guard says no"))
-        [found] = (await letters.browse(town.network, clerk, Wish())).found
+        [found] = (await letters.browse(town.network, clerk, DeadLetterSearch())).found
         end = town.network.directory.service("Town/End")
         assert end is not None
-        await town.network.configuration.change("test", [saving(replace(end, suspended="unpaid"))])
+        await town.network.configuration.change("test", [build_save(replace(end, suspended="unpaid"))])
         with pytest.raises(Refused, match=r"recipient\.suspended: A service on its way"):
             await resending.resend(town.network, clerk, found.letter.id, "")
-        await town.network.configuration.change("test", [saving(end)])
+        await town.network.configuration.change("test", [build_save(end)])
         assert (await resending.resend(town.network, clerk, found.letter.id, "")).delivery
 
 
-def rule_at(town: Town, owner: str, *then: Action) -> Rule:
+def rule_at(town: Town, owner: str, *then: RuleAction) -> Rule:
     service = town.network.directory.service(f"Town/{owner}")
     assert service is not None
     return Rule(service=service.gcid, name="includes", place=1, role=RuleRole.ANY, when=ALWAYS, then=then)
@@ -438,9 +450,9 @@ def rule_at(town: Town, owner: str, *then: Action) -> Rule:
 async def test_an_isolated_service_learns_nothing_of_the_sender_whose_message_failed_at_it() -> None:
     async with open_town() as town:
         hidden = await town.stranger("Provider/Depot", visibility=Visibility.PUBLIC, accepts=Accepts.ANYONE)
-        include = Action(kind=ActionKind.ADD_SERVICE, service="Provider/Depot", isolates=True)
+        include = RuleAction(kind=ActionKind.ADD_SERVICE, service="Provider/Depot", isolates=True)
         await town.service("End")
-        await town.network.configuration.change("test", [saving(rule_at(town, "End", include))])
+        await town.network.configuration.change("test", [build_save(rule_at(town, "End", include))])
         sender = await town.stranger("Far/Sender")
         provider = Caller(person=Person(email="dev@provider.example", organization="Provider", role=Role.DEVELOPER))
         message = Message(to=(Recipient("Town/End"),), type=MessageType.REQUEST, handle="secret-handle")
@@ -448,18 +460,18 @@ async def test_an_isolated_service_learns_nothing_of_the_sender_whose_message_fa
         [delivered] = await town.waiting_for(hidden)
         refusal = Message(type=MessageType.RESPONSE, reference=delivered.token, status=Status("broken", "no"))
         await town.network.post(hidden, refusal)
-        [found] = (await letters.browse(town.network, provider, Wish())).found
+        [found] = (await letters.browse(town.network, provider, DeadLetterSearch())).found
         told = found.letter
         assert (told.sender, told.handle, told.service) == ("Town/End", "", "Provider/Depot")
         assert told.session == delivered.session != posted.session
         assert told.id != told.number
         assert told.failed_at_us % 1_000_000 == told.posted_at_us % 1_000_000 == 0
-        assert (await letters.browse(town.network, provider, Wish(sender="Far/Sender"))).found == []
-        assert (await letters.browse(town.network, provider, Wish(session=posted.session))).found == []
+        assert (await letters.browse(town.network, provider, DeadLetterSearch(sender="Far/Sender"))).found == []
+        assert (await letters.browse(town.network, provider, DeadLetterSearch(session=posted.session))).found == []
         seen = await letters.inspect(town.network, provider, told.id)
         assert [event.what for event in seen.events] == ["handed out", "failed"]
         far = Caller(person=Person(email="dev@far.example", organization="Far", role=Role.DEVELOPER))
-        [own] = [one.letter for one in (await letters.browse(town.network, far, Wish())).found]
+        [own] = [one.letter for one in (await letters.browse(town.network, far, DeadLetterSearch())).found]
         dealt = await resending.resend(town.network, far, own.id, "Far wants it")
         [again] = await town.waiting_for(hidden)
         assert (again.session, again.sender) == (delivered.session, "Town/End")

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroad.core.exchange.matching import Incoming
+from postroad.core.exchange.matching import MatchableMessage
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
-from postroad.flow.configure import Follower
-from postroad.flow.exchange_book import AT_ONCE, ExchangeBook
-from postroad.flow.open_exchange import OpenExchange
+from postroad.flow.registries.configuration import ChangeFollower
+from postroad.flow.registries.exchanges import AT_ONCE, ExchangeRegistry
+from postroad.flow.registries.open_exchange import OpenExchange
 
 EXCHANGE, QUEUE = "e" * 16, "a" * 16
 MANY = 2 * AT_ONCE
@@ -24,13 +24,13 @@ class Changing:
 
     def __init__(self) -> None:
         self._directory = Directory()
-        self._followers: list[Follower] = []
+        self._followers: list[ChangeFollower] = []
         self.change(*(f"b{number:03d}" for number in range(MANY)))
 
     def directory(self) -> Directory:
         return self._directory
 
-    def follow(self, follower: Follower) -> None:
+    def follow(self, follower: ChangeFollower) -> None:
         self._followers.append(follower)
 
     def change(self, *names: str, gone: bool = False) -> None:
@@ -50,13 +50,13 @@ def configuration() -> Changing:
 
 
 def names(exchange: OpenExchange) -> Iterator[str]:
-    met = exchange.select(Incoming(headers={}, content=b"", root=lambda: pytest.fail("nobody looks inside")))
+    met = exchange.select(MatchableMessage(headers={}, content=b"", root=lambda: pytest.fail("nobody looks inside")))
     return (binding.name for binding in met.decided)
 
 
 @pytest.mark.req("X6")
 async def test_bindings_that_come_and_go_while_it_is_opened_are_in_it_or_not(configuration: Changing) -> None:
-    book = ExchangeBook(configuration)  # type: ignore[arg-type]
+    book = ExchangeRegistry(configuration)  # type: ignore[arg-type]
     opening = [asyncio.create_task(book.opened(EXCHANGE)) for _ in range(2)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
@@ -70,7 +70,7 @@ async def test_bindings_that_come_and_go_while_it_is_opened_are_in_it_or_not(con
 async def test_an_exchange_that_could_not_be_opened_is_opened_anew(
     configuration: Changing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    book = ExchangeBook(configuration)  # type: ignore[arg-type]
+    book = ExchangeRegistry(configuration)  # type: ignore[arg-type]
     really_save = OpenExchange.save
 
     def save(exchange: OpenExchange, binding: Binding, directory: Directory) -> None:

@@ -11,17 +11,17 @@ import pytest
 from postroad.api.resources.message_views import summary
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Accepts, DocumentAccess, Policy, Service, Transport, Visibility
+from postroad.core.model.directory import Accepts, ConnectionPolicy, DocumentAccess, Service, Transport, Visibility
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.errors import Refused
-from postroad.flow import administration_dead_letters as letters
-from postroad.flow.administration import removing
-from postroad.flow.administration_contents import parts_at_stop
-from postroad.flow.administration_explaining import stored
-from postroad.flow.administration_messages import Wish, browse, history
-from postroad.flow.administration_resending import resend
-from postroad.flow.administration_trying import stored_message
-from postroad.flow.configure import saving
+from postroad.flow.administration import dead_letters as letters
+from postroad.flow.administration.base import build_removal
+from postroad.flow.administration.dead_letters import resend
+from postroad.flow.administration.messages.contents import list_parts_at_stop
+from postroad.flow.administration.messages.explanations import explain_stored
+from postroad.flow.administration.messages.message_list import MessageSearch, browse, load_history
+from postroad.flow.administration.try_out.rules import load_stored_message
+from postroad.flow.registries.configuration import build_save
 from tests.unit.flow.test_mapped_services import House, gcid, house, tells_nothing
 
 __all__ = ["house"]  # the fixture
@@ -43,8 +43,8 @@ async def asked(house: House) -> Delivered:
 
 
 async def remove(house: House, caller: Caller) -> None:
-    trust = map(removing, house.network.directory.trust_of(gcid(caller)))
-    await house.network.configuration.change("test", [removing(service_of(caller)), *trust])
+    trust = map(build_removal, house.network.directory.trust_of(gcid(caller)))
+    await house.network.configuration.change("test", [build_removal(service_of(caller)), *trust])
 
 
 def service_of(caller: Caller) -> Service:
@@ -84,9 +84,9 @@ async def test_an_account_that_is_removed_meanwhile_still_stands_between_them(ho
     await remove(house, house.account)
     result = await house.answer(house.second, delivered)
     assert [one.service for one in result.recipients] == [gcid(house.account)]
-    tells_nothing(house, result, await history(house.network, house.second, result.session))
+    tells_nothing(house, result, await load_history(house.network, house.second, result.session))
     [response] = await house.received(house.first)
-    names_no_provider(house, response, await history(house.network, house.first, response.session))
+    names_no_provider(house, response, await load_history(house.network, house.first, response.session))
 
 
 @pytest.mark.req("N7", "Z5")
@@ -122,14 +122,14 @@ async def test_lists_and_trials_show_the_first_sender_no_provider(house: House) 
     delivered = await asked(house)
     await house.answer(house.second, delivered)
     [response] = await house.received(house.first)
-    names_no_provider(house, await stored_message(house.network, house.first, response.session))
+    names_no_provider(house, await load_stored_message(house.network, house.first, response.session))
     for box in ("sent", "received"):
-        [row] = (await browse(house.network, house.first, Wish(box=box))).rows
+        [row] = (await browse(house.network, house.first, MessageSearch(box=box))).rows
         names_no_provider(house, summary(box, row, house.network.directory))
-        [row] = (await browse(house.network, house.second, Wish(box=box))).rows
+        [row] = (await browse(house.network, house.second, MessageSearch(box=box))).rows
         tells_nothing(house, summary(box, row, house.network.directory))
     await house.post(house.enterprise, "Enterprise/Account")
-    [row] = (await browse(house.network, house.enterprise, Wish(box="sent"))).rows
+    [row] = (await browse(house.network, house.enterprise, MessageSearch(box="sent"))).rows
     assert summary("sent", row, house.network.directory)["recipients"] == ["Second/In"], "the enterprise may know"
 
 
@@ -165,7 +165,7 @@ async def test_a_failure_on_the_provider_s_side_names_nobody(house: House, role:
     [error] = await house.received(house.first)
     assert error.status is not None
     assert error.status.code == "route.failed"
-    names_no_provider(house, error, await history(house.network, house.first, session))
+    names_no_provider(house, error, await load_history(house.network, house.first, session))
 
 
 @pytest.mark.req("N7", "N11", "Z5")
@@ -188,11 +188,11 @@ async def test_a_refusal_does_not_name_the_provider_that_made_the_route_invalid(
         case "suspended":
             await house.change(house.second, suspended="unpaid")
         case "gone":
-            await house.network.configuration.change("test", [removing(service_of(house.second))])
+            await house.network.configuration.change("test", [build_removal(service_of(house.second))])
         case "logical only":
             await house.change(house.second, logical_only=True)
         case "policy":
-            await house.change(house.second, policy=Policy(transport=Transport.TLS))
+            await house.change(house.second, policy=ConnectionPolicy(transport=Transport.TLS))
         case "misplaced rule":
             await house.rule(house.second, {"addServiceAfter": "Second/Other"})
         case _:
@@ -225,7 +225,7 @@ async def test_rules_of_the_provider_see_no_time_more_exact_than_a_second(house:
     await house.rule(house.second, {"stopRuleEvaluation": True}, since, role="recipient")
     await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
-    [tried] = (await stored(house.network, house.second, delivered.session)).services
+    [tried] = (await explain_stored(house.network, house.second, delivered.session)).services
     told = tried.rules[0].told
     assert told is not None
     assert told.held
@@ -239,14 +239,16 @@ async def test_what_failed_at_the_provider_is_resent_only_while_its_way_is_open(
     await give_up(house, delivered, "hooks.second.example: nothing listens there")
     enroll = house.running.enroll
     people = [await enroll(f"p@{name}.example", organization=name) for name in ("First", "Second")]
-    [[first], [second]] = [(await letters.browse(house.network, one, letters.Wish())).found for one in people]
+    [[first], [second]] = [
+        (await letters.browse(house.network, one, letters.DeadLetterSearch())).found for one in people
+    ]
     names_no_provider(house, replace(first.letter, number=0))
     tells_nothing(house, replace(second.letter, number=0))
     match fault:
         case "enterprise":
             enterprise = house.network.directory.organization("Enterprise")
             assert enterprise is not None
-            await house.network.configuration.change("test", [saving(replace(enterprise, suspended="unpaid"))])
+            await house.network.configuration.change("test", [build_save(replace(enterprise, suspended="unpaid"))])
         case "revoked":
             await house.trust.revoke(gcid(house.second), gcid(house.account), (gcid(house.second),))
         case "account gone":
@@ -273,8 +275,8 @@ async def test_the_number_behind_a_pseudonym_is_not_found_by_trying(house: House
     with pytest.raises(Refused, match=r"reference\.invalid"):
         await house.answer(house.second, replace_token(delivered, f"{number:x}.{proof}"))
     with pytest.raises(Refused, match="not-found"):
-        await parts_at_stop(network, house.second, delivered.session, number)
-    assert await parts_at_stop(network, house.second, delivered.session, tokens.veil.number(number))
+        await list_parts_at_stop(network, house.second, delivered.session, number)
+    assert await list_parts_at_stop(network, house.second, delivered.session, tokens.veil.number(number))
     assert await house.answer(house.second, delivered)
 
 
@@ -285,10 +287,10 @@ def replace_token(delivered: Delivered, token: str) -> Delivered:
 @pytest.mark.req("N7", "Z1", "Z5")
 async def test_the_provider_is_not_found_by_excepting_it_from_a_policy(house: House) -> None:
     await house.confirmed()
-    await house.change(house.account, policy=Policy(transport=Transport.TLS))
+    await house.change(house.account, policy=ConnectionPolicy(transport=Transport.TLS))
     told = set()
     for guess in ("Second", "Third"):
-        policy = Policy(transport=Transport.TLS, except_for=(guess, "Enterprise"))
+        policy = ConnectionPolicy(transport=Transport.TLS, except_for=(guess, "Enterprise"))
         sender = replace(await house.change(house.first, policy=policy), secure=True)
         with pytest.raises(Refused, match=r"policy\.transport") as refused:
             await house.post(sender, "Enterprise/Account")
@@ -301,7 +303,7 @@ async def test_the_first_sender_is_not_found_by_excepting_it_from_a_policy(house
     delivered = await asked(house)
     told = set()
     for guess in ("First", "Third"):
-        policy = Policy(transport=Transport.TLS, except_for=(guess,))
+        policy = ConnectionPolicy(transport=Transport.TLS, except_for=(guess,))
         house.second = replace(await house.change(house.second, policy=policy), secure=True)
         for attempt in (house.answer(house.second, delivered), house.post(house.first, "Enterprise/Account")):
             with pytest.raises(Refused, match=r"policy\.transport") as refused:
@@ -312,7 +314,7 @@ async def test_the_first_sender_is_not_found_by_excepting_it_from_a_policy(house
 
 @pytest.mark.req("N7", "Z1")
 async def test_the_enterprise_itself_may_be_excepted_by_its_provider(house: House) -> None:
-    policy = Policy(transport=Transport.TLS, except_for=("Enterprise",))
+    policy = ConnectionPolicy(transport=Transport.TLS, except_for=("Enterprise",))
     await house.confirmed()
     house.second = replace(await house.change(house.second, policy=policy), secure=True)
     await house.post(house.enterprise, "Enterprise/Account")
@@ -333,7 +335,9 @@ async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_
     [passing] = await house.received(house.second)
     assert [part.id for part in passing.parts] == ["open"]
     number = house.network.tokens.veil.number(house.network.tokens.number(passing.token) or 0)
-    assert [one.id for one in await parts_at_stop(house.network, house.second, passing.session, number)] == ["open"]
+    assert [one.id for one in await list_parts_at_stop(house.network, house.second, passing.session, number)] == [
+        "open"
+    ]
     changed = (Part(id="open", content_type="text/plain", data=b"changed"),)
     await house.network.post(house.second, Message(type=MessageType.RESPONSE, reference=passing.token, parts=changed))
     [arrived] = await house.received(end)
@@ -348,13 +352,13 @@ async def test_whom_a_message_passes_before_an_account_is_not_told_of_its_provid
     message = Message(type=MessageType.REQUEST, to=(to,), route=(Recipient("Third/Stamp"),))
     session = (await house.network.post(house.first, message)).session
     [passing] = await house.received(third)
-    told = await history(house.network, third, session)
+    told = await load_history(house.network, third, session)
     assert [copy.recipient for copy in told.messages[0].copies] == ["Enterprise/Account"]
-    tried = await stored_message(house.network, third, session)
+    tried = await load_stored_message(house.network, third, session)
     assert tried.to == (Recipient("Enterprise/Account"),), "nor what only the recipient is told"
-    names_no_provider(house, passing, told, tried, await stored(house.network, third, session))
+    names_no_provider(house, passing, told, tried, await explain_stored(house.network, third, session))
     await house.answer(third, passing)
-    names_no_provider(house, await history(house.network, third, session))
+    names_no_provider(house, await load_history(house.network, third, session))
     known = await house.network.trace(session, "Enterprise")
     assert known is not None
     assert known.messages[0].copies[0].recipient == "Second/In", "the enterprise may know"
@@ -367,8 +371,8 @@ async def test_whom_a_response_passes_on_the_provider_s_side_is_not_told_afterwa
     delivered = await asked(house)
     response = await house.answer(house.second, delivered)
     [passing] = await house.received(third)
-    told = await history(house.network, third, response.session)
-    tells_nothing(house, passing, told, await stored(house.network, third, response.session))
+    told = await load_history(house.network, third, response.session)
+    tells_nothing(house, passing, told, await explain_stored(house.network, third, response.session))
     assert (told.transaction, told.messages[0].answers) == (passing.transaction, delivered.session)
     assert [copy.recipient for copy in told.messages[0].copies] == ["Enterprise/Account"]
     assert [stop.service for copy in told.messages[0].copies for stop in copy.stops] == ["Third/Stamp"]
@@ -381,9 +385,9 @@ async def test_what_is_tried_again_tells_nobody_what_another_was_told(house: Hou
     await house.rule(third, action, role="recipient")
     to = (Recipient("Third/End", (Argument("pin", "ours"),)),)
     session = (await house.network.post(house.first, Message(to=to))).session
-    assert (await stored_message(house.network, house.first, session)).to == to
+    assert (await load_stored_message(house.network, house.first, session)).to == to
     [delivered] = await house.received(house.other)
-    [given] = (await stored_message(house.network, house.other, delivered.session)).to
+    [given] = (await load_stored_message(house.network, house.other, delivered.session)).to
     assert given.arguments == (Argument("pin", "theirs"),)
 
 
@@ -398,10 +402,10 @@ async def test_neither_form_nor_configuration_nor_place_tells_which_message_it_i
         patch.setattr(house.network.clock, "now_us", lambda: next(times), raising=False)
         for to in ("Second/In", "Enterprise/Account", "Second/In"):
             await house.post(house.first, to, kind=MessageType.NOTIFICATION)
-    rows = (await browse(house.network, house.second, Wish(box="received"))).rows
+    rows = (await browse(house.network, house.second, MessageSearch(box="received"))).rows
     shown = [summary("received", row, house.network.directory) for row in rows]
     assert [one["from"] for one in shown] == ["First/Out", "First/Out", "Enterprise/Account"]
-    found = await history(house.network, house.second, shown[-1]["session"])
+    found = await load_history(house.network, house.second, shown[-1]["session"])
     assert [(one.form, one.directory, one.wire_size, one.came) for one in found.messages] == [("", 0, 0, None)]
-    openly = await history(house.network, house.second, shown[0]["session"])
+    openly = await load_history(house.network, house.second, shown[0]["session"])
     assert openly.messages[0].form == "python"

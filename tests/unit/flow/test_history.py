@@ -6,7 +6,7 @@ import pytest
 
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.flow import history as reading
+from postroad.flow.stages import history as reading
 from postroad.testing.network import memory_network
 
 PLACES = 4
@@ -23,7 +23,7 @@ async def test_old_tries_are_left_out_before_what_became_of_a_copy(monkeypatch: 
             for receiver in receivers:
                 [given] = await running.network.poll(receiver, PollRequest())
                 await running.network.settle(receiver, Settlement(tokens=(given.token,), outcome=outcome))
-        monkeypatch.setattr(reading, "ENTRIES_MOST", 2 * PLACES)  # the last hand-outs, and what became of them
+        monkeypatch.setattr(reading, "MAX_ENTRIES", 2 * PLACES)  # the last hand-outs, and what became of them
         told = await running.network.trace(posted.session, "A")
         assert told is not None
         assert [copy.state for copy in told.messages[0].copies] == ["delivered"] * PLACES

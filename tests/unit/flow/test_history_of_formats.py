@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 import pytest
 
 from postroad.api.resources.message_views import status_view
-from postroad.core.audit.story import Event
-from postroad.core.configuration.rules import RuleEntry, rule_of
-from postroad.core.mediation.nouns import Wire
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
+from postroad.core.mediation.model import Wire
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
+from postroad.core.model.history import HistoryEvent
 from postroad.core.model.message import PostResult
 from postroad.core.model.polling import PollRequest
-from postroad.flow.administration_contents import whole
-from postroad.flow.configure import saving
-from postroad.flow.mediate import posting_of
+from postroad.flow.administration.messages.contents import read_message
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.mediate import read_external_post
 from postroad.testing.network import MemoryNetwork, memory_network
 
 BUYER, ACME = "MyBiz/Purchasing", "Acme/Supply"
@@ -37,7 +37,7 @@ class Posted:
         self.acme = acme
         self.session = session
 
-    async def events(self, organization: str) -> list[Event]:
+    async def events(self, organization: str) -> list[HistoryEvent]:
         history = await self.network.trace(self.session, organization)
         assert history is not None
         return history.messages[0].copies[0].stops[0].events
@@ -50,8 +50,8 @@ async def posted() -> AsyncIterator[Posted]:
         acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
         assert acme.service is not None
         rule = RuleEntry.model_validate({"name": "r", "when": NEVER, "then": [{"addServiceBefore": BUYER}]})
-        await running.network.configuration.change("test", [saving(rule_of(rule, acme.service.gcid, 0))])
-        answer = await running.network.carry_out(buyer, posting_of(Wire(FIELDS, BODY)))
+        await running.network.configuration.change("test", [build_save(rule_of(rule, acme.service.gcid, 0))])
+        answer = await running.network.carry_out(buyer, read_external_post(Wire(FIELDS, BODY)))
         assert isinstance(answer, PostResult)
         await running.network.poll_in_format(acme, PollRequest())
         yield Posted(running, buyer, acme, answer.session)
@@ -84,7 +84,7 @@ async def test_the_explanation_behind_the_wrapping_is_read(posted: Posted) -> No
 @pytest.mark.parametrize("name", ["buyer", "acme"])
 async def test_contents_are_the_parts_and_nothing_that_lies_behind_them(posted: Posted, name: str) -> None:
     caller: Caller = getattr(posted, name)
-    header, parts = await whole(posted.network, caller, posted.session)
+    header, parts = await read_message(posted.network, caller, posted.session)
     assert header.came is not None
     assert header.came.setting > 0
     assert header.explained > 0

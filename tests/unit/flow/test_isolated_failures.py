@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.audit.passing import unnamed
 from postroad.core.model.message import Message, MessageType, Status
 from postroad.core.model.rule import ActionKind, RuleRole
+from postroad.core.visibility.isolation import anonymous_service_label
 from tests.unit.flow.ways import BUYER, SUPPLY, WORK, Town, town
 
 
@@ -36,7 +36,10 @@ async def test_the_error_response_does_not_say_who_it_was(way: object, answers: 
         else:
             found = await at.network.desk.find(at.network.tokens.number(passing.token) or 0)
             assert found is not None
-            assert unnamed(found.queued, at.network.directory) == f"A service on the way back from {SUPPLY}"
+            assert (
+                anonymous_service_label(found.queued, at.network.directory)
+                == f"A service on the way back from {SUPPLY}"
+            )
             await at.network.ending.give_up(found.queued, "failed", "hooks.transmatics.example: nothing listens there")
         status = await at.told(BUYER)
         assert status is not None

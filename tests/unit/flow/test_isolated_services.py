@@ -9,14 +9,25 @@ from postroad.api.resources.message_views import summary
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
 from postroad.errors import Refused
-from postroad.flow.administration_explaining import stored
-from postroad.flow.administration_messages import Wish, browse, history
-from postroad.flow.configure import saving
+from postroad.flow.administration.messages.explanations import explain_stored
+from postroad.flow.administration.messages.message_list import MessageSearch, browse, load_history
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import memory_network
 
-ALWAYS = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="type"), values=())
+ALWAYS = ValueComparison(
+    operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="type"), values=()
+)
 ORDER = Part(id="1", content_type="text/plain", data=b"an order")
 
 
@@ -31,11 +42,11 @@ async def test_a_service_isolated_by_its_own_organization_reads_neither_sender_n
         owner = await running.enroll("owner@transmatics.example", organization="Transmatics")
         for caller in (front, worker, supply):
             assert caller.service is not None
-        include = Action(kind=ActionKind.ADD_SERVICE_BEFORE, service="Transmatics/Worker", isolates=True)
+        include = RuleAction(kind=ActionKind.ADD_SERVICE_BEFORE, service="Transmatics/Worker", isolates=True)
         rule = Rule(
             service=front.service.gcid, name="r", place=1, role=RuleRole.IN_TRANSIT, when=ALWAYS, then=(include,)
         )
-        await network.configuration.change("test", [saving(rule)])
+        await network.configuration.change("test", [build_save(rule)])
         message = Message(
             to=(Recipient("Acme/Supply"),), route=(Recipient("Transmatics/Front"),), parts=(ORDER,),
             type=MessageType.NOTIFICATION,
@@ -44,17 +55,19 @@ async def test_a_service_isolated_by_its_own_organization_reads_neither_sender_n
         [delivered] = await network.poll(worker, PollRequest())
         assert delivered.sender == "Transmatics/Front"
         told: list[object] = [
-            await history(network, worker, delivered.session),
-            await stored(network, worker, delivered.session),
+            await load_history(network, worker, delivered.session),
+            await explain_stored(network, worker, delivered.session),
         ]
-        rows = (await browse(network, worker, Wish(box="received"))).rows
+        rows = (await browse(network, worker, MessageSearch(box="received"))).rows
         told += [summary("received", row, network.directory) for row in rows]
         text = b" ".join(msgspec.json.encode(one, enc_hook=str) for one in told).decode()
         for word in ("MyBiz", "Buyer", "Acme", "Supply", posted.session):
             assert word not in text, f"{word!r} is told: {text}"
-        for read in (history, stored):
+        for read in (load_history, explain_stored):
             with pytest.raises(Refused, match="not-found"):
                 await read(network, worker, posted.session)
-        whole = await history(network, owner, posted.session)  # a person of the organization sees all of its services
+        whole = await load_history(
+            network, owner, posted.session
+        )  # a person of the organization sees all of its services
         assert [stop.service for stop in whole.messages[0].copies[0].stops] == ["Transmatics/Worker"]
         assert whole.messages[0].sender == "MyBiz/Buyer"

@@ -7,14 +7,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.core.audit.happenings import What
+from postroad.core.audit.live_events import LiveEventKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused, Unavailable
-from postroad.flow import live as following
-from postroad.flow.live import Live
-from postroad.flow.live_sight import LiveRow, LiveSight
+from postroad.flow.live import feed as following
+from postroad.flow.live.feed import LiveFeed
+from postroad.flow.live.view import LiveRow, LiveView
 from tests.unit.flow.test_hidden_parties import give_up
 from tests.unit.flow.test_mapped_services import House, house, tells_nothing
 
@@ -35,15 +35,15 @@ async def people(house: House) -> dict[str, Caller]:
 
 
 @pytest.fixture
-async def live(house: House) -> Live:
-    found = Live(house.network)
+async def live(house: House) -> LiveFeed:
+    found = LiveFeed(house.network)
     await found.catch_up()
     return found
 
 
-async def told(house: House, live: Live, caller: Caller, **asked: str) -> list[LiveRow]:
+async def told(house: House, live: LiveFeed, caller: Caller, **asked: str) -> list[LiveRow]:
     await live.catch_up()
-    return (await LiveSight(house.network, live, caller, **asked).rows(live.turns)).rows
+    return (await LiveView(house.network, live, caller, **asked).rows(live.turns)).rows
 
 
 def shown(rows: list[LiveRow]) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -57,7 +57,7 @@ async def notify(house: House, to: str = "Second/Other", **more: Any) -> None:
 
 @pytest.mark.req("C4")
 async def test_each_sees_what_is_theirs_and_others_see_nothing(
-    house: House, live: Live, people: dict[str, Caller]
+    house: House, live: LiveFeed, people: dict[str, Caller]
 ) -> None:
     await notify(house, topic="order")
     [delivered] = await house.received(house.other)
@@ -74,7 +74,7 @@ async def test_each_sees_what_is_theirs_and_others_see_nothing(
 
 
 @pytest.mark.req("C4", "N7", "Z5")
-async def test_who_is_hidden_stays_hidden(house: House, live: Live, people: dict[str, Caller]) -> None:
+async def test_who_is_hidden_stays_hidden(house: House, live: LiveFeed, people: dict[str, Caller]) -> None:
     await house.confirmed()
     await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
@@ -84,18 +84,18 @@ async def test_who_is_hidden_stays_hidden(house: House, live: Live, people: dict
     await give_up(house, delivered, "hooks.second.example: nothing listens there")
     rows = await told(house, live, people["second"])
     assert [row.what.value for row in reversed(rows)] == ["arrived", "sent", "delivered", "arrived", "failed"]
-    failures = LiveSight(house.network, live, people["second"]).failures()
+    failures = LiveView(house.network, live, people["second"]).failures()
     tells_nothing(house, [msgspec.to_builtins(row) for row in rows])
     tells_nothing(house, [(letter.sender, letter.session, letter.handle) for _, _, letter in failures])
     assert all(row.at_us % 1_000_000 == 0 for row in rows)
     hidden = b" ".join(msgspec.json.encode(row) for row in await told(house, live, people["first"])).decode()
     assert "second" not in hidden.casefold()
-    [(cause, count, letter)] = LiveSight(house.network, live, people["first"]).failures()
+    [(cause, count, letter)] = LiveView(house.network, live, people["first"]).failures()
     assert (cause.value, count, "econd" in letter.reason) == ("kept-back", 1, False)
 
 
 @pytest.mark.req("C4")
-async def test_traffic_failures_and_queues_are_counted(house: House, live: Live, people: dict[str, Caller]) -> None:
+async def test_traffic_failures_and_queues_are_counted(house: House, live: LiveFeed, people: dict[str, Caller]) -> None:
     for _ in range(3):
         await notify(house)
     [delivered] = (await house.received(house.other))[:1]
@@ -110,7 +110,7 @@ async def test_traffic_failures_and_queues_are_counted(house: House, live: Live,
         ("operator", 3, 3, 1, 1, 2),
         ("stranger", 0, 0, 0, 0, 0),
     ):
-        sight = LiveSight(house.network, live, people[who])
+        sight = LiveView(house.network, live, people[who])
         traffic, queues = sight.traffic(now_us), await sight.queues()
         minute = traffic.minute
         found = (minute["sent"], minute["arrived"], minute["failed"], minute["refused"], queues.waiting)
@@ -123,13 +123,15 @@ async def test_traffic_failures_and_queues_are_counted(house: House, live: Live,
         assert (queues.oldest is not None) == bool(waiting)
 
 
-async def test_whoever_comes_back_goes_on_where_they_were(house: House, live: Live, people: dict[str, Caller]) -> None:
+async def test_whoever_comes_back_goes_on_where_they_were(
+    house: House, live: LiveFeed, people: dict[str, Caller]
+) -> None:
     await notify(house, topic="one")
     await live.catch_up()
     mark = live.mark
     await notify(house, topic="two")
     await live.catch_up()
-    sight = LiveSight(house.network, live, people["first"])
+    sight = LiveView(house.network, live, people["first"])
     assert [row.topic for row in (await sight.rows(live.after(mark))).rows] == ["two"]
     assert live.after(live.mark) == []
     for strange in ("", "x", "1.2.3", "0.99999999999999999999", f"{mark.partition('.')[0]}.-1"):
@@ -138,7 +140,7 @@ async def test_whoever_comes_back_goes_on_where_they_were(house: House, live: Li
 
 @pytest.mark.parametrize("at", ["journal.read", "index.query"])
 async def test_what_was_read_before_something_failed_is_neither_lost_nor_counted_twice(
-    house: House, live: Live, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch, at: str
+    house: House, live: LiveFeed, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
     await live.catch_up()
     seen = (await house.network.journal.head()).seq
@@ -158,17 +160,17 @@ async def test_what_was_read_before_something_failed_is_neither_lost_nor_counted
         with pytest.raises(Unavailable):
             await live.catch_up()
     assert ("sent", "First/Out", ("Second/Other",)) in shown(await told(house, live, people["first"]))
-    minute = LiveSight(house.network, live, people["operator"]).traffic(house.network.clock.now_us() + 2_000_000).minute
+    minute = LiveView(house.network, live, people["operator"]).traffic(house.network.clock.now_us() + 2_000_000).minute
     assert (minute["sent"], minute["arrived"]) == (1, 1)
 
 
 async def test_more_than_can_be_shown_is_sampled_evenly_and_counted(
-    house: House, live: Live, people: dict[str, Caller]
+    house: House, live: LiveFeed, people: dict[str, Caller]
 ) -> None:
     for place in range(40):
         await notify(house, topic=f"t{place}")
     await live.catch_up()
-    sight = LiveSight(house.network, live, people["first"])
+    sight = LiveView(house.network, live, people["first"])
     found = await sight.rows(live.turns, most=4)
     assert ([row.topic for row in found.rows], found.left_out) == (["t39", "t29", "t19", "t9"], 36)
     newest = await sight.rows(live.turns, most=4, newest=True)
@@ -178,21 +180,21 @@ async def test_more_than_can_be_shown_is_sampled_evenly_and_counted(
 async def test_what_nobody_has_time_for_is_skipped_and_said(
     house: House, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "ENTRIES_MOST", 10)
-    monkeypatch.setattr(following, "HAPPENINGS_MOST", 8)
-    live = Live(house.network)
+    monkeypatch.setattr(following, "MAX_ENTRIES", 10)
+    monkeypatch.setattr(following, "MAX_HAPPENINGS", 8)
+    live = LiveFeed(house.network)
     await live.catch_up()
     for place in range(30):
         await notify(house, topic=f"t{place}")
     await live.catch_up()
     assert live.skipped == 20
     assert live.turns[-1].left_out == 12  # ten entries, each sent and arrived, of which eight are kept
-    rows = await told(house, live, people["operator"], what=What.SENT.value)
+    rows = await told(house, live, people["operator"], what=LiveEventKind.SENT.value)
     assert [row.topic for row in rows] == ["t29", "t28", "t27", "t26"]
     assert live.skipped == 0  # nothing more has come
 
 
-async def test_many_who_watch_share_one_look(house: House, live: Live) -> None:
+async def test_many_who_watch_share_one_look(house: House, live: LiveFeed) -> None:
     await notify(house)
     await live.catch_up(fresh_s=60)
     assert live.after(live.mark) == []

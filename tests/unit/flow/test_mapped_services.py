@@ -9,20 +9,20 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Accepts, Policy, Role, Transport, Visibility
+from postroad.core.model.directory import Accepts, ConnectionPolicy, Role, Transport, Visibility
 from postroad.core.model.message import Cookie, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.selector import Selector
 from postroad.core.model.trust import Provisioning, token_hash
 from postroad.errors import Refused
-from postroad.flow.administration_contents import part, whole
-from postroad.flow.administration_explaining import stored
-from postroad.flow.administration_messages import Wish, browse, history
-from postroad.flow.configure import saving
-from postroad.flow.provisioning import Trust
-from postroad.flow.push_request import webhook_id
+from postroad.flow.administration.messages.contents import read_message, read_part
+from postroad.flow.administration.messages.explanations import explain_stored
+from postroad.flow.administration.messages.message_list import MessageSearch, browse, load_history
+from postroad.flow.administration.provisioning_changes import ProvisioningChanges
+from postroad.flow.push.request import build_webhook_id
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 DOCUMENT = (Part(id="1", content_type="text/plain", data=b"one order"),)
@@ -37,7 +37,7 @@ class House:
     def __init__(self, running: MemoryNetwork) -> None:
         self.running = running
         self.network = running.network
-        self.trust = Trust(self.network.configuration, self.network.clock)
+        self.trust = ProvisioningChanges(self.network.configuration, self.network.clock)
 
     async def furnish(self) -> None:
         register = self.running.register
@@ -55,7 +55,7 @@ class House:
             service=gcid(self.account), provider=gcid(self.second), started_by="p@enterprise.example",
             started_at_us=now_us, expires_at_us=now_us + expires_in_s * 1_000_000, token_hash=token_hash(TOKEN),
         )  # fmt: skip
-        await self.network.configuration.change("test", [saving(waiting)])
+        await self.network.configuration.change("test", [build_save(waiting)])
 
     async def confirmed(self) -> None:
         assert self.second.service is not None
@@ -63,12 +63,12 @@ class House:
 
     async def rule(self, owner: Caller, action: dict[str, Any], when: Any = "always", role: str = "any") -> None:
         entry = RuleEntry.model_validate({"name": "r", "when": when, "then": [action], "role": role})
-        await self.network.configuration.change("test", [saving(rule_of(entry, gcid(owner), 0))])
+        await self.network.configuration.change("test", [build_save(rule_of(entry, gcid(owner), 0))])
 
     async def change(self, caller: Caller, **fields: Any) -> Caller:
         """Change the profile of a service."""
         service = replace(self.network.directory.services[gcid(caller)], **fields)
-        await self.network.configuration.change("test", [saving(service)])
+        await self.network.configuration.change("test", [build_save(service)])
         return replace(caller, service=service)
 
     async def post(self, sender: Caller, *to: str, kind: MessageType = MessageType.REQUEST) -> str:
@@ -137,7 +137,7 @@ async def test_a_first_provider_reaches_a_second_one_that_never_learns_who_it_wa
     await house.confirmed()
     session = await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
-    tells_nothing(house, delivered, webhook_id(delivered))
+    tells_nothing(house, delivered, build_webhook_id(delivered))
     assert delivered.session != session
     assert delivered.posted_at_us % 1_000_000 == delivered.expires_at_us % 1_000_000 == 0
     assert delivered.cookie == COOKIE
@@ -165,14 +165,14 @@ async def test_one_message_to_both_ways_is_two_messages_to_the_provider(house: H
     numbers = [int(one.token.partition(".")[0], 16) >> 16 for one in (hidden, openly)]
     assert numbers[0] != numbers[1]
     for name, known, told in (("hidden", hidden, "Enterprise/Account"), ("open", openly, "First/Out")):
-        [message] = (await history(house.network, house.second, known.session)).messages
+        [message] = (await load_history(house.network, house.second, known.session)).messages
         assert (message.sender, message.session, len(message.copies)) == (told, known.session, 1), name
-        explained = await stored(house.network, house.second, known.session)
+        explained = await explain_stored(house.network, house.second, known.session)
         assert (explained.session, [copy.route for copy in explained.copies]) == (known.session, [("Second/In",)]), name
-        assert (await part(house.network, house.second, known.session, "1")).data == b"one order"
-    tells_nothing(house, await history(house.network, house.second, hidden.session))
-    tells_nothing(house, await stored(house.network, house.second, hidden.session))
-    rows = (await browse(house.network, house.second, Wish(box="received"))).rows
+        assert (await read_part(house.network, house.second, known.session, "1")).data == b"one order"
+    tells_nothing(house, await load_history(house.network, house.second, hidden.session))
+    tells_nothing(house, await explain_stored(house.network, house.second, hidden.session))
+    rows = (await browse(house.network, house.second, MessageSearch(box="received"))).rows
     assert {row["message"].session for row in rows} == {hidden.session, openly.session}
 
 
@@ -197,18 +197,18 @@ async def test_what_the_provider_reads_afterwards_tells_no_more(house: House) ->
     person = await house.running.enroll("p@second.example", organization="Second")
     for asking in (house.second, person):
         for known in (delivered.session, answered):
-            told = await history(house.network, asking, known)
+            told = await load_history(house.network, asking, known)
             tells_nothing(house, told)
             assert {message.session for message in told.messages} == {delivered.session, answered}
-            tells_nothing(house, await stored(house.network, asking, known))
+            tells_nothing(house, await explain_stored(house.network, asking, known))
         for box in ("sent", "received"):
-            [row] = (await browse(house.network, asking, Wish(box=box))).rows
+            [row] = (await browse(house.network, asking, MessageSearch(box=box))).rows
             assert row["message"].session in (delivered.session, answered)
-        header, _ = await whole(house.network, asking, delivered.session)
+        header, _ = await read_message(house.network, asking, delivered.session)
         assert (header.sender, header.handle) == (gcid(house.account), "")
         with pytest.raises(Refused, match="not-found"):
-            await history(house.network, asking, session)
-    [sent] = (await browse(house.network, house.second, Wish(box="sent"))).rows
+            await load_history(house.network, asking, session)
+    [sent] = (await browse(house.network, house.second, MessageSearch(box="sent"))).rows
     assert sent["message"].answers.shown_requester == gcid(house.account)
 
 
@@ -220,13 +220,13 @@ async def test_the_first_sender_sees_the_account_in_the_place_of_the_provider(ho
     await house.answer(house.second, delivered)
     [response] = await house.received(house.first)
     for known in (session, response.session):
-        told = await history(house.network, house.first, known)
+        told = await load_history(house.network, house.first, known)
         assert "second" not in msgspec.json.encode(told, enc_hook=str).decode().casefold()
         [request, answer] = told.messages
         assert [copy.recipient for copy in request.copies] == ["Enterprise/Account"] == [answer.sender]
-        explained = await stored(house.network, house.first, known)
+        explained = await explain_stored(house.network, house.first, known)
         assert "second" not in msgspec.json.encode(explained, enc_hook=str).decode().casefold()
-    told = await history(house.network, house.owner, session)
+    told = await load_history(house.network, house.owner, session)
     assert {stop.service for copy in told.messages[0].copies for stop in copy.stops} == {"Second/In"}
 
 
@@ -241,11 +241,11 @@ async def test_rules_of_either_side_see_the_one_between_them(house: House) -> No
     await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
     answered = (await house.answer(house.second, delivered)).session
-    tells_nothing(house, await stored(house.network, house.second, answered))
+    tells_nothing(house, await explain_stored(house.network, house.second, answered))
     assert await house.received(watched) == []
     [response] = await house.received(house.first)
     assert response.sender == "Enterprise/Account"
-    told = await stored(house.network, house.first, response.session)
+    told = await explain_stored(house.network, house.first, response.session)
     assert "second" not in msgspec.json.encode(told, enc_hook=str).decode().casefold()
     assert [one.service for one in told.services] == ["First/Out"]
 
@@ -255,7 +255,7 @@ async def test_errors_on_the_way_back_do_not_name_who_asked(house: House) -> Non
     await house.confirmed()
     await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
-    await house.change(house.first, policy=Policy(transport=Transport.TLS))
+    await house.change(house.first, policy=ConnectionPolicy(transport=Transport.TLS))
     with pytest.raises(Refused) as refused:
         await house.answer(house.second, delivered)
     assert refused.value.code == "policy.transport"
@@ -268,7 +268,7 @@ async def test_a_withdrawal_is_told_as_one_of_the_account(house: House) -> None:
     session = await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
     await house.network.post(house.first, Message(type=MessageType.CANCEL, reference=session))
-    told = await history(house.network, house.second, delivered.session)
+    told = await load_history(house.network, house.second, delivered.session)
     tells_nothing(house, told)
     assert [event.by for event in told.messages[0].copies[0].stops[0].events if event.what == "cancelled"] in (
         [], ["Enterprise/Account"], ["network"],
@@ -365,7 +365,7 @@ async def test_who_may_not_begin_any_more_is_not_confirmed(house: House, change:
     if change is None:
         house.account = await house.change(house.account, suspended="unpaid")
     else:
-        await house.network.configuration.change("test", [saving(replace(person, **change))])
+        await house.network.configuration.change("test", [build_save(replace(person, **change))])
     with pytest.raises(Refused, match=r"provisioning\.invalid"):
         await house.confirmed()
 
@@ -384,7 +384,7 @@ async def test_a_cookie_is_seen_by_its_service_alone(house: House) -> None:
     await house.network.settle(house.second, Settlement(tokens=(delivered.token,)))
     for asking in (house.owner, house.account, house.enterprise):
         for told in (
-            await history(house.network, house.owner, passing.session),
-            await browse(house.network, asking, Wish(box="sent")),
+            await load_history(house.network, house.owner, passing.session),
+            await browse(house.network, asking, MessageSearch(box="sent")),
         ):
             assert COOKIE.content not in msgspec.json.encode(told, enc_hook=str).decode()

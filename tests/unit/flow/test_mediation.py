@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 
 from postroad.core.codecs.dime import read_dime
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import take
+from postroad.core.mediation.formats import decode_wire
+from postroad.core.mediation.model import Wire
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Wrapped
 from postroad.core.model.directory import DocumentAccess, Visibility
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.journal import DeliveriesEnded, DeliveryTranslated, MessagePosted, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
-from postroad.core.model.part_facts import Came
+from postroad.core.model.part_facts import MessageArrival
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
-from postroad.flow.mediate import Handed, header_fields, posting_of
+from postroad.flow.stages.mediate import HandedDelivery, build_header_fields, read_external_post
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.test_mapped_services import House, house, tells_nothing
 
@@ -48,7 +48,7 @@ async def running() -> AsyncIterator[MemoryNetwork]:
         yield network
 
 
-async def handed_to(running: MemoryNetwork, caller: Caller, **how: Any) -> list[Handed]:
+async def handed_to(running: MemoryNetwork, caller: Caller, **how: Any) -> list[HandedDelivery]:
     return await running.network.poll_in_format(caller, PollRequest(**how))
 
 
@@ -62,7 +62,7 @@ async def sent(
 ) -> None:
     buyer = running.network.directory.service(BUYER)
     caller = Caller(service=buyer) if buyer is not None else await running.register(BUYER)
-    await running.network.carry_out(caller, posting_of(wire(body, content_type, to=to, **fields)))
+    await running.network.carry_out(caller, read_external_post(wire(body, content_type, to=to, **fields)))
 
 
 @pytest.mark.req("T1", "T3")
@@ -121,7 +121,7 @@ async def test_a_poller_of_as2_gets_the_document_with_no_header_of_its_senders_m
     [handed] = await handed_to(running, acme)
     assert handed.given is not None
     assert (handed.given.media_type, handed.given.data) == ("text/csv", b"a;b")
-    fields = header_fields(handed)
+    fields = build_header_fields(handed)
     assert fields["Content-Description"] == "prices"
     assert "Set-Cookie" not in fields
     assert fields["Postroad-From"].startswith(BUYER)
@@ -169,7 +169,7 @@ async def test_a_contradiction_is_kept_with_the_message(running: MemoryNetwork) 
 async def test_as2_has_a_door_of_its_own() -> None:
     as2 = Wire([("as2-from", "a"), ("as2-to", "b"), ("content-type", "application/pkcs7-mime")], b"x")
     with pytest.raises(Refused, match="AS2"):
-        posting_of(as2)
+        read_external_post(as2)
 
 
 async def through_scan(running: MemoryNetwork, *access: DocumentAccess, format: str = "mime") -> tuple[Caller, Caller]:
@@ -187,9 +187,9 @@ async def test_a_service_in_transit_gets_the_bytes_and_answers_in_its_format(run
     [handed] = await handed_to(running, scan)
     assert handed.given is not None
     assert handed.given.data == TWO_PARTS
-    assert header_fields(handed)["Postroad-In-Transit"] == "true"
+    assert build_header_fields(handed)["Postroad-In-Transit"] == "true"
     answer = wire(b"<scanned/>", "application/xml", type="response", reference=handed.delivered.token)
-    await running.network.carry_out(scan, posting_of(answer))
+    await running.network.carry_out(scan, read_external_post(answer))
     [last] = await handed_to(running, acme)
     assert last.given is not None
     assert (last.given.media_type, last.given.data) == ("application/xml", b"<scanned/>")
@@ -208,7 +208,7 @@ async def test_what_nobody_in_between_has_changed_arrives_as_it_was_sent(
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="soap")
     buyer = await running.register(BUYER)
     await running.network.carry_out(
-        buyer, posting_of(Wire([("content-type", "text/xml; charset=utf-8"), *THROUGH_SCAN], SPACED))
+        buyer, read_external_post(Wire([("content-type", "text/xml; charset=utf-8"), *THROUGH_SCAN], SPACED))
     )
     [seen] = await running.network.poll(scan, PollRequest())
     parts = (Part(id="1", content_type="application/xml", data=answered),) if answered else ()
@@ -238,19 +238,19 @@ async def test_whoever_is_hidden_is_not_in_the_wrapping_either(house: House) -> 
     house.first, house.second = [await house.change(one, format="mime") for one in (house.first, house.second)]
     fields = {"to": "Enterprise/Account", "type": "request", "handle": "h-1", "topic": "order"}
     telling = TWO_PARTS.replace(b"preamble", b"word of First")
-    await house.network.carry_out(house.first, posting_of(wire(telling, MIXED, **fields)))
+    await house.network.carry_out(house.first, read_external_post(wire(telling, MIXED, **fields)))
     [asked] = await handed_to(house.running, house.second)
     assert asked.given is not None
     assert b"%PDF" in asked.given.data
-    tells_nothing(house, asked.given.data.decode(), header_fields(asked))
+    tells_nothing(house, asked.given.data.decode(), build_header_fields(asked))
     telling = TWO_PARTS.replace(b"preamble", b"word of Second")
     answer = wire(telling, MIXED, type="response", reference=asked.delivered.token)
-    await house.network.carry_out(house.second, posting_of(answer))
+    await house.network.carry_out(house.second, read_external_post(answer))
     [told] = await handed_to(house.running, house.first)
     assert told.given is not None
     assert b"%PDF" in told.given.data
     assert b"Second" not in told.given.data
-    assert "Second" not in str(header_fields(told))
+    assert "Second" not in str(build_header_fields(told))
 
 
 async def test_the_response_comes_back_as_it_was_posted(running: MemoryNetwork) -> None:
@@ -259,13 +259,13 @@ async def test_the_response_comes_back_as_it_was_posted(running: MemoryNetwork) 
     await sent(running, ACME, "application/xml", b"<ask/>", type="request", handle="h 1")
     [asked] = await handed_to(running, acme)
     assert asked.given is not None
-    assert take(Wire([("content-type", asked.given.media_type)], asked.given.data)).parts[0].data == b"<ask/>"
+    assert decode_wire(Wire([("content-type", asked.given.media_type)], asked.given.data)).parts[0].data == b"<ask/>"
     answer = wire(TWO_PARTS, MIXED, type="response", reference=asked.delivered.token)
-    await running.network.carry_out(acme, posting_of(answer))
+    await running.network.carry_out(acme, read_external_post(answer))
     [told] = await handed_to(running, buyer)
     assert told.given is not None
     assert (told.given.media_type, told.given.data) == (MIXED, TWO_PARTS)
-    assert header_fields(told)["Postroad-Reference"].endswith(";handle=h%201")
+    assert build_header_fields(told)["Postroad-Reference"].endswith(";handle=h%201")
 
 
 @pytest.mark.parametrize("format", [format for format in PLAIN if format is not Format.AS2])
@@ -275,9 +275,9 @@ async def test_words_of_the_network_have_no_document_in_any_format(running: Memo
     await sent(running, ACME, body=TWO_DOCUMENTS, type="request", handle="h-1")
     assert await handed_to(running, Caller(service=running.network.directory.service(ACME))) == []
     [told] = await handed_to(running, buyer)
-    assert header_fields(told)["Postroad-Status"].startswith("route.failed;text=mediation.lossy")
+    assert build_header_fields(told)["Postroad-Status"].startswith("route.failed;text=mediation.lossy")
     assert told.given is not None
-    assert take(Wire([("content-type", told.given.media_type)], told.given.data)).parts == ()
+    assert decode_wire(Wire([("content-type", told.given.media_type)], told.given.data)).parts == ()
 
 
 async def test_own_forms_have_no_wrapping(running: MemoryNetwork) -> None:
@@ -295,7 +295,7 @@ async def test_a_wrapping_is_kept_from_explanations(running: MemoryNetwork) -> N
     [posted] = await entries(running, MessagePosted)
     [delivered] = await running.network.poll(acme, PollRequest())
     assert isinstance(delivered, Wrapped)
-    assert posted.came == Came(len(delivered.setting))
+    assert posted.came == MessageArrival(len(delivered.setting))
     assert [part.data for part in delivered.parts] == [b"<order/>", b"%PDF"]
 
 

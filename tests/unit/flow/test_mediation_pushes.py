@@ -6,22 +6,22 @@ import asyncio
 
 import pytest
 
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
-from postroad.core.mediation.nouns import Outgoing
-from postroad.core.mediation.translating import give
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
+from postroad.core.mediation.formats import encode_message
+from postroad.core.mediation.model import OutgoingMessage
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveriesEnded
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.flow import administration_dead_letters as letters
-from postroad.flow import administration_resending as resending
-from postroad.flow.mediate import posting_of
+from postroad.flow.administration import dead_letters as letters
+from postroad.flow.administration import dead_letters as resending
+from postroad.flow.stages.mediate import read_external_post
 from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
 from tests.unit.flow.test_mediation import ACME, ENVELOPE, MIXED, TWO_DOCUMENTS, TWO_PARTS, wire
 
 
 async def posted_to_acme(at: Bench, content_type: str = MIXED, body: bytes = TWO_PARTS, **fields: str) -> None:
-    await at.running.network.carry_out(at.buyer, posting_of(wire(body, content_type, to=ACME, **fields)))
+    await at.running.network.carry_out(at.buyer, read_external_post(wire(body, content_type, to=ACME, **fields)))
 
 
 @pytest.mark.req("T1", "T3", "D3")
@@ -89,7 +89,9 @@ def test_the_answer_to_a_push_is_the_response_in_any_format(
         (
             200,
             "request",
-            give(Outgoing(parts=(Part(id="1", content_type="text/xml", data=ENVELOPE % b""),)), Format.DIME).data,
+            encode_message(
+                OutgoingMessage(parts=(Part(id="1", content_type="text/xml", data=ENVELOPE % b""),)), Format.DIME
+            ).data,
         ),
         (200, "request", b"<html/>"),
         (200, "notification", ENVELOPE % b"<thanks/>"),
@@ -116,7 +118,7 @@ def test_a_dead_letter_is_resent_as_it_came() -> None:
         at.receivers.answer(url_of(ACME), BUSY, OK)
         await posted_to_acme(at)
         await asyncio.sleep(60)
-        [found] = (await letters.browse(at.running.network, clerk, letters.Wish())).found
+        [found] = (await letters.browse(at.running.network, clerk, letters.DeadLetterSearch())).found
         await resending.resend(at.running.network, clerk, found.letter.id, "mended")
         await asyncio.sleep(60)
         first, second = (seen.request for seen in at.receivers.seen)

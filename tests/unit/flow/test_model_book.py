@@ -7,16 +7,16 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from postroad.core.hierarchy.nouns import Node
-from postroad.core.hierarchy.pieces import Piece
-from postroad.core.hierarchy.saved import AT_ONCE, opened_at_once
+from postroad.core.hierarchy.changes import ModelChange
+from postroad.core.hierarchy.model import Node
+from postroad.core.hierarchy.saved_model import AT_ONCE, open_at_once
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.model_tree import node_key
-from postroad.flow import administration_models as changing
-from postroad.flow.administration import Administration
-from postroad.flow.configure import Change
-from postroad.flow.model_book import ModelBook
+from postroad.flow.administration import models as changing
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import DirectoryChange
+from postroad.flow.registries.models import ModelRegistry
 from postroad.testing.network import MemoryNetwork, memory_network
 
 MANY = 40 * AT_ONCE
@@ -30,19 +30,19 @@ class Model:
 
     async def add(self, *tags: str, under: str = "root") -> None:
         nodes = tuple(Node(tag=tag, under="" if tag == "root" else under, topics=("t",)) for tag in tags)
-        await self.change(Piece(nodes=nodes))
+        await self.change(ModelChange(nodes=nodes))
 
-    async def change(self, piece: Piece) -> None:
+    async def change(self, piece: ModelChange) -> None:
         await changing.change(self._administration, self._operator, self.gcid, piece, "test")
 
     async def forget(self, tag: str) -> None:
         """Remove a node and nothing else, as another node of the network might that has not seen what stands there."""
-        change = Change(kind="node", key=node_key(self.gcid, tag), value=None)
+        change = DirectoryChange(kind="node", key=node_key(self.gcid, tag), value=None)
         await self.network.configuration.change("test", [change])
 
-    async def is_in_step(self, book: ModelBook) -> bool:
+    async def is_in_step(self, book: ModelRegistry) -> bool:
         found = await book.opened(self.gcid)
-        anew = opened_at_once(self.network.directory, self.gcid).model
+        anew = open_at_once(self.network.directory, self.gcid).model
         if found is None or anew is None:
             return found is anew
         return found.described() == anew.described()
@@ -59,14 +59,14 @@ async def model() -> AsyncIterator[Model]:
 async def test_others_have_their_turn_while_a_model_is_opened_and_what_they_change_is_followed(model: Model) -> None:
     await model.add("root", *(f"n{number}" for number in range(MANY)))
     await model.network.models.opened(model.gcid)
-    book = ModelBook(model.network.configuration)
+    book = ModelRegistry(model.network.configuration)
     opening = asyncio.create_task(book.opened(model.gcid))
     turns = 0
     while not opening.done():
         turns += 1
         if turns == 2:
             late = Node(tag="late", under="n1", topics=("t",))
-            await model.change(Piece(nodes=(late,), without_nodes=("n2",)))
+            await model.change(ModelChange(nodes=(late,), without_nodes=("n2",)))
             assert not opening.done()
         await asyncio.sleep(0)
     assert turns > MANY // AT_ONCE
@@ -78,25 +78,25 @@ async def test_others_have_their_turn_while_a_model_is_opened_and_what_they_chan
 
 async def test_two_who_ask_at_once_get_the_same_model(model: Model) -> None:
     await model.add("root", *(f"n{number}" for number in range(MANY)))
-    book = ModelBook(model.network.configuration)
+    book = ModelRegistry(model.network.configuration)
     one, other = await asyncio.gather(book.opened(model.gcid), book.opened(model.gcid))
     assert one is other
     assert book.is_current(model.gcid, one)
 
 
 async def test_the_first_nodes_and_the_last_ones_are_seen(model: Model) -> None:
-    book = ModelBook(model.network.configuration)
+    book = ModelRegistry(model.network.configuration)
     assert await book.opened(model.gcid) is None
     await model.add("root", "a")
     assert await model.is_in_step(book)
-    await model.change(Piece(without_nodes=("root",), with_descendants=True))
+    await model.change(ModelChange(without_nodes=("root",), with_descendants=True))
     assert await book.opened(model.gcid) is None
 
 
 async def test_what_lost_its_ground_elsewhere_is_left_out_until_it_has_some_again(model: Model) -> None:
     await model.add("root", "a")
     await model.add("b", under="a")
-    book = ModelBook(model.network.configuration)
+    book = ModelRegistry(model.network.configuration)
     assert len(await book.opened(model.gcid) or ()) == 3
     await model.forget("a")
     assert len(await book.opened(model.gcid) or ()) == 1

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from postroad.core.model.directory import Organization
-from postroad.flow.configure import saving
-from postroad.flow.object_versions import versions_of
+from postroad.flow.administration.versions import list_versions
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import memory_network
 
 
 async def test_each_version_stands_beside_the_one_before_it() -> None:
     async with memory_network() as running:
         change = running.network.configuration.change
-        await change("ann", [saving(Organization(name="Oak"))], "new")
-        await change("bob", [saving(Organization(name="Oak", suspended="unpaid"))], "unpaid")
-        told = await versions_of(running.network, "organization", "oak")
+        await change("ann", [build_save(Organization(name="Oak"))], "new")
+        await change("bob", [build_save(Organization(name="Oak", suspended="unpaid"))], "unpaid")
+        told = await list_versions(running.network, "organization", "oak")
         assert [(one.version, one.by, one.reason, one.removed) for one in told] == [
             (2, "bob", "unpaid", False),
             (1, "ann", "new", False),
@@ -24,4 +24,4 @@ async def test_each_version_stands_beside_the_one_before_it() -> None:
 
 async def test_what_never_was_has_no_versions() -> None:
     async with memory_network() as running:
-        assert await versions_of(running.network, "rule", "0") == []
+        assert await list_versions(running.network, "rule", "0") == []

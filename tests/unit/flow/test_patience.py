@@ -8,14 +8,14 @@ import pytest
 
 from postroad.core.model.message import Message, Recipient
 from postroad.core.model.polling import PollRequest
-from postroad.flow.patience import Patience
+from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.testing.network import memory_network
 
 
 @pytest.mark.req("D2")
 async def test_leaving_ends_the_waiting_at_once() -> None:
     async with memory_network() as running:
-        acme, patience = await running.register("Acme/Supply"), Patience()
+        acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
         polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
         await asyncio.sleep(0.05)
         patience.end()
@@ -25,7 +25,7 @@ async def test_leaving_ends_the_waiting_at_once() -> None:
 @pytest.mark.req("D2")
 async def test_who_left_before_the_poll_waits_for_nothing() -> None:
     async with memory_network() as running:
-        acme, patience = await running.register("Acme/Supply"), Patience()
+        acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
         patience.end()
         assert await asyncio.wait_for(running.network.poll(acme, PollRequest(wait_s=60.0), patience), 30) == []
 
@@ -33,7 +33,7 @@ async def test_who_left_before_the_poll_waits_for_nothing() -> None:
 @pytest.mark.req("D2")
 async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     async with memory_network() as running:
-        acme, patience = await running.register("Acme/Supply"), Patience()
+        acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
         desk = running.network.desk
         claim, has_claimed, goes_on = desk.claim, asyncio.Event(), asyncio.Event()
 
@@ -56,7 +56,7 @@ async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch)
 async def test_an_outsider_can_still_cancel_the_poll() -> None:
     async with memory_network() as running:
         acme = await running.register("Acme/Supply")
-        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), Patience()))
+        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), InterruptibleWait()))
         await asyncio.sleep(0.05)
         polling.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from postroad.core.admission.policy import promised_level
-from postroad.core.configuration.profile import ServiceProfile
+from postroad.core.configuration.profile.service import ServiceProfile
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     AuthenticationLevel,
+    ConnectionPolicy,
     CredentialKind,
     DeliveryMode,
-    Policy,
     Push,
     PushAuthentication,
     Service,
@@ -24,16 +24,16 @@ from postroad.core.model.message import Message, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.core.model.rule import ActionKind, RuleRole
 from postroad.errors import Refused
-from postroad.flow.push_attempt import caller_for
+from postroad.flow.push.attempt import make_receiver_caller
 from tests.unit.flow.ways import BUYER, FIRST, SUPPLY, WAYS, WORK, Town, Way, town
 
-CERTIFICATE = Policy(authentication=AuthenticationLevel.CERTIFICATE)
-TLS = Policy(transport=Transport.TLS)
+CERTIFICATE = ConnectionPolicy(authentication=AuthenticationLevel.CERTIFICATE)
+TLS = ConnectionPolicy(transport=Transport.TLS)
 POLICIES = [(CERTIFICATE, "policy.authentication"), (TLS, "policy.transport")]
 ONLY_CERTIFICATES = (CredentialKind.CERTIFICATE,)
 
 
-async def demanding(at: Town, policy: Policy, *addresses: str) -> None:
+async def demanding(at: Town, policy: ConnectionPolicy, *addresses: str) -> None:
     for address in addresses:
         await at.change(address, policy=policy)
 
@@ -41,7 +41,7 @@ async def demanding(at: Town, policy: Policy, *addresses: str) -> None:
 @pytest.mark.req("Z1")
 @pytest.mark.parametrize(("policy", "code"), POLICIES)
 @pytest.mark.parametrize("way", WAYS)
-async def test_a_weaker_service_may_not_be_on_the_way(way: Way, policy: Policy, code: str) -> None:
+async def test_a_weaker_service_may_not_be_on_the_way(way: Way, policy: ConnectionPolicy, code: str) -> None:
     async with town() as at:
         await demanding(at, policy, BUYER, SUPPLY, FIRST)
         refusal = await way(at)
@@ -54,7 +54,7 @@ async def test_a_weaker_service_may_not_be_on_the_way(way: Way, policy: Policy, 
 @pytest.mark.req("Z1")
 @pytest.mark.parametrize(("policy", "code"), POLICIES)
 @pytest.mark.parametrize("way", WAYS)
-async def test_as_strict_as_the_others_it_may(way: Way, policy: Policy, code: str) -> None:
+async def test_as_strict_as_the_others_it_may(way: Way, policy: ConnectionPolicy, code: str) -> None:
     async with town() as at:
         await demanding(at, policy, BUYER, SUPPLY, FIRST, WORK)
         assert await way(at) is None
@@ -165,7 +165,7 @@ def pushed(proof: PushAuthentication, url: str = URL, **profile: Any) -> Service
 )
 def test_a_push_is_as_safe_as_its_proof_and_its_address(authentication: str, url: str, level: str) -> None:
     service = pushed(PushAuthentication(authentication), url)
-    caller = caller_for(service)
+    caller = make_receiver_caller(service)
     assert (caller.level.value, caller.secure) == (level, url.lower().startswith("https"))
 
 

@@ -7,14 +7,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from postroad.adapters.desk.keys import SeenKeys
+from postroad.adapters.desk.seen_keys import SeenKeys
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import Entry, MessagePosted, MessageRefused, decode
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Property, Recipient, Status
 from postroad.core.model.polling import Outcome, PollRequest, Selector, Settlement
 from postroad.errors import Refused, Unavailable
-from postroad.flow.posting import Answer, Posting
+from postroad.flow.stages.posting import Answer, Posting
 from postroad.ports import BodyAt, Journal
 from postroad.testing.network import MemoryNetwork, memory_network
 
@@ -174,7 +174,7 @@ async def test_a_repeated_post_may_be_tried_again_when_its_first_cannot_be_read(
     async def away(journal: Journal, seq: int) -> None:
         raise Unavailable("network.unavailable", "the database is away")
 
-    monkeypatch.setattr("postroad.flow.accept.posted_at", away)
+    monkeypatch.setattr("postroad.flow.stages.accept.load_post", away)
     with pytest.raises(Unavailable, match="the database is away"):
         await house.order(handle="PO-1", possible_duplicate=True)
 
@@ -388,7 +388,7 @@ async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.M
     async def broken(*_: object) -> None:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr("postroad.flow.answer.AnswerStage.answer", broken)
+    monkeypatch.setattr("postroad.flow.stages.respond.RespondStage.answer", broken)
     refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
     assert refusal.code == "internal"
 

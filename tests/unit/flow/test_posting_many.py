@@ -13,7 +13,7 @@ from postroad.core.codecs.media import NDJSON
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Message, Part, PostResult, Recipient
 from postroad.errors import Refused
-from postroad.flow.posting import Answer, Posting
+from postroad.flow.stages.posting import Answer, Posting
 from postroad.testing.network import memory_network
 
 ORDER = Part(id="1", content_type="text/plain", data=b"order")

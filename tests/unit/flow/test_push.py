@@ -15,24 +15,24 @@ from standardwebhooks import Webhook
 
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP12
-from postroad.core.delivery.pace import AT_ONCE, QUICK_S
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.pace import MAX_AT_ONCE, QUICK_S
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.directory import (
+    ConnectionPolicy,
     DeliveryMode,
+    DeliveryWindow,
     Organization,
-    Policy,
     Push,
     PushAuthentication,
     Transport,
     Visibility,
-    Window,
 )
 from postroad.core.model.journal import ConfigurationChanged, DeliveryAttempted
 from postroad.core.model.message import Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.flow.configure import saving
-from postroad.flow.push import TIMEOUT_S
-from postroad.flow.push_slots import Lanes, Slots
+from postroad.flow.push.slots import PushCapacity, PushSlots
+from postroad.flow.push.stage import TIMEOUT_S
+from postroad.flow.registries.configuration import build_save
 from tests.unit.flow.pushing_bench import BUSY, OK, SECRET, Bench, in_virtual_time, url_of
 
 ACME = "Acme/Supply"
@@ -74,7 +74,7 @@ def test_what_was_waiting_before_the_service_wanted_pushes_is_pushed_too() -> No
         await at.post(ACME)
         push = Push(url=URL, authentication=PushAuthentication.NONE)
         pushed = dataclasses.replace(caller.service, delivery=DeliveryMode.PUSH, push=push)
-        await at.running.network.configuration.change("test", [saving(pushed)])
+        await at.running.network.configuration.change("test", [build_save(pushed)])
         await asyncio.sleep(1)
         assert len(at.receivers.seen) == 1
 
@@ -236,7 +236,7 @@ def test_an_in_transit_service_answers_its_push_and_the_message_goes_on() -> Non
 @pytest.mark.req("D4")
 def test_nothing_is_pushed_outside_the_windows() -> None:
     async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, windows=(Window(opens="08:00", closes="09:00"),), time_zone="Europe/Berlin")
+        await at.pushed_to(ACME, windows=(DeliveryWindow(opens="08:00", closes="09:00"),), time_zone="Europe/Berlin")
         for _ in range(4 * 24):
             await at.post(ACME)
             await asyncio.sleep(HOUR_S / 2 + 1)
@@ -277,7 +277,7 @@ def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch
         monkeypatch.setattr(desk, "claim", slow_claim)
         await asyncio.sleep(15 * HOUR_S - at.clock.now_us() / SECOND_US % (24 * HOUR_S) - 5)
         assert f"{datetime.fromtimestamp(at.clock.now_us() / SECOND_US, UTC):%H:%M:%S}" == "14:59:55"
-        windows = (Window(opens="14:00", closes="15:00"),) if too_late_for == "the window" else ()
+        windows = (DeliveryWindow(opens="14:00", closes="15:00"),) if too_late_for == "the window" else ()
         await at.pushed_to(ACME, windows=windows)
         lives_s = 7 if too_late_for == "the message" else 2 * HOUR_S
         session = await at.post(ACME, expires_at_us=at.clock.now_us() + lives_s * SECOND_US)
@@ -307,7 +307,7 @@ def test_a_push_service_may_poll_too() -> None:
 
 def test_what_is_leased_to_a_poll_is_not_pushed() -> None:
     async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, windows=(Window(opens="15:00", closes="16:00"),))
+        acme = await at.pushed_to(ACME, windows=(DeliveryWindow(opens="15:00", closes="16:00"),))
         assert (at.clock.now_us() // SECOND_US // HOUR_S) % 24 == 14
         await at.post(ACME)
         [polled] = await at.running.network.poll(acme, PollRequest(lease_s=10 * HOUR_S))
@@ -351,9 +351,9 @@ def test_a_receiver_that_has_answered_is_pushed_more_at_once_until_it_fails() ->
         for _ in range(50):
             await at.post(ACME)
         await asyncio.sleep(TIMEOUT_S - 1)
-        assert len(at.receivers.seen) == AT_ONCE
+        assert len(at.receivers.seen) == MAX_AT_ONCE
         await asyncio.sleep(2)
-        assert len(at.receivers.seen) <= AT_ONCE + 1
+        assert len(at.receivers.seen) <= MAX_AT_ONCE + 1
 
     in_virtual_time(work)
 
@@ -381,7 +381,7 @@ def test_however_many_hang_the_quick_do_not_wait_for_them(known: bool) -> None:
         assert len(pushed) == 10
         assert pushed[-1].at_us - begun_us < SECOND_US // 10
 
-    in_virtual_time(work, lanes=Lanes(quick=Slots(overall=8, of_one=4), slow=Slots(overall=8, of_one=4)))
+    in_virtual_time(work, lanes=PushCapacity(quick=PushSlots(overall=8, of_one=4), slow=PushSlots(overall=8, of_one=4)))
 
 
 async def well_known(at: Bench, *names: str) -> None:
@@ -410,7 +410,7 @@ def test_organizations_have_their_turn_when_places_are_scarce() -> None:
         assert len(order) == 21
         assert order.index(url_of("Few/One")) <= 4
 
-    in_virtual_time(work, lanes=Lanes(quick=Slots(overall=2, of_one=2), slow=Slots(overall=2, of_one=2)))
+    in_virtual_time(work, lanes=PushCapacity(quick=PushSlots(overall=2, of_one=2), slow=PushSlots(overall=2, of_one=2)))
 
 
 @pytest.mark.req("D3")
@@ -533,7 +533,7 @@ def test_what_may_have_mended_it_begins_the_days_of_failing_anew(between: str) -
             acme = at.running.network.directory.service(ACME)
             assert acme is not None
             await at.running.network.configuration.change(
-                "test", [saving(dataclasses.replace(acme, description="mended"))]
+                "test", [build_save(dataclasses.replace(acme, description="mended"))]
             )
 
     async def four_more(at: Bench) -> None:
@@ -548,13 +548,13 @@ def test_what_may_have_mended_it_begins_the_days_of_failing_anew(between: str) -
 @pytest.mark.parametrize("suspended", ["service", "organization"])
 def test_the_messages_of_a_suspended_service_wait(suspended: str) -> None:
     async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, windows=(Window(opens="08:00", closes="09:00"),))
+        acme = await at.pushed_to(ACME, windows=(DeliveryWindow(opens="08:00", closes="09:00"),))
         assert acme.service is not None
         await at.post(ACME)
         change = (
-            saving(dataclasses.replace(acme.service, suspended="unpaid"))
+            build_save(dataclasses.replace(acme.service, suspended="unpaid"))
             if suspended == "service"
-            else saving(Organization(name="Acme", suspended="unpaid"))
+            else build_save(Organization(name="Acme", suspended="unpaid"))
         )
         await at.running.network.configuration.change("test", [change])
         await asyncio.sleep(24 * HOUR_S)
@@ -659,7 +659,7 @@ def test_a_response_may_come_as_soap() -> None:
 def test_a_service_that_asks_for_tls_is_not_pushed_to_without() -> None:
     async def work(at: Bench) -> None:
         plain = Push(url="http://acme.example/", authentication=PushAuthentication.NONE)
-        secure = Policy(transport=Transport.TLS)
+        secure = ConnectionPolicy(transport=Transport.TLS)
         await at.running.register(
             ACME, visibility=Visibility.PUBLIC, delivery=DeliveryMode.PUSH, push=plain, policy=secure
         )
@@ -681,7 +681,7 @@ def test_ending_gives_back_what_is_under_way() -> None:
         await at.post(ACME)
         await asyncio.sleep(1)
         polling = dataclasses.replace(acme.service, delivery=DeliveryMode.POLL)
-        await at.running.network.configuration.change("test", [saving(polling)])
+        await at.running.network.configuration.change("test", [build_save(polling)])
         await asyncio.sleep(6)
         assert len(await at.running.network.poll(acme, PollRequest())) == 1
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.delivery.push_request import PushAnswer
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, DeliveryMode, Push, PushAuthentication
 from postroad.core.model.journal import DeliveryAttempted
-from postroad.flow.push_attempt import caller_for
+from postroad.flow.push.attempt import make_receiver_caller
 from tests.unit.flow.pushing_bench import BUSY, Bench, in_virtual_time, url_of
 
 pytestmark = pytest.mark.req("B7")
@@ -167,9 +167,12 @@ def test_a_service_is_as_safe_as_the_less_safe_one_of_its_places() -> None:
         assert caller.service is not None
         safe = Push(url=URL, authentication=PushAuthentication.SIGNATURE, secret_from="env:SECRET")
         service = replace(caller.service, push=safe)
-        assert (caller_for(service).level, caller_for(service).secure) == (AuthenticationLevel.CERTIFICATE, True)
+        assert (make_receiver_caller(service).level, make_receiver_caller(service).secure) == (
+            AuthenticationLevel.CERTIFICATE,
+            True,
+        )
         backup = Push(url="http://backup.example/", authentication=PushAuthentication.NONE)
-        weaker = caller_for(replace(service, push=replace(safe, backup=backup)))
+        weaker = make_receiver_caller(replace(service, push=replace(safe, backup=backup)))
         assert (weaker.level, weaker.secure) == (AuthenticationLevel.PASSWORD, False)
 
     in_virtual_time(work)

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from postroad.core.model.directory import Release, Window
+from postroad.core.model.directory import DeliveryWindow, Release
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesReleased
 from postroad.core.model.message import MessageType
 from postroad.core.model.polling import PollRequest
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
 
 ACME = "Acme/Supply"
@@ -141,7 +141,7 @@ def test_a_request_is_heard_while_the_period_runs() -> None:
 def test_what_is_released_waits_for_its_window() -> None:
     async def work(at: Bench) -> None:
         hour = (at.clock.now_us() // SECOND_US // HOUR_S + 3) % 24
-        window = Window(opens=f"{hour:02}:00", closes=f"{hour:02}:30")
+        window = DeliveryWindow(opens=f"{hour:02}:00", closes=f"{hour:02}:30")
         caller = await at.pushed_to(ACME, release=Release(every_s=60), windows=(window,))
         assert caller.service is not None
         await at.post(ACME)
@@ -266,7 +266,7 @@ def test_with_a_changed_profile_what_was_held_goes_at_once() -> None:
         assert caller.service is not None
         assert at.receivers.seen == []
         freed = dataclasses.replace(caller.service, release=None)
-        await at.running.network.configuration.change("test", [saving(freed)])
+        await at.running.network.configuration.change("test", [build_save(freed)])
         await asyncio.sleep(1)
         assert len(at.receivers.seen) == 1
         assert await releases(at) == []
@@ -362,7 +362,7 @@ def test_a_new_time_limit_counts_for_what_waits_already() -> None:
         await asyncio.sleep(HOUR_S)
         assert caller.service is not None
         limited = dataclasses.replace(caller.service, release=Release(on_request=True, keep_s=1_800))
-        await at.running.network.configuration.change("test", [saving(limited)])
+        await at.running.network.configuration.change("test", [build_save(limited)])
         await asyncio.sleep(0.1)
         assert await at.state(session) == "expired"
 

@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Visibility, Window
+from postroad.core.model.directory import DeliveryMode, DeliveryWindow, Push, PushAuthentication, Visibility
 from postroad.core.model.journal import DeliveryAttempted
 from postroad.core.model.message import MessageType, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.flow.administration_finding import find
-from postroad.flow.administration_pushing import try_now
-from postroad.flow.configure import saving
-from postroad.flow.push_control import Tried
+from postroad.flow.administration.messages.search import find
+from postroad.flow.administration.pushes import try_now
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.registries.push_control import RequestedPush
 from tests.unit.flow.pushing_bench import BUSY, OK, Bench, Seen, in_virtual_time, url_of
 from tests.unit.flow.test_push import ACME, HOUR_S, SECOND_US, URL, delivered_in
 
@@ -95,7 +95,7 @@ def test_a_changed_profile_is_tried_at_once_with_what_waits() -> None:
         at.receivers.seen.clear()
         push = Push(url=url_of("Acme/Other"), authentication=PushAuthentication.NONE)
         mended = dataclasses.replace(acme.service, push=push)
-        await at.running.network.configuration.change("test", [saving(mended)])
+        await at.running.network.configuration.change("test", [build_save(mended)])
         await asyncio.sleep(1)
         assert sessions_in(at.receivers.at(url_of("Acme/Other"))) == sessions
 
@@ -126,7 +126,7 @@ def test_what_waits_for_its_next_push_can_be_polled(mode: DeliveryMode) -> None:
         session = await at.post(ACME)
         await asyncio.sleep(1)
         await at.running.network.configuration.change(
-            "test", [saving(dataclasses.replace(acme.service, delivery=mode))]
+            "test", [build_save(dataclasses.replace(acme.service, delivery=mode))]
         )
         [polled] = await at.running.network.poll(acme, PollRequest(lease_s=60))
         assert polled.session == session
@@ -226,12 +226,12 @@ def test_a_push_can_be_tried_at_once_and_its_success_ends_the_pause() -> None:
         sessions = [await at.post(ACME) for _ in range(3)]
         await asyncio.sleep(20)
         _, tried = await try_now(network, acme, ACME)
-        assert tried == Tried(session=sessions[0], reason="the receiver answered 503")
+        assert tried == RequestedPush(session=sessions[0], reason="the receiver answered 503")
         assert network.pushes.pause(acme.service.gcid) is not None
         at.receivers.answer(URL, OK)
         at.receivers.seen.clear()
         _, tried = await try_now(network, acme, ACME)
-        assert tried == Tried(session=sessions[0], is_delivered=True)
+        assert tried == RequestedPush(session=sessions[0], is_delivered=True)
         assert network.pushes.pause(acme.service.gcid) is None
         await asyncio.sleep(1)
         assert sessions_in(at.receivers.seen) == sessions
@@ -242,9 +242,11 @@ def test_a_push_can_be_tried_at_once_and_its_success_ends_the_pause() -> None:
 
 def test_a_push_is_not_tried_outside_the_windows() -> None:
     async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, windows=(Window(opens="15:00", closes="16:00"),))
+        acme = await at.pushed_to(ACME, windows=(DeliveryWindow(opens="15:00", closes="16:00"),))
         await at.post(ACME)
-        assert (await try_now(at.running.network, acme, ACME))[1] == Tried(reason="the delivery window is closed")
+        assert (await try_now(at.running.network, acme, ACME))[1] == RequestedPush(
+            reason="the delivery window is closed"
+        )
         assert at.receivers.seen == []
 
     in_virtual_time(work)

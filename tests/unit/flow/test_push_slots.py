@@ -6,17 +6,17 @@ import asyncio
 
 import pytest
 
-from postroad.flow.push_slots import Slots
+from postroad.flow.push.slots import PushSlots
 
 
-async def waiting(slots: Slots, organization: str, most: int = 1) -> asyncio.Task[int]:
+async def waiting(slots: PushSlots, organization: str, most: int = 1) -> asyncio.Task[int]:
     task = asyncio.create_task(slots.take(organization, most))
     await asyncio.sleep(0)
     return task
 
 
 async def test_as_many_as_are_free_and_no_more() -> None:
-    slots = Slots(overall=5, of_one=3)
+    slots = PushSlots(overall=5, of_one=3)
     assert await slots.take("a", 8) == 3
     assert await slots.take("b", 8) == 2
     third = await waiting(slots, "c")
@@ -26,7 +26,7 @@ async def test_as_many_as_are_free_and_no_more() -> None:
 
 
 async def test_one_that_holds_its_share_waits_while_others_are_served() -> None:
-    slots = Slots(overall=10, of_one=2)
+    slots = PushSlots(overall=10, of_one=2)
     assert await slots.take("a", 8) == 2
     more = await waiting(slots, "a")
     assert await slots.take("b", 1) == 1
@@ -37,7 +37,7 @@ async def test_one_that_holds_its_share_waits_while_others_are_served() -> None:
 
 @pytest.mark.req("D8")
 async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
-    slots = Slots(overall=1, of_one=1)
+    slots = PushSlots(overall=1, of_one=1)
     assert await slots.take("a", 1) == 1
     served: list[str] = []
     tasks = [await waiting(slots, "a") for _ in range(3)]
@@ -55,7 +55,7 @@ async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
 
 @pytest.mark.parametrize("granted", [False, True])
 async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> None:
-    slots = Slots(overall=1, of_one=1)
+    slots = PushSlots(overall=1, of_one=1)
     await slots.take("a", 1)
     leaving = await waiting(slots, "b")
     if granted:  # in the very moment in which it leaves
@@ -71,7 +71,7 @@ async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> Non
 
 
 async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_bounded_too() -> None:
-    slots = Slots(overall=2, of_one=2)
+    slots = PushSlots(overall=2, of_one=2)
     assert await slots.take("a", 2) == 2
     assert [slots.take_over("b") for _ in range(3)] == [True, True, False]
     third = await waiting(slots, "c")
@@ -83,7 +83,7 @@ async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_
 
 
 async def test_whoever_has_more_than_its_share_takes_no_more() -> None:
-    slots = Slots(overall=8, of_one=2)
+    slots = PushSlots(overall=8, of_one=2)
     for _ in range(3):
         assert slots.take_over("a")
     more = await waiting(slots, "a", 4)

@@ -7,14 +7,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postroad.adapters.reading.frames import Reading, read_answer, read_reading
-from postroad.adapters.reading.workers import ReadingWorkers
-from postroad.api.resources.guarded import in_pieces
-from postroad.core.codecs.detect import message_in, own_form
+from postroad.adapters.large_bodies.frames import ReadingCall, read_answer, read_reading
+from postroad.adapters.large_bodies.workers import ReadingWorkers
+from postroad.api.resources.route_guards import read_json_pieces
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.limits import DEFAULT_LIMITS
+from postroad.core.codecs.native_formats import decode_native_post, detect_native_form
 from postroad.errors import Refused
-from postroad.flow.reading import LargeBody, ReadBody, read_body
+from postroad.flow.stages.body_reader import LargeBody, ReadBody, read_body
 
 GOLDEN = Path(__file__).parents[1] / "core" / "codecs" / "golden"
 POSTS = [
@@ -27,7 +27,7 @@ POSTS = [
 
 def passed_on(large: LargeBody) -> ReadBody:
     """What the server gets, after both frames."""
-    asked = read_reading(msgspec.msgpack.encode(Reading(large)))
+    asked = read_reading(msgspec.msgpack.encode(ReadingCall(large)))
     return read_answer(msgspec.msgpack.encode(read_body(asked.large)))
 
 
@@ -36,10 +36,10 @@ def passed_on(large: LargeBody) -> ReadBody:
 def test_a_post_is_the_same_message_wherever_it_is_read(name: str, kind: str) -> None:
     body = (GOLDEN / name).read_bytes()
     read = passed_on(LargeBody(kind="post", body=body, content_type=kind, message_bytes=len(body)))
-    own = own_form(kind, body)
+    own = detect_native_form(kind, body)
     assert read.own == own
     assert read.posting is not None
-    assert read.posting.message == message_in(own, body, DEFAULT_LIMITS, kind)
+    assert read.posting.message == decode_native_post(own, body, DEFAULT_LIMITS, kind)
     assert read.posting.size == len(body)
 
 
@@ -47,7 +47,7 @@ def test_a_post_is_the_same_message_wherever_it_is_read(name: str, kind: str) ->
 def test_what_is_wrong_with_a_body_is_the_same_refusal(body: bytes) -> None:
     read = passed_on(LargeBody(kind="post", body=body, content_type="application/json", message_bytes=100))
     with pytest.raises(Refused) as refused:
-        message_in(own_form("application/json", body), body, DEFAULT_LIMITS)
+        decode_native_post(detect_native_form("application/json", body), body, DEFAULT_LIMITS)
     assert read.refusal is not None
     assert (read.refusal.code, read.refusal.detail) == (refused.value.code, refused.value.detail)
 
@@ -78,7 +78,7 @@ def test_json_is_screened_for_wide_objects_and_read_piece_by_piece() -> None:
     content = {"a": {str(number): [number] * 5 for number in range(20_000)}, "b": "x" * 100_000}
     text = msgspec.json.encode(content)
     assert passed_on(LargeBody(kind="json", body=text)).widest == 20_000
-    assert in_pieces(text) == content
+    assert read_json_pieces(text) == content
 
 
 @pytest.mark.req("Z7")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from postroad.errors import Refused
-from postroad.flow import registering
-from postroad.flow.registering import DAY_S, Registering
-from postroad.flow.throttle import FREE_FAILURES, Throttle
-from postroad.flow.turns import Turns
+from postroad.flow.access import registration_limit
+from postroad.flow.access.registration_limit import DAY_S, RegistrationLimit
+from postroad.flow.access.throttle import FREE_FAILURES, Throttle
+from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
 from tests.unit.flow.test_throttle import Watch
 
 pytestmark = pytest.mark.req("Z6", "N1")
@@ -16,11 +16,11 @@ pytestmark = pytest.mark.req("Z6", "N1")
 HOME, ELSEWHERE = "192.0.2.1", "192.0.2.2"
 
 
-def made(watch: Watch, per_day: int = 0) -> Registering:
-    return Registering(watch, Throttle(watch), Turns(), per_day)
+def made(watch: Watch, per_day: int = 0) -> RegistrationLimit:
+    return RegistrationLimit(watch, Throttle(watch), KeyedSemaphore(), per_day)
 
 
-async def asked(registers: Registering, peer: str = HOME, *, code: str = "") -> Refused | None:
+async def asked(registers: RegistrationLimit, peer: str = HOME, *, code: str = "") -> Refused | None:
     """What whoever registers is told; ``code`` is why the directory would refuse it."""
     try:
         async with registers.turn(peer):
@@ -57,7 +57,7 @@ async def test_from_one_address_come_so_many_organizations_a_day() -> None:
 
 
 async def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(registering, "REMEMBERED_MOST", 3)
+    monkeypatch.setattr(registration_limit, "MAX_REMEMBERED", 3)
     registers = made(Watch(), per_day=1)
     for number in range(9):
         assert await asked(registers, f"192.0.2.{number}") is None

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.retention import droppable_before
+from postroad.flow.retention import find_retention_limit
 from postroad.testing.network import memory_network
 
 
@@ -35,14 +35,14 @@ async def test_bodies_go_when_old_and_settled_and_the_history_stays() -> None:
         sessions = [(await network.post(buyer, message)).session for _ in range(6)]
         now_us = network.clock.now_us()
         await network.indexed()
-        assert await droppable_before(network.index, now_us) == await seq_of(network, sessions[0])
+        assert await find_retention_limit(network.index, now_us) == await seq_of(network, sessions[0])
         for _ in range(3):
             [delivered] = await network.poll(supply, PollRequest(max=1))
             await network.settle(supply, Settlement(tokens=(delivered.token,)))
         await network.indexed()
         fourth = await seq_of(network, sessions[3])
-        assert await droppable_before(network.index, now_us) == fourth, "the fourth still waits"
-        assert await droppable_before(network.index, 0) == await seq_of(network, sessions[0]), "nothing is that old"
+        assert await find_retention_limit(network.index, now_us) == fourth, "the fourth still waits"
+        assert await find_retention_limit(network.index, 0) == await seq_of(network, sessions[0]), "nothing is that old"
         await network.journal.drop_bodies(fourth)
         assert await network.trace(sessions[0], "MyBiz") is not None
         [kept] = await network.poll(supply, PollRequest(max=1))

@@ -5,14 +5,14 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from postroad.core.audit.story import MessageHistory
-from postroad.core.billing.uses import uses
+from postroad.core.billing.uses import list_uses
 from postroad.core.model.directory import Visibility
+from postroad.core.model.history import MessageHistory
 from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.core.model.sizes import content_size, wire_size
-from postroad.flow.administration_messages import Wish, browse
+from postroad.flow.administration.messages.message_list import MessageSearch, browse
 from postroad.testing.network import MemoryNetwork, memory_network
 
 DOCUMENT, CHANGED = b"<order>" + b"x" * 95 + b"</order>", b"<order>shorter</order>"
@@ -71,7 +71,7 @@ async def test_only_the_sender_learns_what_came_over_the_wire() -> None:
 async def test_bills_count_documents_and_attachments_at_every_stage() -> None:
     async with memory_network() as running:
         await sent_through_a_service(running)
-        assert [use.size for use in uses(await entries(running))] == [
+        assert [use.size for use in list_uses(await entries(running))] == [
             CONTENT, len(CHANGED) + len(SCAN.data), len(SCAN.data),
         ]  # fmt: skip
 
@@ -84,7 +84,7 @@ async def test_an_old_entry_keeps_its_bill_and_shows_its_content() -> None:
             old = decode(msgspec.msgpack.encode(_without_wire_size(entry, 5_000)))
             assert isinstance(old, MessagePosted | InvocationReturned)
             assert (content_size(old), wire_size(old), old.size) == (content_size(entry), 5_000, 5_000)
-            assert {use.size for use in uses([(seq, old)])} <= {5_000}
+            assert {use.size for use in list_uses([(seq, old)])} <= {5_000}
 
 
 def _without_wire_size(entry: MessagePosted | InvocationReturned, size: int) -> list[object]:
@@ -99,7 +99,7 @@ async def test_lists_tell_the_same_size() -> None:
     async with memory_network() as running:
         message = await sent_through_a_service(running)
         buyer = await running.enroll("owner@mybiz.example", organization="MyBiz")
-        page = await browse(running.network, buyer, Wish(box="sent"))
+        page = await browse(running.network, buyer, MessageSearch(box="sent"))
         assert [content_size(row["message"]) for row in page.rows] == [message.size]
         [row] = await running.network.index.query("message", message.session)
         assert CONTENT in row

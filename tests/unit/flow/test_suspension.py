@@ -13,8 +13,8 @@ from postroad.core.model.message import Message, MessageType
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.rule import ActionKind, RuleRole
 from postroad.errors import Refused
-from postroad.flow import administration_services as changes
-from postroad.flow.administration import Administration
+from postroad.flow.administration import services as changes
+from postroad.flow.administration.base import Administration
 from tests.unit.flow.ways import (
     BUYER,
     FIRST,
@@ -35,7 +35,7 @@ NAMES = ["Transmatics/Work", "Transmatics"]
 async def suspend(at: Town, name: str, reason: str = "unpaid bills", by: Caller = OPERATOR) -> None:
     """A service or an organization; without a reason it takes part again."""
     administration = Administration(at.network, at.running.passwords)
-    find = changes.service_named(by, name) if "/" in name else changes.organization_named(by, name)
+    find = changes.service_finder(by, name) if "/" in name else changes.organization_finder(by, name)
     await changes.suspend(administration, by, find, reason)
 
 

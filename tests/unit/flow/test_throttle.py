@@ -11,11 +11,11 @@ import pytest
 from postroad.core.identity import api_key
 from postroad.core.model.directory import Credential, CredentialKind, Person
 from postroad.errors import Refused
-from postroad.flow import throttle
-from postroad.flow.authenticate import Proof
-from postroad.flow.configure import saving
-from postroad.flow.throttle import ACCOUNT_FREE_FAILURES, FIRST_TRY_S, FREE_FAILURES, Throttle, neighbourhood
-from postroad.flow.turns import Turns
+from postroad.flow.access import throttle
+from postroad.flow.access.authenticate import Proof
+from postroad.flow.access.throttle import ACCOUNT_FREE_FAILURES, FIRST_TRY_S, FREE_FAILURES, Throttle, normalize_peer
+from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 HOME = "198.51.100.7"
@@ -112,7 +112,7 @@ def test_a_guard_ends_when_nobody_guesses_any_more() -> None:
 
 @pytest.mark.req("Z6")
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(throttle, "REMEMBERED_MOST", 100)
+    monkeypatch.setattr(throttle, "MAX_REMEMBERED", 100)
     made = Throttle(Watch())
     for number, peer in zip(range(5_000), addresses(), strict=False):
         made.failed(peer, f"account {number}")
@@ -133,7 +133,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     ],
 )
 def test_an_ipv6_subscriber_counts_as_one(peer: str, expected: str) -> None:
-    assert neighbourhood(peer) == expected
+    assert normalize_peer(peer) == expected
 
 
 # --- the same through the authenticator -----------------------------------------------------------------------------
@@ -150,7 +150,7 @@ async def running(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[MemoryNetwor
         hashed = await network.passwords.hash(PASSWORD)
         person = Person(email=ANN, organization="MyBiz")
         credential = Credential(id="p", kind=CredentialKind.PASSWORD, secret=hashed, person=ANN)
-        await network.network.configuration.change("test", [saving(person), saving(credential)])
+        await network.network.configuration.change("test", [build_save(person), build_save(credential)])
         yield network
 
 
@@ -256,7 +256,7 @@ async def test_many_logins_at_once_cost_one_hash(running: MemoryNetwork, monkeyp
 
 
 async def test_turns_remember_nobody_afterwards() -> None:
-    turns = Turns(at_once=2)
+    turns = KeyedSemaphore(at_once=2)
     at_work, most = 0, 0
 
     async def work() -> None:

@@ -7,16 +7,16 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Service, Visibility
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
-from postroad.flow.administration import removing
-from postroad.flow.administration_contents import parts_at_stop
-from postroad.flow.administration_messages import history
-from postroad.flow.configure import saving
+from postroad.flow.administration.base import build_removal
+from postroad.flow.administration.messages.contents import list_parts_at_stop
+from postroad.flow.administration.messages.message_list import load_history
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
 PARTS = tuple(Part(id=name, content_type="text/plain", data=b"as posted") for name in ("open", "secret"))
@@ -43,11 +43,11 @@ class House:
     async def rule(self, name: str, action: dict[str, object], role: str = "any", when: object = "always") -> None:
         entry = RuleEntry.model_validate({"name": "r", "when": when, "role": role, "then": [action]})
         owner = service_of(self.services[name])
-        await self.network.configuration.change("test", [saving(rule_of(entry, owner.gcid, 0))])
+        await self.network.configuration.change("test", [build_save(rule_of(entry, owner.gcid, 0))])
 
     async def change(self, name: str, **profile: object) -> None:
         known = service_of(self.services[name])
-        await self.network.configuration.change("test", [saving(replace(known, **profile))])  # type: ignore[arg-type]
+        await self.network.configuration.change("test", [build_save(replace(known, **profile))])  # type: ignore[arg-type]
 
     async def post(self, type_: MessageType = MessageType.NOTIFICATION) -> None:
         message = Message(type=type_, to=(Recipient("Acme/In"),), route=(Recipient("Postcard/In"),), parts=PARTS)
@@ -63,9 +63,9 @@ class House:
 
     async def seen_afterwards(self, name: str, delivered: Delivered) -> list[str]:
         """Which documents the service finds in the records of what it was given."""
-        told = (await history(self.network, self.services[name], delivered.session)).messages[0]
+        told = (await load_history(self.network, self.services[name], delivered.session)).messages[0]
         stop = told.copies[0].stops[0].delivery
-        parts = await parts_at_stop(self.network, self.services[name], delivered.session, stop)
+        parts = await list_parts_at_stop(self.network, self.services[name], delivered.session, stop)
         return [one.id for one in parts]
 
 
@@ -134,7 +134,7 @@ async def test_what_it_may_look_at_of_others_is_no_more_either(house: House) -> 
     given = await house.given("Other")
     assert ids(given) == ["open", "secret"]
     number = house.network.tokens.number(given.token) or 0
-    looked = await parts_at_stop(house.network, house.services["Friend"], given.session, number)
+    looked = await list_parts_at_stop(house.network, house.services["Friend"], given.session, number)
     assert [part.id for part in looked] == ["open"]
 
 
@@ -151,8 +151,8 @@ async def test_who_stands_behind_somebody_that_is_gone_is_given_nothing(house: H
     await house.rule("Postcard", {"redirect": "Friend/In", "isolate": True})
     await house.post()
     postcard = service_of(house.services["Postcard"])
-    rules = [removing(rule) for rule in house.network.directory.rules_of(postcard.gcid)]
-    await house.network.configuration.change("test", [removing(postcard), *rules])
+    rules = [build_removal(rule) for rule in house.network.directory.rules_of(postcard.gcid)]
+    await house.network.configuration.change("test", [build_removal(postcard), *rules])
     assert ids(await house.given("Friend")) == []
 
 

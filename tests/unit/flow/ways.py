@@ -14,12 +14,23 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Routing, Service, Visibility
 from postroad.core.model.message import Delivered, Message, MessageType, Recipient, Status
 from postroad.core.model.polling import PollRequest
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
 from postroad.errors import Refused
-from postroad.flow.configure import saving
+from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import MemoryNetwork, memory_network
 
-ALWAYS = Comparison(operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="topic"), values=("orders",))
+ALWAYS = ValueComparison(
+    operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.HEADER, path="topic"), values=("orders",)
+)
 BUYER, SUPPLY, WORK, FIRST = "MyBiz/Buyer", "Acme/Supply", "Transmatics/Work", "Transmatics/First"
 
 
@@ -38,13 +49,13 @@ class Town:
 
     async def change(self, address: str, **profile: object) -> None:
         changed = replace(self.service(address), **profile)  # type: ignore[arg-type]
-        await self.network.configuration.change("test", [saving(changed)])
+        await self.network.configuration.change("test", [build_save(changed)])
 
     async def rule(self, owner: str, role: RuleRole, kind: ActionKind, *, isolates: bool = False) -> None:
         """Have the owner bring Work in, whatever the message."""
-        action = Action(kind=kind, service=WORK, isolates=isolates)
+        action = RuleAction(kind=kind, service=WORK, isolates=isolates)
         rule = Rule(service=self.service(owner).gcid, name="r", place=1, role=role, when=ALWAYS, then=(action,))
-        await self.network.configuration.change("test", [saving(rule)])
+        await self.network.configuration.change("test", [build_save(rule)])
 
     async def post(self, to: str = SUPPLY, *route: str, by: str = BUYER) -> Refused | None:
         """What the poster is told is wrong, if anything is."""

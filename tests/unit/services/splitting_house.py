@@ -17,10 +17,10 @@ from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import InterchangeAnswered, decode
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.configure import saving
-from postroad.services import workshop
-from postroad.services.engine import Engines
-from postroad.services.hosting import hosting
+from postroad.flow.registries.configuration import build_save
+from postroad.services.engines import Engines
+from postroad.services.hosting import runner
+from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, Counting
@@ -50,7 +50,7 @@ class House:
         assert service.splitting is not None
         agreed = replace(service, splitting=replace(service.splitting, **changed))  # type: ignore[arg-type]
         self.callers["splitter"] = replace(self.callers["splitter"], service=agreed)
-        await self.network.configuration.change("test", [saving(agreed)])
+        await self.network.configuration.change("test", [build_save(agreed)])
 
     async def send(self, *data: bytes, **more: object) -> str:
         parts = tuple(Part(id=str(place), content_type="text/plain", data=one) for place, one in enumerate(data))
@@ -99,8 +99,11 @@ class House:
 
 @pytest.fixture
 async def house(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[House]:
-    monkeypatch.setattr(workshop, "AGAIN_S", 0.001)
-    async with memory_network() as running, hosting(running.network, Engines(transformer=UpperCase(), judges={})):
+    monkeypatch.setattr(runner, "RETRY_S", 0.001)
+    async with (
+        memory_network() as running,
+        run_hosted_services(running.network, Engines(transformer=UpperCase(), judges={})),
+    ):
         splitting = Splitting(sends_to="MyBiz/inbox", answers_to="Acme/edi")
         yield House(
             running,

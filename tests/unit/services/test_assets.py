@@ -6,13 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.model.asset import CONTENT_MOST, AssetDraft, AssetKind, Hosting
+from postroad.core.model.asset import MAX_CONTENT_CHARS, AssetDraft, AssetKind, Hosting
 from postroad.core.schemas.schema import Schema
 from postroad.errors import Refused
-from postroad.services import assets
-from postroad.services.assets import asset_faults
-from postroad.services.engine import Engines
-from postroad.services.table import FAULTS_MOST
+from postroad.services import asset_checks
+from postroad.services.asset_checks import find_asset_errors
+from postroad.services.engines import Engines
+from postroad.services.lookup_table import MAX_FAULTS
 from tests.unit.services.workbench import Strict, UpperCase, asset, engines
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
@@ -37,7 +37,7 @@ def draft(kind: AssetKind, name: str, content: str, hosted: Hosting = Hosting.NO
 
 @pytest.mark.parametrize("kind", AssetKind)
 async def test_a_good_asset_has_no_faults(kind: AssetKind) -> None:
-    assert await asset_faults(draft(kind, "good", GOOD[kind]), engines(UpperCase())) == []
+    assert await find_asset_errors(draft(kind, "good", GOOD[kind]), engines(UpperCase())) == []
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ async def test_a_good_asset_has_no_faults(kind: AssetKind) -> None:
 )
 async def test_a_bad_asset_is_told_what_is_wrong_where(kind: AssetKind, content: str, place: str, told: str) -> None:
     hosted = Hosting.VALIDATE if kind is AssetKind.DTD else Hosting.NONE
-    faults = await asset_faults(draft(kind, "bad", content, hosted), engines(UpperCase()))
+    faults = await find_asset_errors(draft(kind, "bad", content, hosted), engines(UpperCase()))
     assert faults
     assert faults[0].pointer.startswith(place)
     assert told in faults[0].detail
@@ -78,13 +78,13 @@ async def test_a_bad_asset_is_told_what_is_wrong_where(kind: AssetKind, content:
 
 async def test_of_many_faults_the_first_are_told() -> None:
     content = "zip,plus4\n" + "1,2\n" * 100
-    assert len(await asset_faults(draft(AssetKind.TABLE, "bad", content), engines(UpperCase()))) == FAULTS_MOST
+    assert len(await find_asset_errors(draft(AssetKind.TABLE, "bad", content), engines(UpperCase()))) == MAX_FAULTS
 
 
 async def test_an_asset_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert CONTENT_MOST > 1_000_000
-    monkeypatch.setattr(assets, "CONTENT_MOST", 10)
-    assert await asset_faults(draft(AssetKind.TABLE, "bad", "zip,plus4\n1,2\n"), engines(UpperCase()))
+    assert MAX_CONTENT_CHARS > 1_000_000
+    monkeypatch.setattr(asset_checks, "MAX_CONTENT_CHARS", 10)
+    assert await find_asset_errors(draft(AssetKind.TABLE, "bad", "zip,plus4\n1,2\n"), engines(UpperCase()))
 
 
 # ---- schemas that stand beside others
@@ -97,16 +97,16 @@ INCLUDED = f"<xs:schema {XS}/>"
 @pytest.mark.parametrize("hosted", [Hosting.VALIDATE, Hosting.EXCHANGE])
 async def test_a_schema_to_validate_with_may_refer_to_those_beside_it(hosted: Hosting) -> None:
     alone = draft(AssetKind.SCHEMA, "order", INCLUDING, hosted)
-    [fault] = await asset_faults(alone, engines(UpperCase()))
+    [fault] = await find_asset_errors(alone, engines(UpperCase()))
     assert "'types.xsd' leads to nothing in the catalogue" in fault.detail
     together = draft(AssetKind.SCHEMA, "order", INCLUDING, hosted, types=INCLUDED)
-    assert await asset_faults(together, engines(UpperCase())) == []
+    assert await find_asset_errors(together, engines(UpperCase())) == []
 
 
 @pytest.mark.req("S6")
 async def test_a_change_that_breaks_another_schema_is_refused() -> None:
     broken = draft(AssetKind.SCHEMA, "types", f"<xs:schema {XS}><!-- fail --></xs:schema>", Hosting.VALIDATE)
-    assert "line 1: fail" in (await asset_faults(broken, engines(UpperCase())))[0].detail
+    assert "line 1: fail" in (await find_asset_errors(broken, engines(UpperCase())))[0].detail
 
     class Referring(Strict):
         """For whom the schema is good by itself, and no longer fits the one that refers to it."""
@@ -117,15 +117,15 @@ async def test_a_change_that_breaks_another_schema_is_refused() -> None:
 
     judged = Engines(transformer=UpperCase(), judges={}, validator=Referring())
     changed = draft(AssetKind.SCHEMA, "types", INCLUDED, Hosting.VALIDATE, order=INCLUDING, other=INCLUDED)
-    [fault] = await asset_faults(changed, judged)
+    [fault] = await find_asset_errors(changed, judged)
     assert fault.detail == "order, which refers to it, fails with it: line 7: there is no such type"
-    assert await asset_faults(replace(changed, with_referrers=False), judged) == []
+    assert await find_asset_errors(replace(changed, with_referrers=False), judged) == []
 
 
 @pytest.mark.req("R2")
 async def test_a_dtd_of_a_service_with_rules_has_to_be_complete_in_itself() -> None:
     attributes = '<!ATTLIST Order currency CDATA "EUR">'
-    assert await asset_faults(draft(AssetKind.DTD, "orders", attributes), engines(UpperCase())) == []
+    assert await find_asset_errors(draft(AssetKind.DTD, "orders", attributes), engines(UpperCase())) == []
     outside = '<!ENTITY % more SYSTEM "more.dtd"> %more;'
-    [fault] = await asset_faults(draft(AssetKind.DTD, "orders", outside), engines(UpperCase()))
+    [fault] = await find_asset_errors(draft(AssetKind.DTD, "orders", outside), engines(UpperCase()))
     assert "put everything into one DTD" in fault.detail

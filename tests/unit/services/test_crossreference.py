@@ -11,8 +11,8 @@ from postroad.core.model.cross_reference import Key
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, MessageType, Part, Status
 from postroad.errors import Refused
-from postroad.services.crossreference import CrossReferenceService
-from postroad.services.service import Returned, Tools
+from postroad.services.crossreference.service import CrossReferenceService
+from postroad.services.service import ServiceResult, Tools
 from tests.unit.services.workbench import (
     ACME,
     HOST,
@@ -40,7 +40,7 @@ def using() -> Tools:
     return tools(CUSTOMERS, OPEN, hosted=Hosting.CROSSREFERENCE)
 
 
-async def work(using: Tools, *parts: Part, sender: Service = MYBIZ, **arguments: str) -> Returned:
+async def work(using: Tools, *parts: Part, sender: Service = MYBIZ, **arguments: str) -> ServiceResult:
     return await CrossReferenceService().work(delivered(*parts, sender=sender, **arguments), using)
 
 
@@ -106,7 +106,7 @@ async def test_what_is_not_related_stays_or_is_an_error(using: Tools) -> None:
     assert refusal.value.code == "crossreference.missing"
     assert "3489" not in refusal.value.detail  # what a message says does not belong in the journal's facts
     stranger = delivered(ORDER, sender=STRANGER, invoker=ACME, **REPLACING)
-    assert await CrossReferenceService().work(stranger, using) == Returned()
+    assert await CrossReferenceService().work(stranger, using) == ServiceResult()
 
 
 async def test_several_related_records_are_not_guessed_among(using: Tools) -> None:
@@ -131,7 +131,7 @@ async def test_on_the_way_back_the_two_change_places(using: Tools) -> None:
     returned = await CrossReferenceService().work(response(**named), using)
     assert returned.parts is not None
     assert returned.parts[0].data == ORDER.data
-    assert await CrossReferenceService().work(response(**REPLACING), using) == Returned()
+    assert await CrossReferenceService().work(response(**REPLACING), using) == ServiceResult()
 
 
 @pytest.mark.req("S3")
@@ -154,7 +154,7 @@ async def test_watching_relates_the_keys_of_a_request_and_its_response(using: To
         )
 
     service = CrossReferenceService()
-    assert await work(using, ORDER, **watching) == Returned()
+    assert await work(using, ORDER, **watching) == ServiceResult()
     for unfit in (
         response(answer, transaction="another"),
         response(answer, status=Status("sold-out")),
@@ -176,7 +176,7 @@ async def test_watching_ignores_notifications_and_those_who_do_not_share(using: 
     one_way = delivered(ORDER, type=MessageType.NOTIFICATION, **watching)
     foreign = delivered(ORDER, sender=STRANGER, invoker=MYBIZ, **watching)
     for message in (one_way, foreign):
-        assert await CrossReferenceService().work(message, using) == Returned()
+        assert await CrossReferenceService().work(message, using) == ServiceResult()
     assert references(using).records == {}
 
 
@@ -193,7 +193,7 @@ async def test_a_map_that_one_does_not_share_looks_like_none(using: Tools) -> No
 async def test_whoever_brought_the_service_in_must_share_the_map(using: Tools) -> None:
     """A recipient's rule may work on a stranger's message with the recipient's own map."""
     message = delivered(ORDER, sender=STRANGER, invoker=ACME, **REPLACING | {"from_": MYBIZ.address})
-    assert await CrossReferenceService().work(message, using) == Returned()
+    assert await CrossReferenceService().work(message, using) == ServiceResult()
     with pytest.raises(Refused):
         await CrossReferenceService().work(delivered(ORDER, sender=ACME, invoker=STRANGER, **REPLACING), using)
 

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from postroad.core.model.asset import Hosting
-from postroad.core.model.batch_policy import Batching, Policy, Splitting
+from postroad.core.model.batch_policy import Batching, BatchPolicy, Splitting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, Recipient
@@ -33,7 +33,7 @@ async def connect(running: MemoryNetwork, standard: str, **envelope: str) -> tup
     receiver = await running.register("Acme/edi", visibility=Visibility.PUBLIC)
     batching = Batching(
         sends_to="Acme/edi", standard=standard, sender="MYBIZ", receiver="ACME", envelope=tuple(envelope.items()),
-        policy=Policy(count=1),
+        policy=BatchPolicy(count=1),
     )  # fmt: skip
     await running.register("MyBiz/to-acme", hosted=Hosting.BATCHER, batching=batching)
     await running.register("MyBiz/in", hosted=Hosting.SPLITTER, splitting=Splitting(sends_to="MyBiz/to-acme"))

@@ -8,22 +8,22 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.adapters.desk.keys import SeenKeys
-from postroad.core.audit.story import History
-from postroad.core.exchange.bound import Language
+from postroad.adapters.desk.seen_keys import SeenKeys
+from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service, Visibility
 from postroad.core.model.exchange import ANYONE, Binding
+from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.core.model.rule import Action, ActionKind, Rule, RuleRole
-from postroad.core.routing.forwards import Forward
-from postroad.flow.configure import Change, saving
-from postroad.ports import ItemValue, Verdict
-from postroad.services.callables import Callables
-from postroad.services.engine import Engines
-from postroad.services.hosting import hosting
+from postroad.core.model.rule import ActionKind, Rule, RuleAction, RuleRole
+from postroad.core.routing.forward import Forward
+from postroad.flow.registries.configuration import DirectoryChange, build_save
+from postroad.ports import ItemValue, QueryVerdict
+from postroad.services.engines import Engines
+from postroad.services.exchange.callables import Callables
+from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.routing.looking import compare, header
 from tests.unit.services.workbench import UpperCase, document
@@ -39,17 +39,17 @@ class Wrapping:
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
+    ) -> list[QueryVerdict]:
         if b"slow" in content:
             await asyncio.sleep(0.05)
         return [self._verdict(query, content) for query in queries]
 
-    def _verdict(self, query: str, content: bytes) -> Verdict:
+    def _verdict(self, query: str, content: bytes) -> QueryVerdict:
         if "fail" in query:
-            return Verdict(goes=False, error="it failed")
+            return QueryVerdict(goes=False, error="it failed")
         if "wrap" in query:
-            return Verdict(goes=True, content=b"<wrap>" + content + b"</wrap>", media_type="application/xml")
-        return Verdict(goes="yes" in query or ("slow" in query and b"slow" in content))
+            return QueryVerdict(goes=True, content=b"<wrap>" + content + b"</wrap>", media_type="application/xml")
+        return QueryVerdict(goes="yes" in query or ("slow" in query and b"slow" in content))
 
 
 def is_rush(content: bytes, media_type: str, items: Mapping[str, ItemValue]) -> bool:
@@ -74,12 +74,12 @@ class Market:
             queue=self.gcid(queue),
             **how,  # type: ignore[arg-type]
         )
-        await self.network.configuration.change("test", [saving(binding)])
+        await self.network.configuration.change("test", [build_save(binding)])
         return binding
 
     async def unbind(self, binding: Binding) -> None:
-        change = saving(binding)
-        await self.network.configuration.change("test", [Change(kind=change.kind, key=change.key, value=None)])
+        change = build_save(binding)
+        await self.network.configuration.change("test", [DirectoryChange(kind=change.kind, key=change.key, value=None)])
 
     async def publish(self, part: Part = ORDER, *, to: str = "Acme/Orders", **more: object) -> str:
         message = Message(to=(Recipient(to),), parts=(part,), **more)  # type: ignore[arg-type]
@@ -129,14 +129,14 @@ async def market() -> AsyncIterator[Market]:
     engines = Engines(
         transformer=UpperCase(),
         judges={
-            Language.QUERY: Wrapping(),
-            Language.SCRIPT: Wrapping(),
-            Language.CALLABLE: Callables({"rush": is_rush}),
+            DeciderLanguage.QUERY: Wrapping(),
+            DeciderLanguage.SCRIPT: Wrapping(),
+            DeciderLanguage.CALLABLE: Callables({"rush": is_rush}),
         },
     )
     async with memory_network() as running:
         running.network.exchanges.install(["rush"])
-        async with hosting(running.network, engines):
+        async with run_hosted_services(running.network, engines):
             callers = {
                 "publisher": await running.register("MyBiz/Purchasing"),
                 "north": await running.register("North/Desk"),
@@ -209,7 +209,7 @@ async def test_an_error_means_no_and_is_told_at_its_binding(market: Market) -> N
 async def test_named_routings_are_queries_scripts_or_the_operators_callables(market: Market) -> None:
     exchange = market.gcid("exchange")
     asset = Asset(service=exchange, kind=AssetKind.QUERY, name="North only", content="$msg/order/region = 'north'")
-    await market.network.configuration.change("test", [saving(asset)])
+    await market.network.configuration.change("test", [build_save(asset)])
     await market.bind("north", routing="north only")
     await market.bind("large", routing="rush")
     await market.publish(handle="1")
@@ -221,7 +221,7 @@ async def test_named_routings_are_queries_scripts_or_the_operators_callables(mar
     assert (await market.got("north")).handle == "1"
     assert (await market.got("large")).handle == "2"
     changed = Asset(service=exchange, kind=AssetKind.QUERY, name="North only", content="$msg/order/region = 'south'")
-    await market.network.configuration.change("test", [saving(changed)])
+    await market.network.configuration.change("test", [build_save(changed)])
     await market.publish(replace_data(ORDER, b"<order><region>south</region></order>"), handle="3")
     assert (await market.got("north")).handle == "3"
 
@@ -328,12 +328,12 @@ async def test_large_messages_are_matched_while_bindings_come_and_go(market: Mar
 
 async def test_the_rules_of_a_receiver_lead_its_copy_and_see_who_wrote_it(market: Market) -> None:
     market.callers["gate"] = await market.running.register("North/Gate")
-    passing = Action(kind=ActionKind.ADD_SERVICE_BEFORE, service="North/Gate")
+    passing = RuleAction(kind=ActionKind.ADD_SERVICE_BEFORE, service="North/Gate")
     written_by = compare("equals", header("from"), "MyBiz/Purchasing")
     rule = Rule(
         service=market.gcid("north"), name="gate", place=1, role=RuleRole.RECIPIENT, when=written_by, then=(passing,)
     )
-    await market.network.configuration.change("test", [saving(rule)])
+    await market.network.configuration.change("test", [build_save(rule)])
     await market.bind("north")
     await market.bind("large")
     await market.publish(handle="h1")
@@ -348,7 +348,7 @@ async def test_the_rules_of_a_receiver_lead_its_copy_and_see_who_wrote_it(market
 async def test_nothing_goes_to_another_house_once_the_exchange_is_not_open_to_it(market: Market) -> None:
     north = await market.bind("north")
     await market.bind("large")
-    await market.network.configuration.change("test", [saving(replace(market.exchange, open_to=("Large",)))])
+    await market.network.configuration.change("test", [build_save(replace(market.exchange, open_to=("Large",)))])
     await market.publish()
     await market.got("large")
     assert await market.has_nothing("north")
@@ -380,7 +380,7 @@ async def test_the_trace_tells_each_party_what_is_theirs_to_know(market: Market)
 
 
 async def test_what_comes_again_after_an_interruption_is_forwarded_to_nobody_twice(market: Market) -> None:
-    await market.network.configuration.change("test", [saving(replace(market.exchange, hosted=Hosting.NONE))])
+    await market.network.configuration.change("test", [build_save(replace(market.exchange, hosted=Hosting.NONE))])
     await market.publish(handle="h1")
     caller = Caller(service=market.exchange)
     [handed] = await market.network.poll(caller, PollRequest(wait_s=SOON_S))
@@ -400,7 +400,7 @@ async def test_nor_when_memory_has_forgotten_what_it_was_forwarded_by(
 ) -> None:
     """An interchange may have a million documents, and what was resent may be of last week."""
     monkeypatch.setattr(market.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
-    await market.network.configuration.change("test", [saving(replace(market.exchange, hosted=Hosting.NONE))])
+    await market.network.configuration.change("test", [build_save(replace(market.exchange, hosted=Hosting.NONE))])
     await market.publish()
     caller, north = Caller(service=market.exchange), market.gcid("north")
     forwards = [Forward(north, str(n), Part(id="1", content_type="text/plain", data=b"%d" % n)) for n in range(8)]

@@ -10,11 +10,11 @@ import pytest
 from postroad.core.model.asset import AssetDraft, AssetKind, Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Part
-from postroad.services import assets
+from postroad.services import asset_checks
 from postroad.services import filter as filtering
-from postroad.services.engine import Engines
+from postroad.services.engines import Engines
 from postroad.services.filter import FilterService
-from postroad.services.off_loop import in_thread
+from postroad.services.hosting.off_loop import run_in_thread
 from tests.unit.services.workbench import ACME, MYBIZ, STRANGER, UpperCase, asset, delivered, document, tools
 
 LARGE = {"greaterThan": {"body": "/Order/Total", "as": "number", "value": 100}}
@@ -73,10 +73,10 @@ def in_threads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     async def noted(work: Any, *given: Any) -> Any:
         done.append(work.__name__)
-        return await in_thread(work, *given)
+        return await run_in_thread(work, *given)
 
-    monkeypatch.setattr(filtering, "in_thread", noted)
-    monkeypatch.setattr(assets, "in_thread", noted)
+    monkeypatch.setattr(filtering, "run_in_thread", noted)
+    monkeypatch.setattr(asset_checks, "run_in_thread", noted)
     return done
 
 
@@ -94,5 +94,5 @@ async def test_a_small_document_with_an_expensive_condition_is_looked_at_in_a_th
 @pytest.mark.req("Z7")
 async def test_a_list_is_checked_in_a_thread(in_threads: list[str]) -> None:
     draft = AssetDraft(asset=asset(AssetKind.LIST, "welcome", json.dumps({"when": LARGE})), hosted=Hosting.FILTER)
-    assert await assets.asset_faults(draft, Engines(transformer=UpperCase(), judges={})) == []
+    assert await asset_checks.find_asset_errors(draft, Engines(transformer=UpperCase(), judges={})) == []
     assert in_threads == ["list_faults"]

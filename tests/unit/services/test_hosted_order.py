@@ -10,7 +10,7 @@ import pytest
 from postroad.core.model.asset import AssetKind, Hosting
 from postroad.core.model.directory import Visibility
 from postroad.core.model.message import MessageType
-from postroad.services.hosting import hosting
+from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import memory_network
 from tests.unit.services.test_hosting import Parties, stop
 from tests.unit.services.workbench import UpperCase, document, engines
@@ -37,7 +37,7 @@ class FirstIsLast(UpperCase):
 @pytest.mark.req("D6")
 async def test_a_hosted_service_that_finishes_out_of_order_answers_in_order() -> None:
     transformer = FirstIsLast(4)
-    async with memory_network() as running, hosting(running.network, engines(transformer)):
+    async with memory_network() as running, run_hosted_services(running.network, engines(transformer)):
         mybiz = await running.register("MyBiz/Purchasing")
         acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
         parties = Parties(running, mybiz, acme)

@@ -16,13 +16,13 @@ from postroad.core.model.directory import DocumentAccess, Organization, Visibili
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Unavailable
-from postroad.flow.configure import Change, saving
-from postroad.services import attendant
-from postroad.services.attendant import AT_ONCE
+from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.services.catalogue import CATALOGUE
-from postroad.services.hosting import HostedServices, hosting
-from postroad.services.service import Returned, Tools
-from postroad.services.workshop import AT_A_TIME
+from postroad.services.hosting import mailbox_worker
+from postroad.services.hosting.hosted_services import HostedServices, run_hosted_services
+from postroad.services.hosting.mailbox_worker import AT_ONCE
+from postroad.services.hosting.runner import AT_A_TIME
+from postroad.services.service import ServiceResult, Tools
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.services.workbench import UpperCase, document, engines
 
@@ -42,7 +42,7 @@ class Parties:
         caller = await self.running.register(address, visibility=Visibility.PUBLIC, hosted=hosted, **profile)
         assert caller.service is not None
         changes = [
-            saving(Asset(service=caller.service.gcid, kind=kind, name=name, content=content))
+            build_save(Asset(service=caller.service.gcid, kind=kind, name=name, content=content))
             for kind, name, content in assets
         ]
         if changes:
@@ -80,7 +80,7 @@ def stop(service: str, **arguments: str) -> Recipient:
 
 @pytest.fixture
 async def parties() -> AsyncIterator[Parties]:
-    async with memory_network() as running, hosting(running.network, engines(UpperCase())):
+    async with memory_network() as running, run_hosted_services(running.network, engines(UpperCase())):
         mybiz = await running.register("MyBiz/Purchasing")
         yield Parties(running, mybiz, await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC))
 
@@ -125,8 +125,8 @@ class Hanging(UpperCase):
 async def test_however_much_of_one_organization_hangs_the_services_of_others_work_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(attendant, "GRACE_S", 0.0)
-    async with memory_network() as running, hosting(running.network, engines(Hanging())):
+    monkeypatch.setattr(mailbox_worker, "GRACE_S", 0.0)
+    async with memory_network() as running, run_hosted_services(running.network, engines(Hanging())):
         mybiz = await running.register("MyBiz/Purchasing")
         parties = Parties(running, mybiz, await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC))
         sheet = (AssetKind.STYLESHEET, "a", "<a/>")
@@ -214,7 +214,7 @@ async def test_a_document_that_the_sender_withholds_comes_back_untouched(parties
     assert parties.mybiz.service is not None
     access = DocumentAccess(service="Transmatics/xslt", read=("open",), change=("open",))
     await parties.network.configuration.change(
-        "test", [saving(replace(parties.mybiz.service, document_access=(access,)))]
+        "test", [build_save(replace(parties.mybiz.service, document_access=(access,)))]
     )
     parts = (document("<open/>", "open"), document("<secret/>", "secret"))
     message = Message(to=(Recipient("TheAcmeCompany/Supply"),), route=(stop("Transmatics/xslt"),), parts=parts)
@@ -230,7 +230,7 @@ class Playing:
         self.go_on = asyncio.Event()
         self.begun = asyncio.Event()
 
-    async def work(self, message: Delivered, tools: Tools) -> Returned:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         if message.topic == "poison":
             raise KeyError("what the message says")
         if message.topic == "away" and message.attempt == 1:
@@ -241,14 +241,14 @@ class Playing:
             self.begun.set()
             await self.go_on.wait()
             self.running -= 1
-        return Returned()
+        return ServiceResult()
 
 
 @pytest.fixture
 def playing(monkeypatch: pytest.MonkeyPatch) -> Playing:
     service = Playing()
     monkeypatch.setitem(CATALOGUE, Hosting.XSLT, service)
-    monkeypatch.setattr("postroad.services.workshop.AGAIN_S", 0.1)
+    monkeypatch.setattr("postroad.services.hosting.runner.RETRY_S", 0.1)
     return service
 
 
@@ -292,12 +292,12 @@ async def test_a_service_is_attended_to_as_soon_and_as_long_as_it_is_hosted(part
     xslt = await parties.running.register("Transmatics/xslt", visibility=Visibility.PUBLIC)
     assert xslt.service is not None
     sheet = Asset(service=xslt.service.gcid, kind=AssetKind.STYLESHEET, name="a", content="<a/>")
-    await parties.network.configuration.change("test", [saving(sheet)])
+    await parties.network.configuration.change("test", [build_save(sheet)])
     await parties.post(stop("Transmatics/xslt"))
     assert await parties.nothing_arrives(parties.acme)
-    await parties.network.configuration.change("test", [saving(replace(xslt.service, hosted=Hosting.XSLT))])
+    await parties.network.configuration.change("test", [build_save(replace(xslt.service, hosted=Hosting.XSLT))])
     assert b"<ORDER>" in (await parties.arrived(parties.acme)).parts[0].data
-    await parties.network.configuration.change("test", [saving(xslt.service)])
+    await parties.network.configuration.change("test", [build_save(xslt.service)])
     await parties.post(stop("Transmatics/xslt"))
     assert await parties.nothing_arrives(parties.acme)
 
@@ -309,7 +309,7 @@ async def test_a_changed_profile_holds_for_the_next_message(parties: Parties) ->
     unsaid = await parties.ask("Transmatics/xref", **query)
     assert unsaid.status is not None
     assert "operation" in unsaid.status.text
-    await parties.network.configuration.change("test", [saving(replace(xref.service, operations=("query",)))])
+    await parties.network.configuration.change("test", [build_save(replace(xref.service, operations=("query",)))])
     assert (await parties.ask("Transmatics/xref", **query)).status is None
 
 
@@ -321,10 +321,10 @@ async def test_messages_of_a_suspended_service_wait(parties: Parties, suspended:
     house = Organization(name="Transmatics", suspended="" if suspended else "unpaid")
     sheet = Asset(service=hosted.gcid, kind=AssetKind.STYLESHEET, name="a", content="<a/>")
     await parties.post(stop("Transmatics/xslt"))
-    changes = [saving(house), saving(sheet), saving(replace(hosted, **suspended))]
+    changes = [build_save(house), build_save(sheet), build_save(replace(hosted, **suspended))]
     await parties.network.configuration.change("test", changes)
     assert await parties.nothing_arrives(parties.acme)
-    changes = [saving(replace(house, suspended="")), saving(hosted)]
+    changes = [build_save(replace(house, suspended="")), build_save(hosted)]
     await parties.network.configuration.change("test", changes)
     assert b"<ORDER>" in (await parties.arrived(parties.acme)).parts[0].data
 
@@ -332,7 +332,7 @@ async def test_messages_of_a_suspended_service_wait(parties: Parties, suspended:
 async def test_a_removed_service_is_left_in_peace(parties: Parties, caplog: pytest.LogCaptureFixture) -> None:
     xslt = await parties.host("Transmatics/xslt", Hosting.XSLT)
     assert xslt.service is not None
-    removal = Change(kind="service", key=xslt.service.gcid, value=None)
+    removal = DirectoryChange(kind="service", key=xslt.service.gcid, value=None)
     await parties.network.configuration.change("test", [removal])
     await parties.post()
     await parties.arrived(parties.acme)
@@ -340,7 +340,7 @@ async def test_a_removed_service_is_left_in_peace(parties: Parties, caplog: pyte
 
 
 async def test_closing_gives_back_what_is_not_done_in_time(playing: Playing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attendant, "GRACE_S", 0.05)
+    monkeypatch.setattr(mailbox_worker, "GRACE_S", 0.05)
     async with memory_network() as running:
         hosted = HostedServices(running.network, engines(UpperCase()))
         hosted.start()
@@ -368,9 +368,9 @@ class Stuck:
 
 
 async def test_work_that_takes_too_long_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroad.services.workshop.WORK_S", 0.05)
-    monkeypatch.setattr("postroad.services.workshop.AGAIN_S", 300.0)
-    async with memory_network() as running, hosting(running.network, engines(Stuck())):
+    monkeypatch.setattr("postroad.services.hosting.runner.WORK_S", 0.05)
+    monkeypatch.setattr("postroad.services.hosting.runner.RETRY_S", 300.0)
+    async with memory_network() as running, run_hosted_services(running.network, engines(Stuck())):
         mybiz = await running.register("MyBiz/Purchasing")
         acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
         parties = Parties(running, mybiz, acme)

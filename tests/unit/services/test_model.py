@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way
-from postroad.core.hierarchy.pieces import Piece
+from postroad.core.hierarchy.changes import ModelChange
+from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
@@ -25,11 +25,11 @@ from postroad.core.model.message import (
     Status,
 )
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow import administration_models as changing
-from postroad.flow import administration_services as services
-from postroad.flow.administration import Administration
-from postroad.flow.configure import saving
-from postroad.services.hosting import hosting
+from postroad.flow.administration import models as changing
+from postroad.flow.administration import services
+from postroad.flow.administration.base import Administration
+from postroad.flow.registries.configuration import build_save
+from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.services.workbench import UpperCase, document, engines
 
@@ -56,7 +56,7 @@ class Dashboard:
         return service.gcid
 
     async def change(self, model: str = "model", **piece: Any) -> None:
-        await changing.change(self._administration, self._operator, self.gcid(model), Piece(**piece), "test")
+        await changing.change(self._administration, self._operator, self.gcid(model), ModelChange(**piece), "test")
 
     async def attach(self, name: str, side: Side, node: str = "", *topics: str, model: str = "model") -> Attachment:
         id = f"{side}:{node}:{name}"
@@ -103,7 +103,7 @@ class Dashboard:
 
 @pytest.fixture
 async def dashboard() -> AsyncIterator[Dashboard]:
-    async with memory_network() as running, hosting(running.network, engines(UpperCase())):
+    async with memory_network() as running, run_hosted_services(running.network, engines(UpperCase())):
         names = ("application", "canvas-1", "canvas-2", *WIDGETS)
         callers = {name: await running.register(f"Acme/{name}") for name in names}
         callers["stranger"] = await running.register("MyBiz/Purchasing")
@@ -215,7 +215,7 @@ async def test_a_model_that_is_closed_again_neither_hears_its_guests_nor_tells_t
     await dashboard.attach("stranger", Side.PRODUCER, "canvas-1")
     assert await dashboard.copies("application") == "2"
     model = dashboard.network.directory.services[dashboard.gcid("model")]
-    await dashboard.network.configuration.change("test", [saving(replace(model, open_to=()))])
+    await dashboard.network.configuration.change("test", [build_save(replace(model, open_to=()))])
     assert (await dashboard.refused("stranger")).code == "permission.denied"
     await dashboard.attach("canvas-1", Side.PRODUCER, "canvas-1")
     assert await dashboard.copies("canvas-1") == "2"
@@ -228,7 +228,7 @@ async def test_what_an_exchange_sends_on_is_published_by_its_writer(dashboard: D
         "Acme/News", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE
     )
     binding = Binding(exchange=dashboard.gcid("exchange"), name="all", queue=dashboard.gcid("model"))
-    await dashboard.network.configuration.change("test", [saving(binding)])
+    await dashboard.network.configuration.change("test", [build_save(binding)])
     await dashboard.attach("stranger", Side.PRODUCER, "canvas-1")
     await dashboard.publish("stranger", to="Acme/News")
     assert (await dashboard.got("widget-1")).sender == "MyBiz/Purchasing"

@@ -14,13 +14,12 @@ from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Visibility
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
-from postroad.core.routing.forwards import Forward
+from postroad.core.routing.forward import Forward
 from postroad.errors import Unavailable
-from postroad.flow.administration_dead_letters import Wish, browse
-from postroad.flow.administration_resending import resend
-from postroad.flow.configure import saving
-from postroad.flow.forward import ForwardStage
-from postroad.ports import Outcome, Step
+from postroad.flow.administration.dead_letters import DeadLetterSearch, browse, resend
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.forward import ForwardStage
+from postroad.ports import JournalStep, Outcome
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import ORDER, SECOND
 from tests.unit.services.splitting_house import House, house, interchange, told
@@ -97,7 +96,7 @@ async def test_documents_part_at_an_exchange_though_it_has_sent_the_interchange_
         Binding(exchange=house.gcid("exchange"), name="again", queue=house.gcid("splitter"), routing_key="850"),
         Binding(exchange=house.gcid("exchange"), name="invoices", queue=house.gcid("all"), routing_key="810"),
     ]
-    await house.network.configuration.change("test", [saving(one) for one in bindings])
+    await house.network.configuration.change("test", [build_save(one) for one in bindings])
     await house.agree(sends_to="MyBiz/edi")
     part = Part(id="1", content_type="application/edi-x12", data=interchange("x12", [ORDER] * 3))
     message = Message(to=(Recipient("MyBiz/edi"),), parts=(part,), topic="edi")
@@ -131,7 +130,7 @@ async def test_an_interruption_anywhere_loses_and_repeats_nothing(
     interrupted: set[tuple[str, str]] = set()
     committing, telling = ForwardStage._committed, ForwardStage.tell
 
-    async def commit(self: ForwardStage, step: Step, forward: Forward, future: asyncio.Future[Outcome]) -> bool:
+    async def commit(self: ForwardStage, step: JournalStep, forward: Forward, future: asyncio.Future[Outcome]) -> bool:
         interrupt("before", forward)
         is_new = await committing(self, step, forward, future)
         interrupt("after", forward)
@@ -208,7 +207,7 @@ async def test_what_was_refused_is_taken_when_it_is_resent_after_another_agreeme
     await house.settled()
     await house.agree(dirt=Dirt.REPAIR)
     jane = await house.running.enroll("jane@mybiz.example", organization="MyBiz")
-    [found] = (await browse(house.network, jane, Wish())).found
+    [found] = (await browse(house.network, jane, DeadLetterSearch())).found
     await resend(house.network, jane, found.letter.id, "the partner cannot count")
     assert len(await house.got("inbox", 2)) == 2
     [answer] = await house.got("acme")

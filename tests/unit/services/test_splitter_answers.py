@@ -8,20 +8,20 @@ import pytest
 
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.filing import filed
 from postroad.core.interchange.nouns import Dirt, Envelope, Placed
-from postroad.core.interchange.numbering import Sides
+from postroad.core.interchange.numbering import NumberingParties
+from postroad.core.interchange.placing import record_position
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.directory import Service
-from postroad.core.model.interchange import Assembled
+from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, MessageType
-from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.unique_keys import unique_keys
 from postroad.errors import Unavailable
-from postroad.flow.commit import committed
-from postroad.flow.interchange_book import InterchangeBook
-from postroad.flow.partners import Hearing, PartnerStage
-from postroad.ports import Committed, Step
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.registries.interchanges import InterchangeRegistry
+from postroad.flow.stages.partner_acknowledgments import PartnerAcknowledgments, ReceivedAcknowledgments
+from postroad.ports import Committed, JournalStep
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, Counting
 from tests.unit.services.splitting_house import ASKS, House, house, interchange, told
@@ -45,17 +45,19 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
     assert {str(one.verdict) for one in standard.answers(found)} <= {"accepted", "received"}
     assert (answer.sender, answer.parts[0].content_type) == ("MyBiz/from-acme", standard.content_type)
     assert told(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
-    book = InterchangeBook(house.network.index, house.network.indexed)
+    book = InterchangeRegistry(house.network.index, house.network.indexed)
     scope = "member" if name == "hl7" else "interchange"
-    assert (await book.drawing(Sides("MyBiz", name, "MYBIZ", "ACME"))).next(scope) == (3 if name == "hl7" else 2)
+    assert (await book.drawing(NumberingParties("MyBiz", name, "MYBIZ", "ACME"))).next(scope) == (
+        3 if name == "hl7" else 2
+    )
 
 
 @pytest.mark.req("B6")
 async def test_whoever_takes_the_same_names_uses_up_no_numbers_of_others(house: House) -> None:
     await sent_to_acme(house, "x12", "others", by="acme")
-    book = InterchangeBook(house.network.index, house.network.indexed)
-    assert (await book.drawing(Sides("Acme", "x12", "MYBIZ", "ACME"))).next("interchange") == 2
-    assert (await book.drawing(Sides("MyBiz", "x12", "MYBIZ", "ACME"))).next("interchange") == 1
+    book = InterchangeRegistry(house.network.index, house.network.indexed)
+    assert (await book.drawing(NumberingParties("Acme", "x12", "MYBIZ", "ACME"))).next("interchange") == 2
+    assert (await book.drawing(NumberingParties("MyBiz", "x12", "MYBIZ", "ACME"))).next("interchange") == 1
 
 
 @pytest.mark.req("B10")
@@ -94,8 +96,8 @@ async def sent_to_acme(
     """An interchange of a batch, as a batcher posts it; its members have the deliveries 70 and 71."""
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
-    book = InterchangeBook(house.network.index, house.network.indexed)
-    drawing = await book.drawing(Sides(house.callers[by].organization, name, "MYBIZ", "ACME"))
+    book = InterchangeRegistry(house.network.index, house.network.indexed)
+    drawing = await book.drawing(NumberingParties(house.callers[by].organization, name, "MYBIZ", "ACME"))
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKS.get(name, {}))
     stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
     record = Batch(
@@ -111,12 +113,12 @@ async def sent_to_acme(
         at_us=1, session=f"session-{batch}", transaction=f"session-{batch}", sender="b" * 16,
         type=MessageType.NOTIFICATION, topic="", size=0, form="interchange", expires_at_us=1 << 60, directory=1, parts=(),
         copies=(),
-        assembled=Assembled(
-            name, drawing.used(), record, tuple(filed(one, 70 + one.position) for one in placed),
+        assembled=AssembledInterchange(
+            name, drawing.used(), record, tuple(record_position(one, 70 + one.position) for one in placed),
             standard.answers_by_document,
         ),
     )  # fmt: skip
-    outcome = await committed(house.network.desk, Step(entry, None, tuple(unique_keys(entry))))
+    outcome = await commit_step(house.network.desk, JournalStep(entry, None, tuple(unique_keys(entry))))
     assert isinstance(outcome, Committed)
     return stream
 
@@ -257,15 +259,17 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = await sent_to_acme(house, "x12", "batch")
-    hearing, heard = PartnerStage.hear, list[str]()
+    hearing, heard = PartnerAcknowledgments.hear, list[str]()
 
-    async def hear(self: PartnerStage, splitter: Service, delivered: Delivered, what: Iterable[Hearing]) -> None:
+    async def hear(
+        self: PartnerAcknowledgments, splitter: Service, delivered: Delivered, what: Iterable[ReceivedAcknowledgments]
+    ) -> None:
         await hearing(self, splitter, delivered, what)
         heard.append(delivered.session)
         if len(heard) == 1:
             raise Unavailable("network.unavailable", "the power is gone")
 
-    monkeypatch.setattr(PartnerStage, "hear", hear)
+    monkeypatch.setattr(PartnerAcknowledgments, "hear", hear)
     session = await house.send(answered("x12", stream))
     [entry] = await house.answers("batch")
     assert (entry.session, heard) == (session, [session, session])

@@ -7,8 +7,7 @@ import pytest
 from postroad.core.model.batch_policy import Dirt
 from postroad.core.model.message import MessageType
 from postroad.core.model.polling import PollRequest
-from postroad.flow.administration_dead_letters import Wish, browse
-from postroad.flow.administration_resending import resend
+from postroad.flow.administration.dead_letters import DeadLetterSearch, browse, resend
 from tests.unit.services.splitting_house import House, house, interchange, told
 
 __all__ = ["house"]
@@ -45,7 +44,7 @@ async def test_resending_the_letter_does_not_send_the_documents_again(house: Hou
     await house.letters()
     await house.agree(answers_to="")
     jane = await house.running.enroll("jane@mybiz.example", organization="MyBiz")
-    [found] = (await browse(house.network, jane, Wish())).found
+    [found] = (await browse(house.network, jane, DeadLetterSearch())).found
     await resend(house.network, jane, found.letter.id, "no acknowledgment")
     assert await house.has_nothing("inbox")
 

@@ -9,15 +9,15 @@ import pytest
 
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_policy import Batching, Policy, Splitting
+from postroad.core.model.batch_policy import Batching, BatchPolicy, Splitting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import InterchangeAnswered, decode
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
-from postroad.flow.batching import BatchStage
-from postroad.services.engine import Engines
-from postroad.services.hosting import hosting
+from postroad.flow.batching.stage import BatchStage
+from postroad.services.engines import Engines
+from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.services.workbench import UpperCase
@@ -27,7 +27,10 @@ ENVELOPES = {"x12": (("acknowledgment", "1"),), "edifact": (("acknowledgment", "
 
 @pytest.fixture
 async def running() -> AsyncIterator[MemoryNetwork]:
-    async with memory_network() as running, hosting(running.network, Engines(transformer=UpperCase(), judges={})):
+    async with (
+        memory_network() as running,
+        run_hosted_services(running.network, Engines(transformer=UpperCase(), judges={})),
+    ):
         stage = BatchStage(running.network)
         stage.start()
         try:
@@ -42,7 +45,7 @@ async def connect(running: MemoryNetwork, standard: str) -> tuple[Caller, Caller
     receiver = await running.register("Acme/orders")
     batching = Batching(
         sends_to="Acme/edi", standard=standard, sender="MYBIZ", receiver="ACME", envelope=ENVELOPES[standard],
-        policy=Policy(count=2),
+        policy=BatchPolicy(count=2),
     )  # fmt: skip
     await running.register("MyBiz/to-acme", hosted=Hosting.BATCHER, batching=batching)
     await running.register(
@@ -111,7 +114,7 @@ async def test_documents_of_an_interchange_can_be_gathered_again_in_other_delimi
     receiver = await running.register("Acme/edi", visibility=Visibility.PUBLIC)
     batching = Batching(
         sends_to="Acme/edi", standard="x12", sender="MYBIZ", receiver="ACME",
-        envelope=(("element", "|"), ("terminator", "!")), policy=Policy(count=2),
+        envelope=(("element", "|"), ("terminator", "!")), policy=BatchPolicy(count=2),
     )  # fmt: skip
     await running.register("MyBiz/to-acme", hosted=Hosting.BATCHER, batching=batching)
     await running.register("MyBiz/in", hosted=Hosting.SPLITTER, splitting=Splitting(sends_to="MyBiz/to-acme"))

@@ -10,7 +10,7 @@ import pytest
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.message import Part, Property, PropertyType
 from postroad.errors import Refused
-from postroad.services.service import Returned, Tools
+from postroad.services.service import ServiceResult, Tools
 from postroad.services.validation import FAULTS_CHARS, ValidationService, require_valid
 from tests.unit.services.workbench import Strict, asset, delivered, document, tools
 
@@ -30,7 +30,9 @@ def json_document(text: str, id: str = "1") -> Part:
     return document(text, id, "application/json")
 
 
-async def worked(*parts: Part, assets: tuple[Asset, ...] = ALL, in_transit: bool = True, **arguments: str) -> Returned:
+async def worked(
+    *parts: Part, assets: tuple[Asset, ...] = ALL, in_transit: bool = True, **arguments: str
+) -> ServiceResult:
     return await ValidationService().work(
         delivered(*parts, in_transit=in_transit, **arguments), with_assets(*assets)[0]
     )
@@ -48,7 +50,7 @@ async def test_what_is_valid_goes_on_as_it_came_and_says_so() -> None:
     returned = await worked(
         document('<order xmlns="urn:order"/>'), document('<i xmlns="urn:invoice"/>', "2"), json_document("{}", "3")
     )
-    assert returned == Returned(properties=valid(3))
+    assert returned == ServiceResult(properties=valid(3))
 
 
 @pytest.mark.req("S6")
@@ -113,7 +115,7 @@ async def test_a_document_that_no_schema_is_for_is_not_valid(part: Part, told: s
 async def test_what_the_service_has_no_schemas_for_passes_and_nothing_is_said_about_it(
     parts: tuple[Part, ...], assets: tuple[Asset, ...]
 ) -> None:
-    assert await worked(*parts, assets=assets) == Returned()
+    assert await worked(*parts, assets=assets) == ServiceResult()
 
 
 async def test_a_named_schema_judges_whatever_it_can() -> None:

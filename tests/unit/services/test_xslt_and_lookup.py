@@ -7,8 +7,8 @@ import pytest
 from postroad.core.model.asset import AssetKind, Hosting
 from postroad.errors import Refused
 from postroad.services.lookup import LookupService
-from postroad.services.service import Returned, Tools
-from postroad.services.table import MAPPINGS_KEPT, Table
+from postroad.services.lookup_table import MAPPINGS_KEPT, LookupTable
+from postroad.services.service import ServiceResult, Tools
 from postroad.services.xslt import XsltService
 from tests.unit.services.workbench import UpperCase, asset, delivered, document, tools
 
@@ -65,16 +65,16 @@ async def test_what_is_written_anew_is_utf_8_and_says_so(said: str, says: str) -
 
 def test_however_many_pairs_of_columns_are_asked_for_few_indexes_of_a_table_are_kept() -> None:
     names = [f"c{number}" for number in range(MAPPINGS_KEPT + 1)]
-    table = Table(",".join(names) + "\n" + ",".join(name.upper() for name in names) + "\n")
+    table = LookupTable(",".join(names) + "\n" + ",".join(name.upper() for name in names) + "\n")
     for name in names:
         assert table.mapping("c0", name) == {"C0": name.upper()}
-    assert table.known_mapping("c0", names[-1]) == {"C0": names[-1].upper()}
-    assert table.known_mapping("c0", "c0") is None
+    assert table.cached_mapping("c0", names[-1]) == {"C0": names[-1].upper()}
+    assert table.cached_mapping("c0", "c0") is None
     assert table.mapping("c0", "c0") == {"C0": "C0"}
 
 
 async def test_a_message_without_xml_passes_unchanged() -> None:
-    assert await XsltService().work(delivered(TEXT, stylesheet="split"), tools(SHEET)) == Returned()
+    assert await XsltService().work(delivered(TEXT, stylesheet="split"), tools(SHEET)) == ServiceResult()
 
 
 @pytest.mark.parametrize(
@@ -115,7 +115,7 @@ async def test_what_the_table_does_not_know() -> None:
 
 async def test_a_message_that_needs_no_change_has_none() -> None:
     returned = await LookupService().work(delivered(ORDER, element="//City"), tools(ZIPS))
-    assert returned == Returned()
+    assert returned == ServiceResult()
 
 
 @pytest.mark.parametrize(

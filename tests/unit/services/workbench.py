@@ -7,21 +7,30 @@ from dataclasses import replace
 
 import msgspec
 
-from postroad.core.exchange.bound import Language
+from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import ObjectChange
-from postroad.core.model.message import Argument, Cookie, Delivered, MessageType, Part, Property, Reference, Status
+from postroad.core.model.message import (
+    AnsweredMessage,
+    Argument,
+    Cookie,
+    Delivered,
+    MessageType,
+    Part,
+    Property,
+    Status,
+)
 from postroad.core.model.snapshot import Directory, object_key
-from postroad.core.routing.forwards import Forward
+from postroad.core.routing.forward import Forward
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused
-from postroad.flow.open_exchange import OpenExchange
-from postroad.flow.partners import Hearing, Telling
-from postroad.ports import ItemValue, Verdict
-from postroad.services.engine import Engines, Transformer
-from postroad.services.references import Cause, Related
+from postroad.flow.registries.open_exchange import OpenExchange
+from postroad.flow.stages.partner_acknowledgments import AcknowledgmentToSend, ReceivedAcknowledgments
+from postroad.ports import ItemValue, QueryVerdict
+from postroad.services.crossreference.records import MapChangeCause, Related
+from postroad.services.engines import Engines, Transformer
 from postroad.services.service import Tools
 
 HOST = Service(gcid="f" * 16, organization="Hosts", name="Service", visibility=Visibility.PUBLIC)
@@ -56,13 +65,13 @@ class RememberedReferences:
     def __init__(self) -> None:
         self.records: dict[tuple[str, str, Key], CrossReferenceRecord] = {}
         self.relations: list[tuple[str, str, Key, Key]] = []
-        self.causes: list[Cause] = []
+        self.causes: list[MapChangeCause] = []
 
-    async def save(self, owner: str, name: str, records: Sequence[CrossReferenceRecord], cause: Cause) -> None:
+    async def save(self, owner: str, name: str, records: Sequence[CrossReferenceRecord], cause: MapChangeCause) -> None:
         self.causes.append(cause)
         self.records |= {(owner, name, record.key): record for record in records}
 
-    async def relate(self, owner: str, name: str, pairs: Sequence[tuple[Key, Key]], cause: Cause) -> None:
+    async def relate(self, owner: str, name: str, pairs: Sequence[tuple[Key, Key]], cause: MapChangeCause) -> None:
         self.causes.append(cause)
         for pair in pairs:
             self.relations.append((owner, name, *pair))
@@ -111,12 +120,12 @@ class Agreeing:
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
-        return [Verdict(goes=True)] * len(queries)
+    ) -> list[QueryVerdict]:
+        return [QueryVerdict(goes=True)] * len(queries)
 
 
 def engines(transformer: Transformer) -> Engines:
-    judges = {language: Agreeing() for language in Language}
+    judges = {language: Agreeing() for language in DeciderLanguage}
     return Engines(transformer=transformer, judges=judges, validator=Strict())
 
 
@@ -147,9 +156,11 @@ class NoPartners:
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         return []
 
-    async def tell(self, splitter: Service, delivered: Delivered, telling: Telling) -> None: ...
+    async def tell(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
 
-    async def hear(self, splitter: Service, delivered: Delivered, hearings: Iterable[Hearing]) -> None: ...
+    async def hear(
+        self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
+    ) -> None: ...
 
 
 class NoModels:
@@ -205,7 +216,7 @@ def delivered(
         session="s1", token="token", transaction=transaction, sender=sender.address, sender_gcid=sender.gcid,
         recipient=HOST.address, recipient_gcid=HOST.gcid, type=type, topic="orders", handle="",
         arguments=tuple(Argument(name, value) for name, value in named.items()),
-        reference=Reference("s0") if type is MessageType.RESPONSE else None,
+        reference=AnsweredMessage("s0") if type is MessageType.RESPONSE else None,
         invoker=(invoker or sender).address, status=status, properties=properties, posted_at_us=1, expires_at_us=2,
         attempt=1, in_transit=in_transit, parts=parts,
     )  # fmt: skip

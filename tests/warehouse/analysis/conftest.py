@@ -11,12 +11,12 @@ import pytest
 
 from postroad.core.model.journal import Entry, decode
 from postroad.core.model.snapshot import Directory
-from postroad.ports import NewRecord, Record
-from postroad.testing.simulation.bookkeeping import Books
+from postroad.ports import JournalRecord, NewRecord
+from postroad.testing.simulation.recorded_history import RecordedHistory
 from postroad.testing.traffic.generate import Traffic
 from postroad.testing.traffic.plan import TrafficPlan
-from postroad.warehouse.landing.frame import log_schema
 from postroad.warehouse.landing.log import SCHEMA, event_batches
+from postroad.warehouse.landing.log_frame import log_schema
 from postroad.warehouse.marts.message_histories import message_histories
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ PLAN = TrafficPlan(organizations=25, days=6, messages=2_000, seed=11)
 class Week:
     records: list[NewRecord]
     entries: dict[int, Entry]  # by number
-    books: Books
+    books: RecordedHistory
     directory: Directory
 
 
@@ -37,7 +37,7 @@ class Week:
 def week() -> Week:
     records = list(Traffic(PLAN).records())
     entries = {seq: decode(record.facts) for seq, record in enumerate(records, 1)}
-    books = Books(Record(seq, record.facts, None) for seq, record in enumerate(records, 1))
+    books = RecordedHistory(JournalRecord(seq, record.facts, None) for seq, record in enumerate(records, 1))
     directory = Directory()
     for seq, entry in entries.items():
         if (objects := getattr(entry, "objects", None)) is not None:

@@ -10,11 +10,19 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from postroad.core.batching.moves import assembled, closed, dropped, joined, opened, sent, suspended
+from postroad.core.batching.moves import (
+    add_member,
+    close_batch,
+    drop_batch,
+    mark_assembled,
+    mark_sent,
+    open_batch,
+    suspend_batch,
+)
 from postroad.core.model import ids
 from postroad.core.model.batch import Batch, BatchMember, Criterion
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import AnsweredMember, Assembled, Drawn
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
     Copy,
@@ -31,10 +39,10 @@ from postroad.core.model.journal import (
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
 from postroad.ports import NewRecord
-from postroad.warehouse.landing.frame import with_all_columns
 from postroad.warehouse.landing.log import SCHEMA
+from postroad.warehouse.landing.log_frame import with_all_columns
 from postroad.warehouse.pipeline import TABLES, refresh
-from postroad.warehouse.staging.touched import touched_days
+from postroad.warehouse.staging.touched_days import touched_days
 from postroad.warehouse.store.delta import DeltaStore
 from tests.warehouse.analysis.conftest import landed
 from tests.warehouse.analysis.test_refresh import contents, land
@@ -52,7 +60,7 @@ def batch_id(at_us: int, number: int) -> str:
     return ids.short(at_us, bytes([number] * 4))
 
 
-def posted(at_us: int, sender: str, to: str, made: Assembled | None = None) -> MessagePosted:
+def posted(at_us: int, sender: str, to: str, made: AssembledInterchange | None = None) -> MessagePosted:
     session = ids.session(at_us, bytes(10))
     return MessagePosted(
         at_us=at_us, session=session, transaction=session, sender=sender, type=MessageType.NOTIFICATION, topic="orders",
@@ -64,14 +72,14 @@ def posted(at_us: int, sender: str, to: str, made: Assembled | None = None) -> M
 def gathered(batch: Batch, at_us: int, *deliveries: int) -> tuple[Batch, BatchesChanged]:
     members = tuple(BatchMember(number=number, bytes=90, kind="850") for number in deliveries)
     for member in members:
-        batch = joined(batch, member, at_us)
+        batch = add_member(batch, member, at_us)
     batch = replace(batch, version=batch.version + 1)
     return batch, BatchesChanged(at_us, PORT, PORT, "joined", (batch,), batch.id, members)
 
 
 def story() -> Iterator[Entry]:
     """Two messages go in the evening, after a push in vain, and one is rejected the next day; a third is dropped."""
-    first = replace(opened(batch_id(MONDAY_US, 1), ("group",), MONDAY_US, kind="850"), service=PORT)
+    first = replace(open_batch(batch_id(MONDAY_US, 1), ("group",), MONDAY_US, kind="850"), service=PORT)
     yield posted(MONDAY_US, SENDER, PORT)  # entry 1
     yield posted(MONDAY_US + 10 * SECOND_US, SENDER, PORT)
     first, entry = gathered(first, MONDAY_US, delivery_number(1, 0))
@@ -79,28 +87,30 @@ def story() -> Iterator[Entry]:
     first, entry = gathered(first, MONDAY_US + 10 * SECOND_US, delivery_number(2, 0))
     yield entry
     closing_us = MONDAY_US + 20 * SECOND_US
-    first = closed(first, Criterion.SCHEDULE, "the schedule", closing_us)
+    first = close_batch(first, Criterion.SCHEDULE, "the schedule", closing_us)
     yield BatchesChanged(closing_us, PORT, PORT, "closed", (first,))
-    first = assembled(first, ids.session(closing_us, bytes(10)), closing_us)
-    numbers = (Drawn("x12:A:B:interchange", 5),)
-    yield posted(closing_us, PORT, PARTNER, Assembled("x12", numbers, first))  # entry 6
+    first = mark_assembled(first, ids.session(closing_us, bytes(10)), closing_us)
+    numbers = (DrawnNumber("x12:A:B:interchange", 5),)
+    yield posted(closing_us, PORT, PARTNER, AssembledInterchange("x12", numbers, first))  # entry 6
     yield DeliveriesLeased(closing_us, PARTNER, 30.0, (delivery_number(6, 0),))
     yield DeliveryAttempted(closing_us, PARTNER, (delivery_number(6, 0),), 503, 10, "it answered 503", 4.0)
     yield DeliveriesLeased(closing_us, PARTNER, 30.0, (delivery_number(6, 0),))
     yield DeliveriesAcknowledged(closing_us + 6 * SECOND_US, PARTNER, (delivery_number(6, 0),))
     members = (delivery_number(1, 0), delivery_number(2, 0))
-    yield DeliveriesAcknowledged(closing_us + 7 * SECOND_US, PORT, members, (), sent(first, closing_us + 7 * SECOND_US))
-    second = replace(opened(batch_id(MONDAY_US + HOUR_US, 2), ("group",), MONDAY_US + HOUR_US), service=PORT)
+    yield DeliveriesAcknowledged(
+        closing_us + 7 * SECOND_US, PORT, members, (), mark_sent(first, closing_us + 7 * SECOND_US)
+    )
+    second = replace(open_batch(batch_id(MONDAY_US + HOUR_US, 2), ("group",), MONDAY_US + HOUR_US), service=PORT)
     yield posted(MONDAY_US + HOUR_US, SENDER, PORT)  # entry 12
     second, entry = gathered(second, MONDAY_US + HOUR_US, delivery_number(12, 0))
     yield entry
-    second = suspended(second, "nobody ended it", MONDAY_US + 2 * HOUR_US, Criterion.UNFINISHED)
+    second = suspend_batch(second, "nobody ended it", MONDAY_US + 2 * HOUR_US, Criterion.UNFINISHED)
     yield BatchesChanged(MONDAY_US + 2 * HOUR_US, PORT, PORT, "suspended", (second,))
     rejected = (AnsweredMember(delivery_number(2, 0), "rejected", ("BEG",)),)
     yield InterchangeAnswered(MONDAY_US + 20 * HOUR_US, SPLITTER, "ff", "x12", first.id, "received")
     yield InterchangeAnswered(MONDAY_US + 21 * HOUR_US, SPLITTER, "fe", "x12", first.id, "partly accepted", rejected)
     late_us = MONDAY_US + 30 * HOUR_US
-    gone = dropped(second, "dropped by ada", late_us)
+    gone = drop_batch(second, "dropped by ada", late_us)
     yield DeliveriesEnded(late_us, "ada@acme", "failed", "dropped by ada", (delivery_number(12, 0),), (), gone)
 
 

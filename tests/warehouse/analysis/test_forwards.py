@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import pytest
 from msgspec.structs import replace
 
-from postroad.core.billing.uses import uses
+from postroad.core.billing.uses import list_uses
 from postroad.core.model.exchange import Binding, Forwarded
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Answers, Copy, DeliveriesAcknowledged, Hop, MessagePosted
+from postroad.core.model.journal import AnsweredDelivery, Copy, DeliveriesAcknowledged, Hop, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.warehouse.billing.uses import uses as priced_uses
-from postroad.warehouse.landing.frame import log_frame
+from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
 from tests.warehouse.bulk.exchange_traffic import EXCHANGE, PUBLISHER, QUEUES, directory_of, order, unbound
@@ -40,7 +40,7 @@ def journal() -> WrittenJournal:
     )
     number = written.add(forward)
     answer = written.respond(request)
-    answers = Answers(delivery_number(request, 0), posted.session, posted.handle, delivery_number(request, 0))
+    answers = AnsweredDelivery(delivery_number(request, 0), posted.session, posted.handle, delivery_number(request, 0))
     written.entries[answer - 1] = (replace(written.posted(answer), answers=answers), None)
     written.add(DeliveriesAcknowledged(posted.at_us + 9, QUEUES[0], (delivery_number(number, 0),)))
     return written
@@ -58,7 +58,7 @@ def test_what_is_sent_on_belongs_to_its_transaction_and_is_paid_by_who_sends_it(
     assert {row["transaction"] for row in histories} == {request.session}
     [transaction] = transactions(message_histories(log)).collect()
     assert (transaction["sender"], transaction["copies"], transaction["responses"]) == (PUBLISHER, 1, 1)
-    expected = [(use.seq, use.ordinal, use.originator, use.recipient.service) for use in uses(entries)]
+    expected = [(use.seq, use.ordinal, use.originator, use.recipient.service) for use in list_uses(entries)]
     found = priced_uses(log).orderBy("seq", "ordinal").collect()
     assert [(row["seq"], row["ordinal"], row["originator"], row["recipient"]["service"]) for row in found] == expected
     assert [use[2] for use in expected] == [PUBLISHER, EXCHANGE, EXCHANGE, EXCHANGE]

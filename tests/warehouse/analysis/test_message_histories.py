@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from postroad.core.audit.history import tell
-from postroad.core.identity.veil import Veil
-from postroad.core.model.delivery import State
+from postroad.core.audit.history.builder import build_history
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted
-from postroad.testing.simulation.bookkeeping import Leg
+from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.testing.simulation.recorded_history import RecordedLeg
 from tests.warehouse.analysis.conftest import Week
 
 if TYPE_CHECKING:
@@ -47,13 +47,13 @@ def test_states_are_those_of_the_books(rows: dict[tuple[int, int], dict[str, Any
         ended = week.books.ended(number)
         followed = number in week.books.journeys
         waiting = "under way" if followed else "queued"
-        assert row["state"] == (waiting if ended is State.QUEUED else ended.name.lower())
+        assert row["state"] == (waiting if ended is DeliveryState.QUEUED else ended.name.lower())
         assert (row["journey"] == number) == followed
 
 
 @pytest.mark.req("P2")
 def test_stops_are_those_of_the_books(rows: dict[tuple[int, int], dict[str, Any]], week: Week) -> None:
-    copies: defaultdict[tuple[int, int], list[Leg]] = defaultdict(list)
+    copies: defaultdict[tuple[int, int], list[RecordedLeg]] = defaultdict(list)
     for leg in sorted(week.books.legs.values(), key=lambda leg: (leg.hop, leg.number)):
         copies[leg.message_seq, leg.copy].append(leg)
     some_in_transit = 0
@@ -77,7 +77,9 @@ def test_histories_are_what_trace_tells(rows: dict[tuple[int, int], dict[str, An
     transactions = sorted({post.transaction for post in week.books.posted.values()})[::40]
     assert len(transactions) > 30
     for transaction in transactions:
-        told = tell(_entries_of(week, transaction), week.directory, None, transaction, Veil(b"only for tests"))
+        told = build_history(
+            _entries_of(week, transaction), week.directory, None, transaction, Pseudonyms(b"only for tests")
+        )
         assert told is not None
         for message in told.messages:
             for place, copy in enumerate(message.copies):

@@ -8,7 +8,7 @@ import pyarrow as pa
 from deltalake import write_deltalake
 from pyarrow.fs import PyFileSystem
 
-from postroad.warehouse.reports.tables import ReportTables
+from postroad.warehouse.reports.report_tables import ReportTables
 
 
 def test_files_are_read_without_python(tmp_path: Path) -> None:
@@ -18,4 +18,4 @@ def test_files_are_read_without_python(tmp_path: Path) -> None:
     fragments = list(tables._dataset("services").get_fragments())
     assert fragments
     assert not any(isinstance(one.filesystem, PyFileSystem) for one in fragments)
-    assert tables.names_of_services() == {"a" * 16: "Acme/edi"}
+    assert tables.service_addresses() == {"a" * 16: "Acme/edi"}

@@ -11,7 +11,7 @@ import pytest
 
 from postroad.core.model import ids
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Answers, Copy, Hop, MessagePosted, decode, encode
+from postroad.core.model.journal import AnsweredDelivery, Copy, Hop, MessagePosted, decode, encode
 from postroad.core.model.message import MessageType
 from postroad.ports import NewRecord
 from postroad.testing.traffic.generate import Traffic
@@ -151,7 +151,7 @@ def test_an_answer_that_came_the_day_before_by_another_clock_is_counted(spark: S
     request = MessagePosted(midnight_us + 1_000, asked, asked, "a" * 16, *posted)
     response = MessagePosted(
         midnight_us - 1_000, answered, asked, "b" * 16, MessageType.RESPONSE, *posted[1:-1], (back,),
-        answers=Answers(delivery_number(1, 0), asked),
+        answers=AnsweredDelivery(delivery_number(1, 0), asked),
     )  # fmt: skip
     store = DeltaStore(spark, tmp_path)
     tables = [table for table in SOME if table.name in ("message_histories", "transactions")]

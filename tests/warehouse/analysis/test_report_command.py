@@ -13,10 +13,10 @@ import pytest
 from click.testing import CliRunner, Result
 from deltalake import write_deltalake
 
-from postroad.cli.exits import Exit
+from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
 from postroad.core.audit.percentiles import milliseconds_of, percentile_ms
-from postroad.warehouse.reports.summaries import REPORTS
+from postroad.warehouse.reports.catalog import REPORTS
 
 FIRST, SECOND = date(2026, 10, 1), date(2026, 10, 2)
 PNG, SVG = b"\x89PNG", b"<?xml"
@@ -106,7 +106,7 @@ def ran(warehouse: Path, *arguments: str) -> Result:
 
 def told(warehouse: Path, *arguments: str) -> list[dict[str, Any]]:
     done = ran(warehouse, *arguments, "--json")
-    assert done.exit_code == Exit.OK, done.stderr
+    assert done.exit_code == ExitCode.OK, done.stderr
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
@@ -116,7 +116,7 @@ def test_every_report_has_a_table_a_chart_and_files(warehouse: Path, tmp_path: P
     for form, begins in (("png", PNG), ("svg", SVG)):
         target, chart = tmp_path / f"{name}.csv", tmp_path / f"{name}.{form}"
         done = ran(warehouse, name, "--plot", str(chart), "--out", str(target))
-        assert done.exit_code == Exit.OK, done.stderr
+        assert done.exit_code == ExitCode.OK, done.stderr
         assert chart.read_bytes().startswith(begins)
     with target.open() as file:
         headings, *rows = csv.reader(file)
@@ -174,10 +174,10 @@ def test_money_stays_whole(warehouse: Path) -> None:
 
 def test_what_is_not_there_is_said(tmp_path: Path, warehouse: Path) -> None:
     missing = ran(tmp_path, "traffic")
-    assert missing.exit_code == Exit.ERROR
+    assert missing.exit_code == ExitCode.ERROR
     assert "postroad pipeline run" in missing.stderr
     chart = ran(warehouse, "traffic", "--plot", str(tmp_path / "chart.gif"))
-    assert chart.exit_code == Exit.ERROR
+    assert chart.exit_code == ExitCode.ERROR
     assert ".png or .svg" in chart.stderr
     file = ran(warehouse, "traffic", "--out", str(tmp_path / "report.xls"))
     assert ".csv or .json" in file.stderr

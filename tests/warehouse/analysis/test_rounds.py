@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from postroad.core.audit.story import History
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
+from postroad.core.model.history import History
 from postroad.core.model.journal import DeliveryResent, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
@@ -18,7 +18,7 @@ from postroad.ports import NewRecord
 from postroad.testing.network import MemoryNetwork, memory_network
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
-from postroad.warehouse.staging.touched import touched_days
+from postroad.warehouse.staging.touched_days import touched_days
 from tests.warehouse.analysis.conftest import landed
 
 if TYPE_CHECKING:

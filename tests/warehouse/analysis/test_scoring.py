@@ -12,7 +12,7 @@ import pytest
 from postroad.core.model.journal import ConfigurationChanged, MessagePosted, decode
 from postroad.testing.traffic.generate import Traffic
 from postroad.testing.traffic.plan import TrafficPlan
-from postroad.warehouse.reports.scoring import FLAGGED, PartnerDay, Scored, scored
+from postroad.warehouse.reports.anomaly_scores import FLAGGED, PartnerDay, ScoredFigure, score_days
 
 MONDAY = date(2026, 10, 5)
 LATER = MONDAY + timedelta(days=12)  # a Saturday
@@ -30,13 +30,15 @@ def quiet_days(messages: int = 100) -> list[PartnerDay]:
     ]
 
 
-def of(days: list[PartnerDay], measure: str) -> list[Scored]:
-    return [one for one in scored(days, LATER) if one.measure == measure]
+def of(days: list[PartnerDay], measure: str) -> list[ScoredFigure]:
+    return [one for one in score_days(days, LATER) if one.measure == measure]
 
 
 def test_days_like_others_are_not_flagged() -> None:
-    assert [one for one in scored(quiet_days(), LATER) if one.is_flagged] == []
-    assert len(list(scored(quiet_days(), LATER))) == 3 * 5  # the first five days have too little to be compared with
+    assert [one for one in score_days(quiet_days(), LATER) if one.is_flagged] == []
+    assert (
+        len(list(score_days(quiet_days(), LATER))) == 3 * 5
+    )  # the first five days have too little to be compared with
 
 
 @pytest.mark.req("P7")
@@ -52,32 +54,32 @@ def test_days_like_others_are_not_flagged() -> None:
 def test_sudden_changes_are_flagged(measure: str, changed: dict[str, float]) -> None:
     *past, last = quiet_days()
     odd = PartnerDay(**({name: getattr(last, name) for name in PartnerDay.__dataclass_fields__} | changed))  # type: ignore[arg-type]
-    [flagged] = [one for one in scored([*past, odd], LATER) if one.is_flagged]
+    [flagged] = [one for one in score_days([*past, odd], LATER) if one.is_flagged]
     assert (flagged.measure, flagged.day) == (measure, odd.day)
 
 
 @pytest.mark.req("P7")
 def test_whoever_falls_silent_is_flagged_once_the_day_is_over() -> None:
     *past, last = quiet_days()
-    [silent] = [one for one in scored(past, LATER) if one.is_flagged]
+    [silent] = [one for one in score_days(past, LATER) if one.is_flagged]
     assert (silent.measure, silent.day, silent.value, silent.expected) == ("volume", last.day, 0, 101)
-    assert [one for one in scored(past, last.day) if one.is_flagged] == []  # of a day that has only begun
+    assert [one for one in score_days(past, last.day) if one.is_flagged] == []  # of a day that has only begun
     begun = PartnerDay(day=last.day, messages=3)
-    assert [one for one in scored([*past, begun]) if one.is_flagged] == []
-    [burst] = [one for one in scored([*past, PartnerDay(day=last.day, messages=900)]) if one.is_flagged]
+    assert [one for one in score_days([*past, begun]) if one.is_flagged] == []
+    [burst] = [one for one in score_days([*past, PartnerDay(day=last.day, messages=900)]) if one.is_flagged]
     assert burst.score > 0  # but too much is too much before a day is over
 
 
 def test_whoever_never_sends_on_fridays_may_be_silent_then() -> None:
     working = [day for day in (MONDAY + timedelta(days=number) for number in range(28)) if day.weekday() < 4]
     days = [PartnerDay(day=day, messages=200) for day in working]
-    assert [one for one in scored(days, MONDAY + timedelta(days=28)) if one.is_flagged] == []
+    assert [one for one in score_days(days, MONDAY + timedelta(days=28)) if one.is_flagged] == []
 
 
 def test_fewer_errors_and_quicker_answers_are_no_trouble() -> None:
     *past, last = quiet_days()
     better = PartnerDay(day=last.day, messages=last.messages, answers=50, errors=0, took=3.0, spread=1.0)
-    assert [one for one in scored([*past, better], LATER) if one.is_flagged] == []
+    assert [one for one in score_days([*past, better], LATER) if one.is_flagged] == []
 
 
 def test_weekends_are_compared_with_weekends() -> None:
@@ -140,7 +142,7 @@ def _figures_of(day: date, posts: list[MessagePosted]) -> PartnerDay:
 def test_quiet_traffic_raises_hardly_any_false_alarm() -> None:
     _, houses = figures(TrafficPlan(organizations=60, days=30, messages=25_000, seed=21))
     last = max(day.day for days in houses.values() for day in days)
-    every = [one for days in houses.values() for one in scored(days, last)]
+    every = [one for days in houses.values() for one in score_days(days, last)]
     false = [one for one in every if one.is_flagged]
     assert len(every) > 1_500
     assert len(false) <= 0.002 * len(every), false
@@ -151,7 +153,7 @@ def test_planted_trouble_is_found() -> None:
     traffic, houses = figures(TrafficPlan(organizations=45, days=30, messages=40_000, seed=52, incidents=9))
     planted = {(one.organization, one.day, one.trouble.value) for one in traffic.incidents}
     flagged = {
-        (house, one.day, one.measure) for house, days in houses.items() for one in scored(days) if one.is_flagged
+        (house, one.day, one.measure) for house, days in houses.items() for one in score_days(days) if one.is_flagged
     }
     assert len(planted) == 9
     assert len(planted & flagged) >= 7, planted - flagged  # docs/howto/read-reports.md has the share over several seeds

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import MessageType
@@ -17,7 +17,13 @@ from tests.warehouse.analysis.conftest import Week
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-WORST_FIRST = (State.QUEUED, State.FAILED, State.EXPIRED, State.REJECTED, State.CANCELLED)
+WORST_FIRST = (
+    DeliveryState.QUEUED,
+    DeliveryState.FAILED,
+    DeliveryState.EXPIRED,
+    DeliveryState.REJECTED,
+    DeliveryState.CANCELLED,
+)
 
 
 @pytest.fixture(scope="module")
@@ -53,12 +59,12 @@ def _told(posts: list[tuple[int, MessagePosted]], week: Week) -> dict[str, Any]:
     }
 
 
-def _status(opening: MessagePosted, ends: list[State], errors: int) -> str:
+def _status(opening: MessagePosted, ends: list[DeliveryState], errors: int) -> str:
     if not ends:
         return "refused"
     for worst in WORST_FIRST:
         if worst in ends:
-            return "under way" if worst is State.QUEUED else worst.name.lower()
+            return "under way" if worst is DeliveryState.QUEUED else worst.name.lower()
     if errors:
         return "error"
     return "answered" if opening.type is MessageType.REQUEST else "delivered"

@@ -18,16 +18,16 @@ import yaml
 from click.testing import CliRunner
 from deltalake import write_deltalake
 
-from postroad.cli.connection import URL_FILE
+from postroad.cli.framework.connection import URL_FILE
 from postroad.cli.main import postroad
-from postroad.console.bills import course, drafts, uses
-from postroad.core.billing.invoicing import Account
+from postroad.console.billing_data import load_drafts, load_uses, plot_month
+from postroad.core.billing.invoices import InvoiceAccount
 from postroad.core.codecs.xml import parse
-from postroad.core.model.billing import MICROS, Books
+from postroad.core.model.billing import MICROS, BillingSettings
 from postroad.testing.server import ServerProcess
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
-from postroad.warehouse.billing.refresh import refresh_billing
+from postroad.warehouse.jobs.billing_refresh import refresh_billing
 from postroad.warehouse.jobs.landing import land
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
@@ -144,14 +144,14 @@ def test_a_month_is_billed_paid_and_reconciled(month: Month, tmp_path: Path) -> 
 
 
 def check_that_the_console_says_the_same(month: Month, would_be: dict[str, Any]) -> None:
-    folder, books = month.data / "warehouse", Books(time_zone="Europe/Berlin")
+    folder, books = month.data / "warehouse", BillingSettings(time_zone="Europe/Berlin")
     write_deltalake(str(folder / "services"), pa.table({"service": ["aa"], "address": ["A/a"]}), mode="overwrite")
-    (draft,) = drafts(folder, house(month), PERIOD, books, date(2024, 11, 1)).invoices
+    (draft,) = load_drafts(folder, house(month), PERIOD, books, date(2024, 11, 1)).invoices
     assert [f"{line.amount:f}" for line in draft.lines] == [line["amount"] for line in would_be["lines"]]
     for line in draft.lines:
-        found = uses(folder, draft, line, 2**62, 0, line.quantity + 1)
+        found = load_uses(folder, draft, line, 2**62, 0, line.quantity + 1)
         assert (len(found), sum(use.micros for use in found)) == (line.quantity, line.micros)
-    plot = course(folder, Account(house(month), PERIOD, draft.currency), books, 2**62)
+    plot = plot_month(folder, InvoiceAccount(house(month), PERIOD, draft.currency), books, 2**62)
     assert plot.curves[0].values[-1] == round(sum(line.micros for line in draft.lines) / MICROS, 4)
 
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from postroad.core.billing.invoicing import Account, Sum, Sums, sums
-from postroad.core.billing.rating import rate
-from postroad.core.billing.uses import uses as core_uses
+from postroad.core.billing.charges import rate_uses
+from postroad.core.billing.invoices import InvoiceAccount, LineTotal, LineTotals, sum_charges
+from postroad.core.billing.uses import list_uses as core_uses
 from postroad.core.model.billing import Charge, LineKey
 from postroad.core.model.journal import encode
-from postroad.warehouse.billing.price_list import logged_prices, owners
-from postroad.warehouse.billing.recount import line_sums, recounted
+from postroad.warehouse.billing.price_list import load_price_list, owners
+from postroad.warehouse.billing.recount import recount_charges, sum_lines
 from postroad.warehouse.billing.uses import uses
-from postroad.warehouse.landing.frame import log_frame
+from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.marts.charges import charges
 from postroad.warehouse.marts.invoices import invoice_lines
 from postroad.warehouse.staging.distinct_events import distinct_events
@@ -35,7 +35,7 @@ NAMES = (
 
 
 def reference(made: Made) -> list[Charge]:
-    return list(rate(core_uses(made.entries), made.tariffs, SERVICES, made.books))
+    return list(rate_uses(core_uses(made.entries), made.tariffs, SERVICES, made.books))
 
 
 def told(charge: Charge) -> Row:
@@ -50,7 +50,7 @@ def landed(spark: SparkSession, made: Made) -> DataFrame:
 
 
 def charged(log: DataFrame) -> DataFrame:
-    return charges(uses(log), owners(log), logged_prices(log))
+    return charges(uses(log), owners(log), load_price_list(log))
 
 
 def rows(found: DataFrame) -> list[Row]:
@@ -84,11 +84,11 @@ def test_lines_sum_up_the_charges_and_differ_from_the_recount_by_nothing(spark: 
     charges_now = charged(landed(spark, made))
     assert {kind for _, kind in charges_now.dtypes} == {"int", "bigint", "string", "date"}, "no floats on the way"
     found = invoice_lines(charges_now).collect()
-    lines: dict[Account, Sums] = {}
+    lines: dict[InvoiceAccount, LineTotals] = {}
     for row in found:
         key = LineKey(row["kind"], row["part"], row["service"], row["tariff"])
-        account = Account(row["organization"], row["period"], row["currency"])
-        lines.setdefault(account, {})[key] = Sum(row["quantity"], row["kilobytes"], row["micros"])
-    assert lines == sums(reference(made))
-    assert lines == line_sums(recounted((seq, encode(entry), 0) for seq, entry in made.entries))
+        account = InvoiceAccount(row["organization"], row["period"], row["currency"])
+        lines.setdefault(account, {})[key] = LineTotal(row["quantity"], row["kilobytes"], row["micros"])
+    assert lines == sum_charges(reference(made))
+    assert lines == sum_lines(recount_charges((seq, encode(entry), 0) for seq, entry in made.entries))
     assert len(found) == sum(len(one) for one in lines.values())

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from postroad.core.billing.invoicing import Issue, correction, invoice
-from postroad.core.model.billing import Books, DocumentKind, Rate, Shares, Tariff, Tier
+from postroad.core.billing.invoices import InvoiceIssue, make_correction, make_invoice
+from postroad.core.model.billing import BillingSettings, DocumentKind, PriceShares, Rate, Tariff, Tier
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import ConfigurationChanged, Entry, ObjectChange, encode
 from postroad.core.model.snapshot import object_key
 from postroad.errors import Misconfigured
-from postroad.warehouse.billing.reconciling import Records, reconcile
-from postroad.warehouse.billing.refresh import Renewed, refresh_billing
-from postroad.warehouse.billing.tables import Ledger
-from postroad.warehouse.landing.frame import log_frame
+from postroad.warehouse.billing.ledger import BillingLedger
+from postroad.warehouse.billing.reconciliation import Records, reconcile
+from postroad.warehouse.jobs.billing_refresh import RefreshedBillingTable, refresh_billing
+from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.store import DeltaStore
 from tests.unit.core.billing.parties import OWNERS, SELLER, XSLT, hop, posted, returned
 
@@ -37,11 +37,11 @@ PLAN = Tariff(
     valid_from="2026-01",
     currency="EUR",
     message=Rate(
-        per_message=(Tier(price=Decimal("0.10")),), free_messages=1, shares=Shares(originator=70, recipient=30)
+        per_message=(Tier(price=Decimal("0.10")),), free_messages=1, shares=PriceShares(originator=70, recipient=30)
     ),
     invocation=Rate(per_message=(Tier(price=Decimal("0.02")),), vendor_percent=60),
 )
-BOOKS = Books(time_zone="Europe/Berlin")
+BOOKS = BillingSettings(time_zone="Europe/Berlin")
 
 
 def configured(version: int, *objects: Any) -> ConfigurationChanged:
@@ -57,7 +57,7 @@ class Network:
         self.store = DeltaStore(spark, folder)
         self.entries: list[Entry] = []
 
-    def land(self, *entries: Entry) -> list[Renewed]:
+    def land(self, *entries: Entry) -> list[RefreshedBillingTable]:
         """Land these entries and bring the tables up to date."""
         first = len(self.entries) + 1
         self.entries += entries
@@ -68,8 +68,8 @@ class Network:
     def journal(self, upto: int) -> Records:
         return [(seq, encode(entry), 0) for seq, entry in enumerate(self.entries[:upto], 1)]
 
-    def ledger(self) -> Ledger:
-        return Ledger(self.folder)
+    def ledger(self) -> BillingLedger:
+        return BillingLedger(self.folder)
 
 
 @pytest.fixture
@@ -81,8 +81,8 @@ def network(spark: SparkSession, tmp_path: Path) -> Network:
     return made
 
 
-def issue(number: str, ledger: Ledger) -> Issue:
-    return Issue(
+def issue(number: str, ledger: BillingLedger) -> InvoiceIssue:
+    return InvoiceIssue(
         number=number, on=date(2026, 11, 2), books=BOOKS, through=ledger.through(), tariffs={"standard/2026-01": 1}
     )
 
@@ -102,7 +102,7 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
         "MyBiz": 70_000 + 20_000, "Acme": 30_000, "Transmatics": -12_000
     }  # fmt: skip
     documents = [
-        invoice(account, draft.sums, issue(f"2026-10-{number:04d}", ledger))
+        make_invoice(account, draft.sums, issue(f"2026-10-{number:04d}", ledger))
         for number, (account, draft) in enumerate(drafts.items(), 1)
     ]
     found = reconcile("2026-10", ledger, network.journal, documents)
@@ -116,7 +116,7 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
     (account,) = [account for account in ledger.drafts("2026-10") if account.organization == "MyBiz"]
     found = reconcile("2026-10", ledger, network.journal, documents)
     assert {one.what for one in found.differences} == {"invoices"}, "what was invoiced can still be made again"
-    more = correction(ledger.drafts("2026-10")[account].sums, [mine], issue("2026-10-0004", ledger), "late")
+    more = make_correction(ledger.drafts("2026-10")[account].sums, [mine], issue("2026-10-0004", ledger), "late")
     assert more is not None
     assert (more.document, more.total, more.lines[0].quantity) == (DocumentKind.INVOICE, Decimal("0.07"), 1)
 
@@ -125,7 +125,7 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
     ledger = network.ledger()
     draft = ledger.drafts("2026-10")[account]
     assert draft.tariffs == {"standard/2026-01": 2}
-    note = correction(draft.sums, [mine, more], issue("2026-10-0005", ledger), "the allowance was wrong")
+    note = make_correction(draft.sums, [mine, more], issue("2026-10-0005", ledger), "the allowance was wrong")
     assert note is not None
     assert (note.document, note.total) == (DocumentKind.CREDIT_NOTE, Decimal("-0.14"))
     found = reconcile("2026-10", ledger, network.journal, documents)

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from postroad.core.billing.calendar import day_of
-from postroad.core.billing.uses import uses
+from postroad.core.billing.uses import list_uses
 from postroad.core.model.billing import Use, UseKind
 from postroad.warehouse.billing.price_list import owners
-from postroad.warehouse.landing.frame import log_frame
+from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.marts.usage import GRAIN, LARGEST, SIZE_CLASSES, usage
 from tests.property.billing.journals import SERVICES, Made, journals
 
@@ -39,7 +39,7 @@ def test_usage_is_one_row_per_service_role_day_and_size_class(spark: SparkSessio
     zone = made.books.time_zone
     expected: Counter[tuple[object, ...]] = Counter()
     sizes: Counter[tuple[object, ...]] = Counter()
-    for use in uses(made.entries):
+    for use in list_uses(made.entries):
         for service, role in roles(use):
             key = (SERVICES[service], service, role, day_of(use.at_us, zone), size_class(use.size))
             expected[key] += 1

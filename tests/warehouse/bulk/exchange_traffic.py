@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import msgspec
 from msgspec.structs import replace
 
-from postroad.bootstrap.running import RunningNetwork, open_network
+from postroad.bootstrap.running_network import RunningNetwork, open_network
 from postroad.bootstrap.settings import Settings
-from postroad.core.exchange.bound import Tally
+from postroad.core.exchange.exchange import BindingTally
 from postroad.core.model.asset import Asset, AssetKind, Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Organization, Service, Visibility
@@ -19,8 +19,8 @@ from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.core.model.snapshot import Directory
-from postroad.flow.configure import saving
-from postroad.services.callables import Routing
+from postroad.flow.registries.configuration import build_save
+from postroad.services.exchange.callables import Routing
 
 EXCHANGE, NEXT, STRICT, PUBLISHER = "00000000000000e1", "00000000000000e2", "00000000000000e3", "00000000000000a1"
 CLOSED = "00000000000000c1"  # to which no exchange is open any more
@@ -121,7 +121,7 @@ def unbound() -> list[Any]:
 
 class Played(NamedTuple):
     journal: str
-    tallies: dict[str, Tally]  # what each binding has come to
+    tallies: dict[str, BindingTally]  # what each binding has come to
     refused: dict[str, tuple[str, str]]  # by session, why an exchange could do nothing with a message
 
 
@@ -129,7 +129,7 @@ async def play(data: Path, messages: list[Message]) -> Played:
     """Have the server's own exchanges forward all messages."""
     settings = Settings(data=data, routings=(ROUTING,), segment_bytes=1 << 20, least_free_bytes=0)
     async with open_network(settings) as running:
-        await running.network.configuration.change("test", [saving(one) for one in objects()])
+        await running.network.configuration.change("test", [build_save(one) for one in objects()])
         refused = await _publish(running, messages)
         for other in ("Acme/Next", "Acme/Strict"):  # behind all that was forwarded there
             sent = [replace(one, to=(Recipient(other),), handle=f"{other} {one.handle}") for one in messages[:20]]
@@ -175,5 +175,5 @@ def directory_of(items: list[Any]) -> Directory:
 def changes_of(items: list[Any]) -> list[ObjectChange]:
     """These objects, saved for the first time."""
     return [
-        ObjectChange(change.kind, change.key, 1, msgspec.to_builtins(change.value)) for change in map(saving, items)
+        ObjectChange(change.kind, change.key, 1, msgspec.to_builtins(change.value)) for change in map(build_save, items)
     ]

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner, Result
 
-from postroad.cli.exits import Exit
+from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Message, MessageType, Part, Recipient
@@ -55,7 +55,7 @@ def bulk_batch(archive: Path, *more: str) -> Result:
 def test_an_archive_becomes_interchanges_and_every_message_is_accounted_for(spark: SparkSession, archive: Path) -> None:
     numbers = ("--first-number", "42", "--first-number", "group=7")
     done = bulk_batch(archive, "--policy", str(archive.parent / "policy.yaml"), *numbers, "--json")
-    assert done.exit_code == Exit.OK, done.output
+    assert done.exit_code == ExitCode.OK, done.output
     told = json.loads(done.output)
     assert (told["rows"], told["batches"], told["interchanges"]) == (11, 3, 2)
     assert told["faults"] == {"batch.request": 1, "interchange.unfit": 1, "wire.malformed": 1}
@@ -98,5 +98,5 @@ def test_what_cannot_be_done_is_said_at_once(archive: Path, more: tuple[str, ...
     (folder / "unknown.yaml").write_text(POLICY.replace("x12", "x13"))
     given = [one.format(**{name: folder / f"{name}.yaml" for name in ("policy", "endless", "unknown")}) for one in more]
     done = bulk_batch(archive, *given)
-    assert done.exit_code == Exit.ERROR, done.output
+    assert done.exit_code == ExitCode.ERROR, done.output
     assert said in done.stderr

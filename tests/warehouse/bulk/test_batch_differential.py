@@ -13,18 +13,18 @@ import pyarrow.parquet as pq
 import pytest
 
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
-from postroad.core.model.batch_policy import Controlled, Policy, SortKey, Types, Unfinished
+from postroad.core.model.batch_policy import BatchPolicy, Controlled, SortKey, Types, Unfinished
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.message import MessageType
-from postroad.core.model.rule import Place, ValueType, Where
-from postroad.flow.posting import parts_of
+from postroad.core.model.rule import MessageSection, ValueLocation, ValueType
+from postroad.flow.stages.posting import decode_parts
 from postroad.ports import NewRecord
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.batching import BatchRun, write_batches
-from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.gathering import GatherLane
-from postroad.warehouse.bulk.job import LaneRun
-from postroad.warehouse.bulk.send_ports import send_port_named
+from postroad.warehouse.bulk.batch.assembly import BatchRun, write_batches
+from postroad.warehouse.bulk.batch.gather import GatherOperation
+from postroad.warehouse.bulk.batch.send_ports import find_named_send_port
+from postroad.warehouse.bulk.job import BulkRun
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import read_directories
 from tests.unit.flow.batching_bench import Bench, bench, order
 
 if TYPE_CHECKING:
@@ -33,12 +33,14 @@ if TYPE_CHECKING:
 PORT = "Acme/orders"
 SMALL = SegmentSettings(segment_bytes=1 << 20, least_free_bytes=0)
 MESSAGES = 40
-BY_TOTAL = SortKey(place=Place(where=Where.HEADER, path="properties.total"), type=ValueType.NUMBER, descending=True)
-REGION = Place(where=Where.HEADER, path="properties.region")
+BY_TOTAL = SortKey(
+    place=ValueLocation(where=MessageSection.HEADER, path="properties.total"), type=ValueType.NUMBER, descending=True
+)
+REGION = ValueLocation(where=MessageSection.HEADER, path="properties.region")
 POLICIES = {
-    "count and idle": Policy(count=4, idle_s=50),
-    "bytes, grouped and sorted": Policy(bytes=200, age_s=300, group_by=(REGION,), sort_by=(BY_TOTAL,)),
-    "types apart, some alone, some marked by the application": Policy(
+    "count and idle": BatchPolicy(count=4, idle_s=50),
+    "bytes, grouped and sorted": BatchPolicy(bytes=200, age_s=300, group_by=(REGION,), sort_by=(BY_TOTAL,)),
+    "types apart, some alone, some marked by the application": BatchPolicy(
         count=3,
         cron=("*/2 * * * *",),
         types=Types.APART,
@@ -54,7 +56,7 @@ class Played(NamedTuple):
     until_us: int
 
 
-async def play(policy: Policy, folder: Path, seed: int) -> Played:
+async def play(policy: BatchPolicy, folder: Path, seed: int) -> Played:
     chance = random.Random(seed)
     async with bench(policy) as there:
         for number in range(1, MESSAGES + 1):
@@ -70,7 +72,7 @@ async def play(policy: Policy, folder: Path, seed: int) -> Played:
     await journal.close()
     entries = [(decode(one.facts), body) for one, body in zip(records, bodies, strict=True)]
     made = [
-        parts_of(entry.parts, body or b"")[0].data
+        decode_parts(entry.parts, body or b"")[0].data
         for entry, body in entries
         if isinstance(entry, MessagePosted) and entry.assembled is not None
     ]
@@ -107,10 +109,10 @@ async def _post(there: Bench, number: int, chance: random.Random) -> None:
 def test_an_archive_gives_the_bytes_that_the_batcher_gave(spark: SparkSession, tmp_path: Path, name: str) -> None:
     played = asyncio.run(play(POLICIES[name], tmp_path / "data", seed=len(name)))
     assert len(played.interchanges) > 3
-    directory = directories_in(played.journal).latest()
-    port, folder = send_port_named(PORT, directory), str(tmp_path / "out")
-    lane = GatherLane(port=port, folder=folder, sent_to_it=True)
-    gather = LaneRun(lane=lane, pieces=pieces_of(played.journal), directory=directory)
+    directory = read_directories(played.journal).latest()
+    port, folder = find_named_send_port(PORT, directory), str(tmp_path / "out")
+    lane = GatherOperation(port=port, folder=folder, sent_to_it=True)
+    gather = BulkRun(lane=lane, pieces=list_pieces(played.journal), directory=directory)
     counts = write_batches(spark, BatchRun(gather=gather, port=port, folder=folder, until_us=played.until_us))
     files = sorted((tmp_path / "out" / "interchanges").iterdir())
     assert [file.read_bytes() for file in files] == played.interchanges

@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 
 from postroad.cli.main import postroad
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.warehouse.bulk.routing import copy_of
+from postroad.warehouse.bulk.routing import copy_from_row
 from tests.warehouse.bulk.traffic import NETWORK, messages, order
 
 if TYPE_CHECKING:
@@ -52,8 +52,8 @@ def test_an_archive_becomes_rows(spark: SparkSession, archive: Path, tmp_path: P
     assert (silent["sender"], silent["route"]) == ("MyBiz/Watch", ["Acme/Gate", "Acme/Supply"])
     lines = [line for file in (tmp_path / "out" / "ndjson").glob("*.json") for line in file.read_text().splitlines()]
     by_place = sorted((json.loads(line) for line in lines), key=lambda row: (row["position"], row["copy"] or 0))
-    handled = [copy_of(row) for row in by_place if row["copy"] is not None]
-    assert handled == [copy_of(row) for row in sorted(rows, key=place) if row["copy"] is not None]
+    handled = [copy_from_row(row) for row in by_place if row["copy"] is not None]
+    assert handled == [copy_from_row(row) for row in sorted(rows, key=place) if row["copy"] is not None]
 
 
 def place(row: dict[str, Any]) -> tuple[int, int]:

@@ -12,13 +12,13 @@ import yaml
 
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.model.journal import Copy, MessagePosted, MessageRefused, decode, encode
-from postroad.flow.refusing import MAX_DETAIL
+from postroad.flow.stages.refused_post import MAX_DETAIL
 from postroad.ports import BodyAt
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.job import LaneRun, result_of
-from postroad.warehouse.bulk.reading import Unsaid
-from postroad.warehouse.bulk.routing import RouteLane, copy_of
+from postroad.warehouse.bulk.job import BulkRun, result_frame
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import read_directories
+from postroad.warehouse.bulk.read.messages import ArchiveDefaults
+from postroad.warehouse.bulk.routing import RouteOperation, copy_from_row
 from tests.acceptance.served_network import Served, served, succeeded
 from tests.warehouse.bulk.traffic import BUYER, CODECS, SELLER, document, messages, wires
 
@@ -76,20 +76,20 @@ def journal(network: Served) -> list[Posted]:
 
 
 def lane_rows(spark: SparkSession, archive: Path, data: Path) -> list[dict[str, Any]]:
-    run = LaneRun(
-        lane=RouteLane(),
-        pieces=pieces_of(str(archive)),
-        directory=directories_in(str(data / "journal")).latest(),
-        unsaid=Unsaid(at_us=NOW_US),
+    run = BulkRun(
+        lane=RouteOperation(),
+        pieces=list_pieces(str(archive)),
+        directory=read_directories(str(data / "journal")).latest(),
+        unsaid=ArchiveDefaults(at_us=NOW_US),
     )
-    return [row.asDict(recursive=True) for row in result_of(spark, run).collect()]
+    return [row.asDict(recursive=True) for row in result_frame(spark, run).collect()]
 
 
 def as_written_down(rows: list[dict[str, Any]]) -> tuple[Copy, ...] | tuple[str, str]:
     """The rows of one message as its entry would have them: copies, or code and detail of the refusal."""
     if [row["copy"] for row in rows] == [None]:
         return rows[0]["code"], rows[0]["detail"][:MAX_DETAIL]
-    return tuple(copy_of(row) for row in sorted(rows, key=lambda row: row["copy"]))
+    return tuple(copy_from_row(row) for row in sorted(rows, key=lambda row: row["copy"]))
 
 
 @pytest.mark.req("P5")

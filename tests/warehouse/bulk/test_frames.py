@@ -8,27 +8,27 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.warehouse.bulk.archived import Archived, Place
-from postroad.warehouse.bulk.configuration import changed_directory
-from postroad.warehouse.bulk.frames import WIRES, over_wires
-from postroad.warehouse.bulk.lane import handled
-from postroad.warehouse.bulk.routing import RouteLane
+from postroad.warehouse.bulk.operation import handle_messages
+from postroad.warehouse.bulk.read.archive import ArchivedMessage, ArchivePlace
+from postroad.warehouse.bulk.read.directories import apply_document
+from postroad.warehouse.bulk.routing import RouteOperation
+from postroad.warehouse.bulk.wire_frames import WIRES, run_on_wires
 from tests.warehouse.bulk.traffic import CODECS, document, messages, order, wires
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 NOW_US = 1_794_909_600_000_000
-DIRECTORY = changed_directory(document())
-LANE = RouteLane()
+DIRECTORY = apply_document(document())
+LANE = RouteOperation()
 
 
 def expected() -> list[dict[str, Any]]:
     items = [
-        Archived(Place("t", number), message.sender, NOW_US, form, len(wire), message)
+        ArchivedMessage(ArchivePlace("t", number), message.sender, NOW_US, form, len(wire), message)
         for number, ((form, wire), message) in enumerate(zip(wires(), messages() * len(CODECS), strict=True))
     ]
-    return [row for batch in handled([*items], LANE, LANE.prepare(DIRECTORY)) for row in batch.to_pylist()]
+    return [row for batch in handle_messages([*items], LANE, LANE.prepare(DIRECTORY)) for row in batch.to_pylist()]
 
 
 @pytest.mark.req("P5")
@@ -36,7 +36,7 @@ def test_a_table_of_wires_is_handled_as_an_archive_is(spark: SparkSession) -> No
     rows = [("t", number, "", NOW_US, form, wire) for number, (form, wire) in enumerate(wires())]
     rows.append(("t", len(rows), "", NOW_US, "fax", b"?"))
     unsaid = [(None, len(rows), None, None, "json", None), (None, len(rows) + 1, None, None, None, b"?")]
-    found = over_wires(spark.createDataFrame([*rows, *unsaid], WIRES).repartition(3), LANE, DIRECTORY)
+    found = run_on_wires(spark.createDataFrame([*rows, *unsaid], WIRES).repartition(3), LANE, DIRECTORY)
     by_place = [row.asDict(recursive=True) for row in found.orderBy("position", "copy").collect()]
     assert by_place[:-3] == expected()
     assert [row["code"] for row in by_place[-3:]] == ["wire.unsupported", "wire.malformed", "wire.unsupported"]
@@ -53,7 +53,7 @@ def test_a_stream_of_wires_passes_a_lane(spark: SparkSession, tmp_path: Path) ->
         made = [JSON_FORM.encode_post(order(number, 10)) for number in part]
         (source / f"{part.start}.ndjson").write_bytes(b"\n".join(made))
         query = (
-            over_wires(lines, LANE, DIRECTORY)
+            run_on_wires(lines, LANE, DIRECTORY)
             .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
             .start(str(target), format="parquet")

@@ -11,16 +11,15 @@ from msgspec.structs import replace
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.core.model.journal import Copy, encode
 from postroad.ports import NewRecord
-from postroad.warehouse.bulk import archive, journals
-from postroad.warehouse.bulk.archive import Form, pieces_of
-from postroad.warehouse.bulk.archived import Archived, Unreadable
-from postroad.warehouse.bulk.configuration import changed_directory, directories_in
-from postroad.warehouse.bulk.journals import shown
-from postroad.warehouse.bulk.reading import Unsaid, read
+from postroad.warehouse.bulk.read import archive, journals
+from postroad.warehouse.bulk.read.archive import ArchivedMessage, ArchiveForm, UnreadableMessage, list_pieces
+from postroad.warehouse.bulk.read.directories import apply_document, read_directories
+from postroad.warehouse.bulk.read.journals import masked_name
+from postroad.warehouse.bulk.read.messages import ArchiveDefaults, read_piece
 from tests.warehouse.bulk.traffic import document, messages, order
 from tests.warehouse.whatif.written_journal import WrittenJournal
 
-DIRECTORY = changed_directory(document())
+DIRECTORY = apply_document(document())
 
 
 @pytest.fixture
@@ -42,12 +41,12 @@ def in_postgres(journal: WrittenJournal, address: str) -> None:
     asyncio.run(write())
 
 
-def items_in(name: str) -> list[Archived | Unreadable]:
-    return [item for piece in pieces_of(name) for item in read(piece, Unsaid())]
+def items_in(name: str) -> list[ArchivedMessage | UnreadableMessage]:
+    return [item for piece in list_pieces(name) for item in read_piece(piece, ArchiveDefaults())]
 
 
-def told(items: list[Archived | Unreadable]) -> list[object]:
-    return [(item.place.position, item.message) if isinstance(item, Archived) else item.code for item in items]
+def told(items: list[ArchivedMessage | UnreadableMessage]) -> list[object]:
+    return [(item.place.position, item.message) if isinstance(item, ArchivedMessage) else item.code for item in items]
 
 
 def test_both_journals_give_the_same_messages_however_they_are_cut(
@@ -59,20 +58,20 @@ def test_both_journals_give_the_same_messages_however_they_are_cut(
     assert len(whole) == sum(1 for entry, _ in written.entries if "Posted" in type(entry).__name__)
     monkeypatch.setattr(archive, "PIECE_ENTRIES", 5)
     monkeypatch.setattr(journals, "READ_BYTES", 300)  # a few bodies at a time
-    assert len(pieces_of(str(tmp_path))) > 5
+    assert len(list_pieces(str(tmp_path))) > 5
     assert told(items_in(str(tmp_path))) == whole
     assert told(items_in(postgres_database)) == whole
 
 
 def test_an_address_is_shown_without_its_password() -> None:
-    assert shown("postgresql://me:secret@db.example:5433/net?x=y") == "postgresql://db.example/net"
-    assert shown("/some/folder") == "/some/folder"
+    assert masked_name("postgresql://me:secret@db.example:5433/net?x=y") == "postgresql://db.example/net"
+    assert masked_name("/some/folder") == "/some/folder"
 
 
 def test_rows_do_not_tell_the_password(written: WrittenJournal, postgres_database: str) -> None:
     in_postgres(written, postgres_database)
-    assert {item.place.file for item in items_in(postgres_database)} == {shown(postgres_database)}
-    assert pieces_of(postgres_database)[0].form is Form.JOURNAL
+    assert {item.place.file for item in items_in(postgres_database)} == {masked_name(postgres_database)}
+    assert list_pieces(postgres_database)[0].form is ArchiveForm.JOURNAL
 
 
 def test_directories_exist_as_of_any_entry(tmp_path: Path) -> None:
@@ -80,10 +79,10 @@ def test_directories_exist_as_of_any_entry(tmp_path: Path) -> None:
     first = journal.post(order(1, 1))
     content = document()
     content["organizations"]["MyBiz"]["description"] = "changed"
-    changed = changed_directory(content, DIRECTORY)
+    changed = apply_document(content, DIRECTORY)
     journal.configure(changed, ("organization", "mybiz"))
     folder = journal.write(tmp_path)
-    known = directories_in(str(folder))
+    known = read_directories(str(folder))
     assert known.at(first).organizations["mybiz"].description == ""
     assert known.latest().organizations["mybiz"].description == "changed"
     assert (known.at(first).version, known.latest().version) == (1, 3)
@@ -96,4 +95,4 @@ def test_an_entry_of_an_odd_shape_costs_itself_alone(tmp_path: Path) -> None:
     journal.add(replace(journal.posted(seq), copies=(Copy("nowhere"),)), journal.entries[seq - 1][1])
     journal.post(order(2, 1))
     items = items_in(str(journal.write(tmp_path)))
-    assert [item.code if isinstance(item, Unreadable) else "" for item in items] == ["", "internal", ""]
+    assert [item.code if isinstance(item, UnreadableMessage) else "" for item in items] == ["", "internal", ""]

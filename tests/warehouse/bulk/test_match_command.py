@@ -18,12 +18,12 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Recipient
 from postroad.core.model.snapshot import Directory
-from postroad.warehouse.bulk import lane
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.job import lane_rows
-from postroad.warehouse.bulk.matching import MatchLane
-from postroad.warehouse.bulk.reading import Unsaid
+from postroad.warehouse.bulk import operation
+from postroad.warehouse.bulk.job import run_locally
+from postroad.warehouse.bulk.match.operation import MatchOperation
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import read_directories
+from postroad.warehouse.bulk.read.messages import ArchiveDefaults
 from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, QUEUES, bindings, directory_of, orders, unbound
 from tests.warehouse.whatif.written_journal import WrittenJournal
 
@@ -75,14 +75,14 @@ def test_an_archive_becomes_one_row_for_each_binding_that_says_yes(spark: SparkS
 
 
 def test_messages_for_others_can_be_left_out(archive: Path) -> None:
-    directory = directories_in(str(archive.parent / "data" / "journal")).latest()
-    for_all = rows_of(archive, MatchLane(exchange=EXCHANGE), directory)
-    for_it = rows_of(archive, MatchLane(exchange=EXCHANGE, sent_to_it=True), directory)
+    directory = read_directories(str(archive.parent / "data" / "journal")).latest()
+    for_all = rows_of(archive, MatchOperation(exchange=EXCHANGE), directory)
+    for_it = rows_of(archive, MatchOperation(exchange=EXCHANGE, sent_to_it=True), directory)
     assert {row["handle"] for row in for_all} - {row["handle"] for row in for_it} == {"h3", "h4", "h5"}
 
 
-def rows_of(archive: Path, lane: MatchLane, directory: Directory) -> list[dict[str, Any]]:
-    batches = lane_rows(pieces_of(str(archive)), lane, directory, Unsaid())
+def rows_of(archive: Path, lane: MatchOperation, directory: Directory) -> list[dict[str, Any]]:
+    batches = run_locally(list_pieces(str(archive)), lane, directory, ArchiveDefaults())
     return [row for batch in batches for row in batch.to_pylist()]
 
 
@@ -98,21 +98,27 @@ def test_what_is_no_exchange_is_refused_before_anything_is_done(archive: Path, e
 
 def test_rows_that_carry_much_are_written_in_smaller_batches(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever bindings make of messages, a worker holds no more than a batch of it."""
-    monkeypatch.setattr(lane, "BATCH_BYTES", 200)
+    monkeypatch.setattr(operation, "BATCH_BYTES", 200)
     script = "def route(message):\n    return 'x' * 100\n"
     items = [*unbound(), Binding(exchange=EXCHANGE, name="long", queue=QUEUES[0], script=script)]
-    batches = list(lane_rows(pieces_of(str(archive)), MatchLane(exchange=EXCHANGE), directory_of(items), Unsaid()))
+    batches = list(
+        run_locally(
+            list_pieces(str(archive)), MatchOperation(exchange=EXCHANGE), directory_of(items), ArchiveDefaults()
+        )
+    )
     assert sum(batch.num_rows for batch in batches) == 21
     assert max(batch.num_rows for batch in batches) == 2
 
 
 def test_processes_for_members_programs_end_with_the_work(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also when whoever wants the rows stops in the middle."""
-    monkeypatch.setattr(lane, "BATCH_ROWS", 1)
+    monkeypatch.setattr(operation, "BATCH_ROWS", 1)
     script = Binding(exchange=EXCHANGE, name="all", queue=QUEUES[0], script="def route(message):\n    return True\n")
     before = engines()
-    pieces = pieces_of(str(archive))
-    with closing(lane_rows(pieces, MatchLane(exchange=EXCHANGE), directory_of([*unbound(), script]), Unsaid())) as rows:
+    pieces = list_pieces(str(archive))
+    with closing(
+        run_locally(pieces, MatchOperation(exchange=EXCHANGE), directory_of([*unbound(), script]), ArchiveDefaults())
+    ) as rows:
         assert next(rows).num_rows == 1
         assert len(engines() - before) == 1
     assert engines() == before

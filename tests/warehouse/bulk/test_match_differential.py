@@ -12,14 +12,14 @@ import pytest
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.model.journal import MessagePosted, decode
-from postroad.flow.posting import parts_of
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.job import LaneRun, lane_rows, result_of
-from postroad.warehouse.bulk.matching import FAILED, MatchLane
-from postroad.warehouse.bulk.reading import Unsaid
-from postroad.warehouse.bulk.routing import RouteLane, copy_of
-from postroad.warehouse.whatif.traffic import Question, Window, rows_of
+from postroad.flow.stages.posting import decode_parts
+from postroad.warehouse.bulk.job import BulkRun, result_frame, run_locally
+from postroad.warehouse.bulk.match.operation import FAILED, MatchOperation
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import read_directories
+from postroad.warehouse.bulk.read.messages import ArchiveDefaults
+from postroad.warehouse.bulk.routing import RouteOperation, copy_from_row
+from postroad.warehouse.whatif.journal_replay import TimeWindow, WhatIfQuestion, replay_pieces
 from tests.warehouse.bulk.exchange_traffic import BINDINGS, EXCHANGE, NEXT, STRICT, Played, orders, play, routings
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def entries(journal: str) -> list[tuple[MessagePosted, bytes]]:
     for record in reader.read_sync(0, 1 << 30).records:
         entry = decode(record.facts)
         if isinstance(entry, MessagePosted):
-            parts = parts_of(entry.parts, reader.body_sync(record.body) or b"") if record.body is not None else ()
+            parts = decode_parts(entry.parts, reader.body_sync(record.body) or b"") if record.body is not None else ()
             found.append((entry, parts[0].data if parts else b""))
     reader.close()
     return found
@@ -65,9 +65,9 @@ def written_down(journal: str, exchange: str) -> list[Forwarded]:
 
 
 def matched(spark: SparkSession, journal: str, exchange: str) -> list[dict[str, Any]]:
-    lane = MatchLane(exchange=exchange, sent_to_it=True, routings=routings())
-    run = LaneRun(lane=lane, pieces=pieces_of(journal), directory=directories_in(journal).latest())
-    return [row.asDict() for row in result_of(spark, run).collect()]
+    lane = MatchOperation(exchange=exchange, sent_to_it=True, routings=routings())
+    run = BulkRun(lane=lane, pieces=list_pieces(journal), directory=read_directories(journal).latest())
+    return [row.asDict() for row in result_frame(spark, run).collect()]
 
 
 def as_forwarded(rows: list[dict[str, Any]], journal: str) -> list[Forwarded]:
@@ -115,24 +115,24 @@ def test_every_refusal_is_found_again(spark: SparkSession, played: Played) -> No
 
 
 def test_what_was_forwarded_is_routed_as_it_was(played: Played) -> None:
-    directory = directories_in(played.journal).latest()
-    batches = lane_rows(pieces_of(played.journal), RouteLane(), directory, Unsaid())
+    directory = read_directories(played.journal).latest()
+    batches = run_locally(list_pieces(played.journal), RouteOperation(), directory, ArchiveDefaults())
     rows = [row for batch in batches for row in batch.to_pylist()]
     for entry, _ in entries(played.journal):
         if entry.type in ADDRESSED:
             mine = sorted((row for row in rows if row["session"] == entry.session), key=lambda row: row["copy"])
-            assert tuple(copy_of(row) for row in mine) == entry.copies
+            assert tuple(copy_from_row(row) for row in mine) == entry.copies
 
 
 @pytest.mark.req("P6")
 @pytest.mark.parametrize("as_it_was", [False, True])
 def test_what_if_plays_exactly_what_the_server_has_sent_on(played: Played, as_it_was: bool) -> None:
-    history = directories_in(played.journal)
+    history = read_directories(played.journal)
     today = history.latest()
-    question = Question(
-        before=today, after=today, window=Window(), as_it_was=as_it_was, history=history, routings=routings()
+    question = WhatIfQuestion(
+        before=today, after=today, window=TimeWindow(), as_it_was=as_it_was, history=history, routings=routings()
     )
-    rows = list(rows_of(pieces_of(played.journal), question))
+    rows = list(replay_pieces(list_pieces(played.journal), question))
     assert {row["verdict"] for row in rows if row["record"] == "message"} == {"same"}
     forwards = [row for row in rows if row["record"] == "forward"]
     for side in ("before", "after"):

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from postroad.ports import ItemValue, Verdict
-from postroad.warehouse.bulk.remembering import Remembering
+from postroad.ports import ItemValue, QueryVerdict
+from postroad.warehouse.bulk.match.engines import CachedQueryEngine
 
 XML = "application/xml"
 
@@ -23,15 +23,15 @@ class Asked:
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
+    ) -> list[QueryVerdict]:
         self.asked.append(tuple(queries))
-        return [Verdict(goes=query.encode() in content) for query in queries]
+        return [QueryVerdict(goes=query.encode() in content) for query in queries]
 
 
 @pytest.mark.req("P6")
 async def test_only_what_was_not_said_of_the_same_message_is_asked() -> None:
     engine = Asked()
-    remembering = Remembering(engine)
+    remembering = CachedQueryEngine(engine)
     first = await remembering.evaluate(["a", "b", "a"], b"<a/>", XML, {"n": 1})
     assert [verdict.goes for verdict in first] == [True, False, True]
     again = await remembering.evaluate(["b", "x", "a"], b"<a/>", XML, {"n": 1})
@@ -53,7 +53,7 @@ async def test_another_message_is_asked_about_anew(
     content: bytes, media_type: str, items: dict[str, ItemValue]
 ) -> None:
     engine = Asked()
-    remembering = Remembering(engine)
+    remembering = CachedQueryEngine(engine)
     await remembering.evaluate(["a"], b"<a/>", XML, {"n": 1})
     [verdict] = await remembering.evaluate(["a"], content, media_type, items)
     assert (verdict.goes, len(engine.asked)) == (b"a" in content, 2)

@@ -13,33 +13,32 @@ from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Misconfigured, Refused
-from postroad.flow.posting import body_of, part_facts
-from postroad.warehouse.bulk.archived import Archived, Place, Unreadable
-from postroad.warehouse.bulk.configuration import changed_directory
-from postroad.warehouse.bulk.directory_text import directory_from, text_of
-from postroad.warehouse.bulk.lane import Done, Work, handled
-from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.bulk.routing import RouteLane, caller_of, copy_of
+from postroad.flow.stages.posting import describe_parts, encode_body
+from postroad.warehouse.bulk.operation import ResultRow, Work, handle_messages
+from postroad.warehouse.bulk.read.archive import ArchivedMessage, ArchivePlace, UnreadableMessage
+from postroad.warehouse.bulk.read.directories import apply_document, directory_from_text, directory_text
+from postroad.warehouse.bulk.read.logged_posts import LoggedPost
+from postroad.warehouse.bulk.routing import RouteOperation, copy_from_row, find_caller
 from tests.warehouse.bulk.traffic import BUYER, document, messages, order
 
 NOW_US = 1_794_909_600_000_000
-DIRECTORY = changed_directory(document())
-LANE = RouteLane()
+DIRECTORY = apply_document(document())
+LANE = RouteOperation()
 
 
-def archived(message: Message, position: int = 0) -> Archived:
-    return Archived(Place("a", position), message.sender, NOW_US, "json", 100, message)
+def archived(message: Message, position: int = 0) -> ArchivedMessage:
+    return ArchivedMessage(ArchivePlace("a", position), message.sender, NOW_US, "json", 100, message)
 
 
-def rows(items: list[Archived | Unreadable], directory: Directory = DIRECTORY) -> list[dict[str, Any]]:
-    batches = list(handled(items, LANE, LANE.prepare(directory)))
+def rows(items: list[ArchivedMessage | UnreadableMessage], directory: Directory = DIRECTORY) -> list[dict[str, Any]]:
+    batches = list(handle_messages(items, LANE, LANE.prepare(directory)))
     return [row for batch in batches for row in batch.to_pylist()]
 
 
 def routed(message: Message, directory: Directory = DIRECTORY) -> tuple[Copy, ...] | str:
     """What the server's own decisions say."""
     try:
-        admitted = admit(message, caller_of(message.sender, directory), directory, NOW_US)
+        admitted = admit(message, find_caller(message.sender, directory), directory, NOW_US)
         return itineraries(admitted, directory, "json").copies
     except Refused as refusal:
         return refusal.code
@@ -55,7 +54,7 @@ def test_rows_are_the_copies_that_the_server_would_write_down() -> None:
         if isinstance(expected, str):
             assert [(row["code"], row["copy"]) for row in mine] == [(expected, None)]
         else:
-            assert [copy_of(row) for row in mine] == list(expected)
+            assert [copy_from_row(row) for row in mine] == list(expected)
             assert [row["copy"] for row in mine] == list(range(len(expected)))
 
 
@@ -77,7 +76,7 @@ def test_a_route_is_told_in_addresses_too() -> None:
 
 @pytest.mark.req("P5")
 def test_whatever_is_wrong_becomes_a_row() -> None:
-    unreadable = Unreadable(Place("a", 3), "wire.malformed", "no", 9)
+    unreadable = UnreadableMessage(ArchivePlace("a", 3), "wire.malformed", "no", 9)
     response = Message(sender=BUYER, type=MessageType.RESPONSE, reference="x")
     stranger = order(2, 1, sender="No/Body")
     silent = order(3, 1, sender="")
@@ -93,24 +92,24 @@ def test_a_mistake_of_our_own_is_a_row_too() -> None:
         columns = (pa.field("value", pa.int32()),)
 
         def prepare(self, directory: Directory) -> Work:
-            def work(item: Archived) -> list[Done]:
+            def work(item: ArchivedMessage) -> list[ResultRow]:
                 if item.place.position == 1:
                     raise ZeroDivisionError("by zero")
-                return [Done((item.place.position,))]
+                return [ResultRow((item.place.position,))]
 
             return work
 
     items = [archived(order(number, 1), number) for number in range(3)]
-    [batch] = handled([*items], Broken(), Broken().prepare(DIRECTORY))
+    [batch] = handle_messages([*items], Broken(), Broken().prepare(DIRECTORY))
     found = batch.to_pylist()
     assert [(row["code"], row["value"]) for row in found] == [("", 0), ("internal", None), ("", 2)]
     assert found[1]["detail"] == "ZeroDivisionError: by zero"
 
 
 def test_a_directory_travels_as_text_without_what_proves_identity() -> None:
-    text = text_of(DIRECTORY)
-    again = directory_from(text)
-    assert again is directory_from(text_of(again))
+    text = directory_text(DIRECTORY)
+    again = directory_from_text(text)
+    assert again is directory_from_text(directory_text(again))
     assert (again.services, again.rules, again.version) == (DIRECTORY.services, DIRECTORY.rules, DIRECTORY.version)
     assert {kind for kind, _ in again.versions} == {"organization", "service", "rule"}
     assert again.object_version("rule", next(iter(again.rules))) == 1
@@ -124,10 +123,10 @@ def test_a_message_is_made_again_from_what_the_journal_says(message: Message) ->
         return  # refused posts are not kept
     posted = MessagePosted(
         NOW_US, "s", "s", DIRECTORY.service(message.sender).gcid, message.type, message.topic, 100, "json",  # type: ignore[union-attr]
-        message.expires_at_us, 1, part_facts(message.parts), copies, message.handle, message.possible_duplicate,
+        message.expires_at_us, 1, describe_parts(message.parts), copies, message.handle, message.possible_duplicate,
         message.properties, message.status, routing=message.routing,
     )  # fmt: skip
-    again = Logged(1, posted, body_of(message.parts)).message
+    again = LoggedPost(1, posted, encode_body(message.parts)).message
     assert routed(again) == copies
     assert again.parts == message.parts
     assert [stop.arguments for stop in again.route] == [stop.arguments for stop in message.route]
@@ -140,12 +139,12 @@ def test_a_message_is_made_again_from_what_the_journal_says(message: Message) ->
 def test_bytes_that_are_gone_still_have_their_number() -> None:
     message = order(1, 5000)
     posted = MessagePosted(
-        NOW_US, "s", "s", "00000000000000a1", message.type, "order", 1, "json", 0, 1, part_facts(message.parts), ()
+        NOW_US, "s", "s", "00000000000000a1", message.type, "order", 1, "json", 0, 1, describe_parts(message.parts), ()
     )
-    logged = Logged(1, posted, None)
+    logged = LoggedPost(1, posted, None)
     assert not logged.is_whole
     assert len(logged.message.parts[0].data) == len(message.parts[0].data)
-    assert Logged(1, posted, b"x" * posted.parts[0].size).is_whole
+    assert LoggedPost(1, posted, b"x" * posted.parts[0].size).is_whole
 
 
 def test_what_is_wrong_with_configuration_files_is_all_told() -> None:
@@ -153,21 +152,21 @@ def test_what_is_wrong_with_configuration_files_is_all_told() -> None:
     wrong["organizations"]["Mill"]["services"]["Split"]["rules"][0]["then"] = [{"addServiceBefore": "No/Body"}]
     wrong["organizations"]["MyBiz"]["services"]["Purchasing"]["rules"][0]["then"] = [{"addServiceAfter": "No/Body"}]
     with pytest.raises(Misconfigured) as caught:
-        changed_directory(wrong)
+        apply_document(wrong)
     assert len(caught.value.faults) == 2
     with pytest.raises(Misconfigured, match="organizations"):
-        changed_directory({"postroad": 1, "organizations": [1]})
+        apply_document({"postroad": 1, "organizations": [1]})
 
 
 def test_credentials_in_configuration_files_are_not_looked_at() -> None:
     content = document()
     content["organizations"]["Mill"]["services"]["Split"]["credentials"] = [{"label": "x", "keyFrom": "env:NOT_SET"}]
-    assert changed_directory(content).credentials == {}
+    assert apply_document(content).credentials == {}
 
 
 def test_services_without_a_gcid_get_the_same_one_every_time() -> None:
     content = document()
     del content["organizations"]["Mill"]["services"]["Split"]["gcid"]
-    first, second = changed_directory(content), changed_directory(content)
+    first, second = apply_document(content), apply_document(content)
     assert first.service("Mill/Split") == second.service("Mill/Split")
     assert rows([archived(order(1, 1, to=(Recipient("Mill/Split"),)))], first)[0]["code"] == ""

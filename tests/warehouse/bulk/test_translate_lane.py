@@ -14,14 +14,14 @@ import yaml
 from click.testing import CliRunner
 
 from postroad.cli.main import postroad
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import take
+from postroad.core.mediation.formats import decode_wire
+from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Part
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.job import LaneRun, result_of
-from postroad.warehouse.bulk.translating import TranslateLane
+from postroad.warehouse.bulk.job import BulkRun, result_frame
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import read_directories
+from postroad.warehouse.bulk.translation import TranslateOperation
 from tests.acceptance.mediated import FORMATS, posted
 from tests.acceptance.served_network import Served, served, succeeded
 
@@ -112,11 +112,11 @@ def test_a_journal_is_translated_to_what_the_server_handed_out(
     spark: SparkSession, traffic: Traffic, format: Format
 ) -> None:
     archive = str(traffic.data / "journal")
-    directory = directories_in(archive).latest()
+    directory = read_directories(archive).latest()
     receiver = directory.service(f"House/{format.value}")
     assert receiver is not None
-    run = LaneRun(lane=TranslateLane(format=format), pieces=pieces_of(archive), directory=directory)
-    rows = [row for row in result_of(spark, run).collect() if row["recipient"] == receiver.gcid]
+    run = BulkRun(lane=TranslateOperation(format=format), pieces=list_pieces(archive), directory=directory)
+    rows = [row for row in result_frame(spark, run).collect() if row["recipient"] == receiver.gcid]
     made = {(row["session"], receiver.address): HandedOut(row["media_type"], bytes(row["wire"])) for row in rows}
     assert made == {place: given for place, given in traffic.handed_out.items() if place[1] == receiver.address}
     assert len(made) == 2 * len(FORMATS)
@@ -136,7 +136,7 @@ def test_files_of_any_format_become_one_and_what_is_lost_is_told(tmp_path: Path,
     assert (told["rows"], told["handled"]) == (len(rows), len(TARGETS))
     for row in rows:
         if not row["code"]:
-            taken = take(Wire([("content-type", row["media_type"])], row["wire"]))
+            taken = decode_wire(Wire([("content-type", row["media_type"])], row["wire"]))
             assert [part.data for part in taken.parts] == [part.data for part in TWO_DOCUMENTS], row["file"]
     lossy = [row for row in rows if row["dropped"]]
     assert lossy

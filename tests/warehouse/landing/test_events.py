@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
-from postroad.core.batching.moves import assembled, closed, joined, opened, sent
+from postroad.core.batching.moves import add_member, close_batch, mark_assembled, mark_sent, open_batch
 from postroad.core.model.batch import Batch, BatchMember, Criterion
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import AnsweredMember, Assembled, Drawn
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DrawnNumber
 from postroad.core.model.journal import (
     KINDS,
     AccessRecorded,
-    Answers,
+    AnsweredDelivery,
     BatchesChanged,
     ConfigurationChanged,
     Context,
@@ -30,19 +30,19 @@ from postroad.core.model.journal import (
     DeliveriesReleased,
     DeliveryAttempted,
     DeliveryTranslated,
-    Ending,
     Entry,
     Hop,
     InterchangeAnswered,
     InvocationReturned,
+    JourneyEnding,
     MessagePosted,
     MessageRefused,
     ObjectChange,
     encode,
 )
 from postroad.core.model.message import MessageType, Status
-from postroad.core.model.part_facts import Came, PartFacts
-from postroad.testing.journals import journals
+from postroad.core.model.part_facts import MessageArrival, PartFacts
+from postroad.testing.random_journals.journals import random_journals
 from postroad.warehouse.landing.events import EVENTS
 from postroad.warehouse.landing.log import SCHEMA, SCHEMA_VERSION, event_batches
 
@@ -110,7 +110,7 @@ def test_a_notification_straight_to_its_recipient_has_no_journey() -> None:
 
 def test_a_response_names_what_it_answers_and_belongs_to_the_requests_journey() -> None:
     response = posted(
-        Copy("a", (Hop(A),)), type=MessageType.RESPONSE, sender=B, answers=Answers(65536, "5e50", "h", 65536),
+        Copy("a", (Hop(A),)), type=MessageType.RESPONSE, sender=B, answers=AnsweredDelivery(65536, "5e50", "h", 65536),
         status=Status("42", "out of stock"),
     )  # fmt: skip
     [row] = rows_of([response], first_seq=9)
@@ -120,7 +120,7 @@ def test_a_response_names_what_it_answers_and_belongs_to_the_requests_journey() 
 
 
 def test_an_error_response_of_the_network_says_what_it_ends() -> None:
-    ending = Ending(65536, 65537, "expired", "nobody took it")
+    ending = JourneyEnding(65536, 65537, "expired", "nobody took it")
     [row] = rows_of([posted(Copy("a", (Hop(A),)), ends=ending)])
     assert (row["ends_journey"], row["ends_delivery"]) == (65536, 65537)
     assert (row["ends_state"], row["ends_reason"]) == ("expired", "nobody took it")
@@ -177,15 +177,15 @@ def test_a_release_says_of_whom_why_and_how_many() -> None:
 
 
 def batch_of(*members: BatchMember) -> Batch:
-    batch = replace(opened("b1", ("group", "850"), AT_US, kind="850"), service=B)
+    batch = replace(open_batch("b1", ("group", "850"), AT_US, kind="850"), service=B)
     for member in members:
-        batch = joined(batch, member, AT_US)
+        batch = add_member(batch, member, AT_US)
     return batch
 
 
 def test_those_who_join_a_batch_are_rows_and_the_batch_is_told_whole() -> None:
     members = (BatchMember(number=65536, bytes=90, kind="850"), BatchMember(number=131072, bytes=10, kind="860"))
-    batch = closed(batch_of(*members), Criterion.COUNT, "2 of 2 messages", AT_US + 5)
+    batch = close_batch(batch_of(*members), Criterion.COUNT, "2 of 2 messages", AT_US + 5)
     first, second, whole = rows_of([BatchesChanged(AT_US, B, B, "joined", (batch,), "b1", members)])
     assert (first["about"], first["delivery"], first["batch"], first["size"]) == ("delivery", 65536, "b1", 90)
     assert (second["document_type"], second["batch_move"], second["service"]) == ("860", "joined", B)
@@ -196,12 +196,12 @@ def test_those_who_join_a_batch_are_rows_and_the_batch_is_told_whole() -> None:
 
 
 def test_an_interchange_and_its_fate_tell_of_the_batch() -> None:
-    batch = closed(batch_of(BatchMember(number=65536, bytes=90)), Criterion.COUNT, "", AT_US)
-    made = assembled(batch, "5e55", AT_US)
-    numbers = (Drawn("x12:A:B:interchange", 7), Drawn("x12:A:B:group", 9), Drawn("x12:A:B:group", 10))
+    batch = close_batch(batch_of(BatchMember(number=65536, bytes=90)), Criterion.COUNT, "", AT_US)
+    made = mark_assembled(batch, "5e55", AT_US)
+    numbers = (DrawnNumber("x12:A:B:interchange", 7), DrawnNumber("x12:A:B:group", 9), DrawnNumber("x12:A:B:group", 10))
     entries: list[Entry] = [
-        posted(Copy("b", (Hop(C),)), assembled=Assembled("x12", numbers, made)),
-        DeliveriesAcknowledged(AT_US + 9, B, (65536,), (), sent(made, AT_US + 9)),
+        posted(Copy("b", (Hop(C),)), assembled=AssembledInterchange("x12", numbers, made)),
+        DeliveriesAcknowledged(AT_US + 9, B, (65536,), (), mark_sent(made, AT_US + 9)),
         DeliveriesEnded(AT_US, B, "failed", "taken out", (65536,), (), batch),
     ]
     copy, told, member, over, left, remaining = rows_of(entries)
@@ -243,7 +243,7 @@ def test_a_partners_answer_is_about_the_whole_and_about_who_differs() -> None:
 
 
 def test_how_a_message_was_wrapped_is_no_part_of_its_documents() -> None:
-    entry = posted(Copy("b", (Hop(B),)), explained=10, form="dime", came=Came(setting=25))
+    entry = posted(Copy("b", (Hop(B),)), explained=10, form="dime", came=MessageArrival(setting=25))
     [row] = rows_of([entry], body_length=125)
     assert (row["form"], row["body_bytes"]) == ("dime", 90)
 
@@ -277,7 +277,7 @@ def _plain_rows(batches: Iterator[pa.RecordBatch]) -> list[dict[str, Any]]:
 
 @pytest.mark.req("P1")
 @settings(max_examples=40)
-@given(journals())
+@given(random_journals())
 def test_any_journal_becomes_rows_whatever_the_cut(entries: list[Entry]) -> None:
     records = [(seq, encode(entry), 0) for seq, entry in enumerate(entries, 1)]
     whole, cut = _plain_rows(event_batches(records)), _plain_rows(event_batches(records, 3))

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from postroad.console.marts import ALL, Asked
-from postroad.console.reports import REPORTS, Report
-from postroad.warehouse.reports.tables import ReportTables
+from postroad.console.marts import ALL, RowFilter
+from postroad.console.reports import REPORTS, MartReport
+from postroad.warehouse.reports.report_tables import ReportTables
 
 
 def check_that_the_console_reads_them(folder: Path) -> None:
@@ -17,8 +17,8 @@ def check_that_the_console_reads_them(folder: Path) -> None:
     days = [row["day"] for row in tables.rows("message_histories")]
     first, last = min(days), max(days)
 
-    def made(name: str, house: str) -> Report:
-        return REPORTS[name](folder, Asked(house=house, first=first, last=last))
+    def made(name: str, house: str) -> MartReport:
+        return REPORTS[name](folder, RowFilter(house=house, first=first, last=last))
 
     used = sum(row["messages"] for row in tables.rows("usage"))
     assert (
@@ -33,7 +33,7 @@ def check_that_the_console_reads_them(folder: Path) -> None:
     _check_partners(made, tables, houses)
 
 
-def _check_partners(made: Callable[[str, str], Report], tables: ReportTables, houses: set[str]) -> None:
+def _check_partners(made: Callable[[str, str], MartReport], tables: ReportTables, houses: set[str]) -> None:
     """Everybody knows of every message that it sent or got, whoever stood between."""
     counts: Counter[tuple[str, str]] = Counter()
     for row in tables.rows("partners"):
@@ -46,9 +46,9 @@ def _check_partners(made: Callable[[str, str], Report], tables: ReportTables, ho
         assert (told["to"], told["from"]) == (counts["to", house], counts["from", house])
 
 
-def _sum(report: Report, column: str) -> int:
+def _sum(report: MartReport, column: str) -> int:
     return sum(row[list(report.columns).index(column)] for row in report.rows)
 
 
-def _drawn(report: Report) -> int:
+def _drawn(report: MartReport) -> int:
     return sum(int(value or 0) for curve in report.plot.curves for value in curve.values)

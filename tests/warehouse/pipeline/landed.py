@@ -15,7 +15,7 @@ from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
 from postroad.warehouse.jobs.landing import APP
 from postroad.warehouse.landing.log import SCHEMA, event_batches
-from postroad.warehouse.sources import LogSource, SegmentLog, Span
+from postroad.warehouse.sources import EntrySpan, LogSource, SegmentLog
 
 KEY = [("seq", "ascending"), ("ordinal", "ascending")]
 
@@ -28,7 +28,7 @@ def made_up_journal(folder: Path, messages: int, first_day: date = date(2026, 10
 
 def events(source: LogSource) -> pa.Table:
     """What the table must hold: the journal's events, made without Spark."""
-    batches = event_batches(source.records(Span(0, source.head())))
+    batches = event_batches(source.records(EntrySpan(0, source.head())))
     return pa.Table.from_batches(batches, SCHEMA).sort_by(KEY)
 
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from postroad.bootstrap.running import JOURNAL_FOLDER
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import directories_in
-from postroad.warehouse.bulk.job import lane_rows
-from postroad.warehouse.bulk.reading import Unsaid
-from postroad.warehouse.bulk.routing import RouteLane
+from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.warehouse.bulk.job import run_locally
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import read_directories
+from postroad.warehouse.bulk.read.messages import ArchiveDefaults
+from postroad.warehouse.bulk.routing import RouteOperation
 from tests.warehouse.conftest import QUICK_START
 from tests.warehouse.pipeline.landed import events, landed, made_up_journal
 from tests.warehouse.pipeline.spark_cluster import SparkCluster
@@ -66,7 +66,9 @@ def _routed_by(cluster: SparkCluster, folder: Path) -> list[dict[str, Any]]:
 def _routed_here(folder: Path) -> list[dict[str, Any]]:
     """The same without Spark."""
     archive = str(folder / "data" / JOURNAL_FOLDER)
-    batches = lane_rows(pieces_of(archive), RouteLane(), directories_in(archive).latest(), Unsaid(at_us=1))
+    batches = run_locally(
+        list_pieces(archive), RouteOperation(), read_directories(archive).latest(), ArchiveDefaults(at_us=1)
+    )
     return _sorted(pa.Table.from_batches(batches))
 
 

@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from postroad.errors import Unavailable
-from postroad.warehouse.jobs.failing import fault_in, told_plainly
+from postroad.warehouse.jobs.spark_errors import explain_spark_errors, find_error_text
 
 WORKER = """[STREAM_FAILED] Query terminated with exception: Job aborted. Traceback (most recent call last):
   File "worker.py", line 1, in main
@@ -36,12 +36,12 @@ Caused by: org.apache.spark.SparkRuntimeException: [CANNOT_PARSE_JSON_FIELD] Can
     ],
 )
 def test_the_sentence_that_says_most_is_found(account: str, sentence: str) -> None:
-    assert fault_in(account) == sentence
+    assert find_error_text(account) == sentence
 
 
 def test_faults_of_spark_are_told_and_others_are_not_touched() -> None:
-    with pytest.raises(Unavailable, match="No space left") as failed, told_plainly():
+    with pytest.raises(Unavailable, match="No space left") as failed, explain_spark_errors():
         raise PySparkException(CALLBACK)
     assert failed.value.code == "warehouse.failed"
-    with pytest.raises(ZeroDivisionError), told_plainly():
+    with pytest.raises(ZeroDivisionError), explain_spark_errors():
         raise ZeroDivisionError

@@ -13,9 +13,9 @@ from pyspark.sql import SparkSession
 from rich.console import Console
 from rich.progress import Progress
 
-from postroad.cli.job_bars import _StageBars, job_bar
-from postroad.cli.output import Output
-from postroad.warehouse.progress import Stage, watched
+from postroad.cli.framework.output import Output
+from postroad.cli.framework.progress import _StageBars, show_job_progress
+from postroad.warehouse.progress import SparkStage, watch_stages
 
 
 def shown(bars: Progress) -> list[tuple[str, float, float | None]]:
@@ -25,9 +25,9 @@ def shown(bars: Progress) -> list[tuple[str, float, float | None]]:
 def test_stages_come_advance_and_go() -> None:
     bars = Progress(console=Console(file=io.StringIO()))
     stages = _StageBars(bars)
-    stages.show([Stage("reading", 4, 1), Stage("writing", 2, 0)])
+    stages.show([SparkStage("reading", 4, 1), SparkStage("writing", 2, 0)])
     assert shown(bars) == [("1. reading", 1, 4), ("2. writing", 0, 2)]
-    stages.show([Stage("reading", 4, 3)])
+    stages.show([SparkStage("reading", 4, 3)])
     assert shown(bars) == [("1. reading", 3, 4)]
     stages.show([])
     assert shown(bars) == []
@@ -35,8 +35,8 @@ def test_stages_come_advance_and_go() -> None:
 
 def test_a_stage_says_how_many_rows_it_has_read(spark: SparkSession) -> None:
     """Watched while a job is at work that takes long enough to be seen, whatever the machine does meanwhile."""
-    heard: list[Stage] = []
-    with watched(spark, heard.extend):
+    heard: list[SparkStage] = []
+    with watch_stages(spark, heard.extend):
         slow = spark.range(0, 2_000_000, 1, 8).repartition(4).selectExpr("sum(id * pmod(hash(id), 97))")
         while not any(stage.rows for stage in heard):
             slow.collect()
@@ -50,14 +50,14 @@ def test_without_a_terminal_nothing_is_drawn_and_spark_is_not_asked(
     capfd: pytest.CaptureFixture[str], as_json: bool
 ) -> None:
     unasked: Any = None
-    with job_bar(Output(as_json), unasked, "landing", 10) as advance:
+    with show_job_progress(Output(as_json), unasked, "landing", 10) as advance:
         advance(5)
     assert capfd.readouterr() == ("", "")
 
 
 def test_a_program_that_started_the_job_reads_from_a_file_how_far_it_is(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "progress.json"
-    with job_bar(Output(True), spark, "comparing", counted=lambda: 17, file=file):
+    with show_job_progress(Output(True), spark, "comparing", counted=lambda: 17, file=file):
         deadline = time.monotonic() + 20
         while not file.exists():
             assert time.monotonic() < deadline

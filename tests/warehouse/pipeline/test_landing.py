@@ -17,13 +17,13 @@ from postroad.adapters.journal.segments import SegmentJournal
 from postroad.core.model.journal import AccessRecorded, encode
 from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import NewRecord
-from postroad.warehouse.jobs.exclusive import exclusive
 from postroad.warehouse.jobs.export import export
 from postroad.warehouse.jobs.landing import Landing, land, land_archive, landed_seq
-from postroad.warehouse.sources import Archive, PostgresLog, SegmentLog, Span
+from postroad.warehouse.jobs.warehouse_lock import lock_warehouse
+from postroad.warehouse.sources import Archive, EntrySpan, PostgresLog, SegmentLog
 from postroad.warehouse.sources.archive import FORMS, Form
 from postroad.warehouse.store import DeltaStore
-from postroad.warehouse.store.staging import Staged
+from postroad.warehouse.store.staged_files import StagedRows
 from tests.warehouse.pipeline.landed import counts, events, landed, made_up_journal
 
 if TYPE_CHECKING:
@@ -98,7 +98,12 @@ class BreakingStore(DeltaStore):
     moment = ""
 
     def commit(
-        self, found: Staged, versions: Mapping[str, int], *, replaced: Sequence[str] | None = None, whole: bool = False
+        self,
+        found: StagedRows,
+        versions: Mapping[str, int],
+        *,
+        replaced: Sequence[str] | None = None,
+        whole: bool = False,
     ) -> None:
         if self.moment == "before the files are moved":
             raise BrokenError("Broken")
@@ -137,13 +142,13 @@ def test_an_archive_is_landed_once_and_says_the_same_as_the_journal(
     spark: SparkSession, tmp_path: Path, journal: SegmentLog, expected: pa.Table, form: Form
 ) -> None:
     archive, store = tmp_path / "archive", DeltaStore(spark, tmp_path / "tables")
-    assert export(journal, archive, form, entries_per_file=journal.head() // 2) == Span(0, journal.head())
+    assert export(journal, archive, form, entries_per_file=journal.head() // 2) == EntrySpan(0, journal.head())
     found = Archive.found_in(archive)
     assert found.form == form
     assert land_archive(spark, store, found).files == len(found.files()) == 3
     assert landed(store.folder).equals(expected)
     assert land_archive(spark, store, found) == Landing(after=0, upto=0, batches=0, files=0)
-    assert export(journal, archive, form) == Span(journal.head(), journal.head())
+    assert export(journal, archive, form) == EntrySpan(journal.head(), journal.head())
 
 
 def test_an_export_that_was_interrupted_goes_on(tmp_path: Path, journal: SegmentLog) -> None:
@@ -153,7 +158,7 @@ def test_an_export_that_was_interrupted_goes_on(tmp_path: Path, journal: Segment
     with pytest.raises(KeyboardInterrupt):
         export(journal, tmp_path, "jsonl", entries_per_file=50, exported=interrupt)
     (tmp_path / "half.jsonl.tmp").write_text("{")
-    assert export(journal, tmp_path, "jsonl", entries_per_file=50) == Span(50, journal.head())
+    assert export(journal, tmp_path, "jsonl", entries_per_file=50) == EntrySpan(50, journal.head())
     lines = [json.loads(line) for file in sorted(tmp_path.glob("*.jsonl")) for line in file.read_text().splitlines()]
     assert {line["seq"] for line in lines} == set(range(1, journal.head() + 1))
     assert len(lines) == events(journal).num_rows
@@ -221,7 +226,7 @@ def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(
 
 
 def test_one_job_at_a_time_writes_a_warehouse(tmp_path: Path) -> None:
-    with exclusive(tmp_path), pytest.raises(Unavailable, match="Another job"), exclusive(tmp_path):
+    with lock_warehouse(tmp_path), pytest.raises(Unavailable, match="Another job"), lock_warehouse(tmp_path):
         pass
-    with exclusive(tmp_path):
+    with lock_warehouse(tmp_path):
         pass

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
-from postroad.bootstrap.running import JOURNAL_FOLDER
-from postroad.cli.exits import Exit
+from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
-from postroad.warehouse.jobs.exclusive import exclusive
+from postroad.warehouse.jobs.warehouse_lock import lock_warehouse
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
 from tests.warehouse.pipeline.console_reading import check_that_the_console_reads_them
@@ -83,13 +83,13 @@ def test_tidy_puts_files_together_and_deletes_what_is_over(spark: SparkSession, 
 
 
 def test_a_warehouse_that_is_being_written_is_busy(data: Path) -> None:
-    with exclusive(data / "warehouse"):
+    with lock_warehouse(data / "warehouse"):
         result = pipeline("run", "--data", str(data), "--log-only", "--json")
-    assert result.exit_code == Exit.UNAVAILABLE
+    assert result.exit_code == ExitCode.UNAVAILABLE
     assert json.loads(result.stderr)["code"] == "warehouse.busy"
 
 
 def test_a_folder_without_a_journal_is_said_so(tmp_path: Path) -> None:
     result = pipeline("run", "--data", str(tmp_path))
-    assert result.exit_code == Exit.ERROR
+    assert result.exit_code == ExitCode.ERROR
     assert "there is no journal" in result.output

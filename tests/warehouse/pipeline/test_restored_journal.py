@@ -16,7 +16,7 @@ from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
 from postroad.warehouse.jobs.export import export
 from postroad.warehouse.jobs.landing import CHAIN, land, land_archive
-from postroad.warehouse.sources import SegmentLog, Span
+from postroad.warehouse.sources import EntrySpan, SegmentLog
 from postroad.warehouse.sources.archive import Archive
 from postroad.warehouse.store.delta import DeltaStore
 
@@ -43,13 +43,13 @@ async def restored(tmp_path: Path) -> tuple[SegmentLog, SegmentLog]:
 async def test_an_export_stops_at_another_history(tmp_path: Path) -> None:
     source, other = await restored(tmp_path)
     folder = tmp_path / "archive"
-    assert export(source, folder, "jsonl") == Span(0, 6)
+    assert export(source, folder, "jsonl") == EntrySpan(0, 6)
     before = {file.name: file.read_bytes() for file in folder.iterdir()}
     with pytest.raises(Misconfigured, match="before it was restored"):
         export(other, folder, "jsonl")
     assert {file.name: file.read_bytes() for file in folder.iterdir()} == before
     grown = await append(tmp_path / "journal", "third")
-    assert export(grown, folder, "jsonl") == Span(6, 9)
+    assert export(grown, folder, "jsonl") == EntrySpan(6, 9)
 
 
 @pytest.mark.parametrize("moment", range(4))
@@ -81,7 +81,7 @@ async def test_an_export_of_an_earlier_version_is_continued_and_gets_a_chain(tmp
     export(source, folder, "parquet")
     (folder / "parquet.chain").unlink()
     grown = await append(tmp_path / "journal", "third")
-    assert export(grown, folder, "parquet") == Span(6, 9)
+    assert export(grown, folder, "parquet") == EntrySpan(6, 9)
     with pytest.raises(Misconfigured):
         export(other, folder, "parquet")
 

@@ -17,8 +17,8 @@ from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
 from postroad.adapters.journal.segments.catalog import DURABLE_NAME
 from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
-from postroad.warehouse.sources import LogSource, PostgresLog, SegmentLog, Span, open_source
-from postroad.warehouse.sources.log_source import even_spans
+from postroad.warehouse.sources import EntrySpan, LogSource, PostgresLog, SegmentLog, open_source
+from postroad.warehouse.sources.log_source import split_evenly
 
 Append = Callable[[list[NewRecord]], None]
 SMALL = SegmentSettings(segment_bytes=8 << 10)
@@ -92,21 +92,21 @@ def filled(bench: SegmentBench | PostgresBench) -> list[tuple[int, bytes, int]]:
 def test_entries_come_in_order_with_the_lengths_of_their_bodies(bench: SegmentBench | PostgresBench) -> None:
     expected = filled(bench)
     assert bench.source.head() == 60
-    assert list(bench.source.records(Span(0, 60))) == expected
-    assert list(bench.source.records(Span(60, 60))) == []
+    assert list(bench.source.records(EntrySpan(0, 60))) == expected
+    assert list(bench.source.records(EntrySpan(60, 60))) == []
 
 
 @pytest.mark.parametrize("parts", [1, 2, 7, 100])
 def test_any_cut_gives_the_same_entries(bench: SegmentBench | PostgresBench, parts: int) -> None:
     expected = filled(bench)
-    spans = bench.source.spans(Span(3, 58), parts)
+    spans = bench.source.spans(EntrySpan(3, 58), parts)
     assert [entry for span in spans for entry in bench.source.records(span)] == expected[3:58]
 
 
 def test_dropped_bodies_change_nothing(bench: SegmentBench | PostgresBench) -> None:
     expected = filled(bench)
     bench.drop_bodies(40)
-    assert list(bench.source.records(Span(0, 60))) == expected
+    assert list(bench.source.records(EntrySpan(0, 60))) == expected
 
 
 def test_a_source_is_made_again_from_its_word_and_options(bench: SegmentBench | PostgresBench) -> None:
@@ -118,7 +118,7 @@ def test_a_source_is_made_again_from_its_word_and_options(bench: SegmentBench | 
 
 def test_an_empty_journal_has_nothing_to_read(bench: SegmentBench | PostgresBench) -> None:
     assert bench.source.head() == 0
-    assert bench.source.spans(Span(0, 0), 4) == []
+    assert bench.source.spans(EntrySpan(0, 0), 4) == []
 
 
 def test_an_address_with_a_password_is_not_shown() -> None:
@@ -143,7 +143,7 @@ def test_a_tail_is_read_up_to_the_durable_mark_and_no_further(tmp_path: Path) ->
         newer = (bench.folder / DURABLE_NAME).read_bytes()
         (bench.folder / DURABLE_NAME).write_bytes(mark)
         assert bench.source.head() == 5
-        assert [seq for seq, _, _ in bench.source.records(Span(0, bench.source.head()))] == [1, 2, 3, 4, 5]
+        assert [seq for seq, _, _ in bench.source.records(EntrySpan(0, bench.source.head()))] == [1, 2, 3, 4, 5]
         (bench.folder / DURABLE_NAME).write_bytes(newer)
         assert bench.source.head() == 10
     finally:
@@ -156,7 +156,7 @@ def test_segments_are_cut_where_they_begin(tmp_path: Path) -> None:
         filled(bench)
         begins = {int(path.stem) - 1 for path in bench.folder.glob("*.seg")}
         assert len(begins) > 2
-        edges = {span.after for span in bench.source.spans(Span(0, 60), 1)}
+        edges = {span.after for span in bench.source.spans(EntrySpan(0, 60), 1)}
         assert {begin for begin in begins if begin < 60} <= edges
     finally:
         bench.close()
@@ -165,7 +165,7 @@ def test_segments_are_cut_where_they_begin(tmp_path: Path) -> None:
 def test_even_spans_cover_everything_once() -> None:
     for length in range(12):
         for parts in range(1, 6):
-            spans = even_spans(Span(10, 10 + length), parts)
+            spans = split_evenly(EntrySpan(10, 10 + length), parts)
             assert [seq for span in spans for seq in range(span.after + 1, span.upto + 1)] == list(
                 range(11, 11 + length)
             )
@@ -190,7 +190,7 @@ def test_concurrent_writers_never_make_an_entry_visible_late(postgres_database: 
     seen: list[int] = []
     while any(writer.is_alive() for writer in writers) or len(seen) < source.head():
         head = source.head()
-        seen.extend(seq for seq, _, _ in source.records(Span(len(seen), head)))
+        seen.extend(seq for seq, _, _ in source.records(EntrySpan(len(seen), head)))
         assert seen == list(range(1, head + 1))
     assert len(seen) == WRITERS * sum(1 + number % 3 for number in range(GROUPS_EACH))
 
@@ -211,7 +211,7 @@ async def test_a_writer_that_has_its_number_but_has_not_committed_holds_the_othe
         assert await asyncio.to_thread(source.head) == 0
         await transaction.commit()
         await second
-        found = await asyncio.to_thread(lambda: list(source.records(Span(0, source.head()))))
+        found = await asyncio.to_thread(lambda: list(source.records(EntrySpan(0, source.head()))))
         assert [facts for _, facts, _ in found] == [b"slow", b"quick"]
     finally:
         await slow.close()

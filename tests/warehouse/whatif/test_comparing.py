@@ -9,14 +9,21 @@ import pytest
 
 from postroad.core.model.message import Message, Recipient
 from postroad.core.model.snapshot import Directory
-from postroad.warehouse.bulk.configuration import changed_directory
-from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.whatif.comparing import Compared, Difference, Verdict, as_recorded, as_routed, compare
-from postroad.warehouse.whatif.reasons import address_of, reasons_for
+from postroad.warehouse.bulk.read.directories import apply_document
+from postroad.warehouse.bulk.read.logged_posts import LoggedPost
+from postroad.warehouse.whatif.comparison import (
+    RouteComparison,
+    RouteDifference,
+    RouteVerdict,
+    compare_routes,
+    recorded_side,
+    routed_side,
+)
+from postroad.warehouse.whatif.reasons import address_of, explain_change
 from tests.warehouse.bulk.traffic import document, messages, order
 from tests.warehouse.whatif.written_journal import WrittenJournal
 
-BEFORE = changed_directory(document())
+BEFORE = apply_document(document())
 Edit = Callable[[dict[str, Any]], None]
 
 
@@ -24,7 +31,7 @@ def changed(edit: Edit, prune: bool = False) -> Directory:
     """The directory after an edit of the network's file."""
     content = document()
     edit(content["organizations"])
-    return changed_directory(content, BEFORE, prune=prune)
+    return apply_document(content, BEFORE, prune=prune)
 
 
 def rules_of(houses: dict[str, Any], address: str) -> list[dict[str, Any]]:
@@ -33,23 +40,23 @@ def rules_of(houses: dict[str, Any], address: str) -> list[dict[str, Any]]:
     return rules
 
 
-def logged(message: Message, *, with_body: bool = True) -> Logged:
+def logged(message: Message, *, with_body: bool = True) -> LoggedPost:
     journal = WrittenJournal(BEFORE)
     seq = journal.post(message)
     entry, body = journal.posted(seq), journal.entries[seq - 1][1]
-    return Logged(seq, entry, body if with_body else None)
+    return LoggedPost(seq, entry, body if with_body else None)
 
 
-def compared(message: Message, after: Directory, *, with_body: bool = True) -> Compared:
+def compared(message: Message, after: Directory, *, with_body: bool = True) -> RouteComparison:
     found = logged(message, with_body=with_body)
-    return compare(found, as_routed(found, BEFORE), as_routed(found, after))
+    return compare_routes(found, routed_side(found, BEFORE), routed_side(found, after))
 
 
-def told(result: Compared, after: Directory) -> tuple[Difference, list[str], list[str], tuple[str, ...]]:
+def told(result: RouteComparison, after: Directory) -> tuple[RouteDifference, list[str], list[str], tuple[str, ...]]:
     [change] = result.changes
     gained = [address_of(hop.service, after, BEFORE) for hop in change.gained]
     lost = [address_of(hop.service, after, BEFORE) for hop in change.lost]
-    return change.difference, gained, lost, reasons_for(change, result, BEFORE, after)
+    return change.difference, gained, lost, explain_change(change, result, BEFORE, after)
 
 
 @pytest.mark.req("P6")
@@ -59,9 +66,9 @@ def test_a_rule_that_holds_now_brings_a_service_in() -> None:
 
     after = changed(lower)
     difference, gained, lost, why = told(compared(order(1, 10), after), after)
-    assert (difference, gained, lost) == (Difference.ROUTE, ["Mill/Split"], [])
+    assert (difference, gained, lost) == (RouteDifference.ROUTE, ["Mill/Split"], [])
     assert why == ("rule 'large orders are split' of MyBiz/Purchasing holds: Mill/Split stands after MyBiz/Purchasing",)
-    assert compared(order(1, 3), after).verdict is Verdict.SAME
+    assert compared(order(1, 3), after).verdict is RouteVerdict.SAME
 
 
 @pytest.mark.req("P6")
@@ -96,7 +103,7 @@ def test_another_recipient_is_a_change_of_route() -> None:
 
     after = changed(redirect_all)
     difference, gained, lost, why = told(compared(order(1, 10), after), after)
-    assert (difference, gained, lost) == (Difference.ROUTE, ["Acme/Sales"], ["Acme/Supply"])
+    assert (difference, gained, lost) == (RouteDifference.ROUTE, ["Acme/Sales"], ["Acme/Supply"])
     assert why == ("rule 'offers go to sales' of Acme/Supply holds: Acme/Sales takes the place of Acme/Supply",)
 
 
@@ -108,7 +115,7 @@ def test_refusing_and_accepting_are_changes_with_their_code() -> None:
     after = changed(close)
     difference, _, lost, why = told(compared(order(1, 10), after), after)
     assert (difference, lost, why[-1]) == (
-        Difference.REFUSED, ["Acme/Gate", "Acme/Supply"], "refused: recipient.not-allowed",
+        RouteDifference.REFUSED, ["Acme/Gate", "Acme/Supply"], "refused: recipient.not-allowed",
     )  # fmt: skip
 
     both = order(4, 10, to=(Recipient("Acme/Sales"), Recipient("No/Body")))
@@ -118,7 +125,11 @@ def test_refusing_and_accepting_are_changes_with_their_code() -> None:
 
     opened = changed(open_up)
     difference, gained, _, why = told(compared(both, opened), opened)
-    assert (difference, gained, why) == (Difference.ACCEPTED, ["No/Body"], ("no longer refused: recipient.unknown",))
+    assert (difference, gained, why) == (
+        RouteDifference.ACCEPTED,
+        ["No/Body"],
+        ("no longer refused: recipient.unknown",),
+    )
 
 
 def test_other_circumstances_of_the_same_services_are_a_change_of_their_own() -> None:
@@ -128,7 +139,7 @@ def test_other_circumstances_of_the_same_services_are_a_change_of_their_own() ->
     after = changed(pay_not)
     difference, gained, lost, why = told(compared(order(1, 5000), after), after)
     assert (difference, gained, lost, why) == (
-        Difference.CIRCUMSTANCES, [], [], ("another payer at Mill/Split",),
+        RouteDifference.CIRCUMSTANCES, [], [], ("another payer at Mill/Split",),
     )  # fmt: skip
 
 
@@ -137,13 +148,13 @@ def test_a_renamed_rule_changes_nothing() -> None:
         rules_of(houses, "MyBiz/Purchasing")[0]["name"] = "another name"
 
     after = changed(rename, prune=True)
-    assert compared(order(1, 5000), after).verdict is Verdict.SAME
+    assert compared(order(1, 5000), after).verdict is RouteVerdict.SAME
 
 
 def test_a_sender_that_would_not_exist_loses_its_messages() -> None:
-    gone = changed_directory({"postroad": 1, "organizations": {"MyBiz": {}}}, BEFORE, prune=True)
+    gone = apply_document({"postroad": 1, "organizations": {"MyBiz": {}}}, BEFORE, prune=True)
     result = compared(order(1, 10), gone)
-    assert [change.difference for change in result.changes] == [Difference.REFUSED]
+    assert [change.difference for change in result.changes] == [RouteDifference.REFUSED]
     assert result.after.code == "sender.unknown"
 
 
@@ -155,10 +166,10 @@ def test_nothing_changes_where_nothing_is_changed(number: int) -> None:
         found = logged(message)
     except AssertionError:
         return  # refused, and so not kept
-    again = as_routed(found, BEFORE)
+    again = routed_side(found, BEFORE)
     assert again.copies == found.posted.copies
-    assert compare(found, as_recorded(found), again).verdict is Verdict.SAME
-    assert as_recorded(found).tried == again.tried
+    assert compare_routes(found, recorded_side(found), again).verdict is RouteVerdict.SAME
+    assert recorded_side(found).tried == again.tried
 
 
 @pytest.mark.req("P6")
@@ -169,9 +180,9 @@ def test_without_its_body_a_message_is_decided_where_only_headers_matter() -> No
     after = changed(close_gate, prune=True)
     from_seller = order(1, 10, sender="Acme/Sales")  # whose rules look at headers only
     result = compared(from_seller, after, with_body=False)
-    assert (result.verdict, told(result, after)[2]) == (Verdict.CHANGED, ["Acme/Gate"])
-    assert compared(order(1, 10), after, with_body=False).verdict is Verdict.UNDECIDABLE
-    assert compared(order(1, 10), after).verdict is Verdict.CHANGED
+    assert (result.verdict, told(result, after)[2]) == (RouteVerdict.CHANGED, ["Acme/Gate"])
+    assert compared(order(1, 10), after, with_body=False).verdict is RouteVerdict.UNDECIDABLE
+    assert compared(order(1, 10), after).verdict is RouteVerdict.CHANGED
 
 
 def test_sizes_are_known_without_the_body() -> None:
@@ -184,7 +195,7 @@ def test_sizes_are_known_without_the_body() -> None:
     assert told(compared(small, after, with_body=False), after)[2] == ["Acme/Gate"]
     part = small.parts[0]
     large = order(2, 10, sender="Acme/Sales", parts=(type(part)(id="1", content_type="text/plain", data=b"x" * 2000),))
-    assert compared(large, after, with_body=False).verdict is Verdict.SAME
+    assert compared(large, after, with_body=False).verdict is RouteVerdict.SAME
 
 
 @pytest.mark.req("P6")
@@ -200,11 +211,11 @@ def test_reasons_are_told_against_what_happened_also_without_the_body() -> None:
     after = changed(header_only)
     sent = order(1, 10, sender="Acme/Sales")
     found = logged(sent, with_body=False)
-    result = compare(found, as_recorded(found), as_routed(found, after))
-    assert result.verdict is Verdict.UNDECIDABLE  # the rules of Mill/Split look into bodies
+    result = compare_routes(found, recorded_side(found), routed_side(found, after))
+    assert result.verdict is RouteVerdict.UNDECIDABLE  # the rules of Mill/Split look into bodies
 
     offer = order(2, 10, sender="Acme/Gate", topic="offer")
     found = logged(offer, with_body=False)
     only_redirect = changed(lambda houses: rules_of(houses, "Acme/Supply").pop(0) and None, prune=True)
-    result = compare(found, as_recorded(found), as_routed(found, only_redirect))
+    result = compare_routes(found, recorded_side(found), routed_side(found, only_redirect))
     assert told(result, only_redirect)[3] == ("rule 'offers go to sales' of Acme/Supply is gone",)

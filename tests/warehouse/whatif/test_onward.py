@@ -16,12 +16,11 @@ from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.model_tree import ModelAttachment, ModelNode
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
-from postroad.warehouse.bulk.changed_models import with_model
-from postroad.warehouse.bulk.configuration import Directories
-from postroad.warehouse.bulk.directory_text import directory_from, text_of
-from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.whatif.onward import Playing
-from postroad.warehouse.whatif.traffic import Question, Window, compared_rows
+from postroad.warehouse.bulk.read.directories import DirectoryVersions, directory_from_text, directory_text
+from postroad.warehouse.bulk.read.logged_posts import LoggedPost
+from postroad.warehouse.whatif.forwards import ForwardReplay
+from postroad.warehouse.whatif.journal_replay import TimeWindow, WhatIfQuestion, compare_post
+from postroad.warehouse.whatif.model_change import replace_model
 from tests.warehouse.bulk.exchange_traffic import changes_of, directory_of
 from tests.warehouse.whatif.written_journal import WrittenJournal
 
@@ -58,23 +57,23 @@ def order(total: int, to: str = "Acme/Orders", **more: Any) -> Message:
     return Message(sender="Acme/Desk", to=(Recipient(to),), type=MessageType.REQUEST, parts=(part,), **more)
 
 
-def logged(message: Message, before: Directory, *, with_body: bool = True) -> Logged:
+def logged(message: Message, before: Directory, *, with_body: bool = True) -> LoggedPost:
     journal = WrittenJournal(before)
     seq = journal.post(message)
-    return Logged(seq, journal.posted(seq), journal.entries[seq - 1][1] if with_body else None)
+    return LoggedPost(seq, journal.posted(seq), journal.entries[seq - 1][1] if with_body else None)
 
 
 @pytest.fixture(scope="module")
-def playing() -> Iterator[Playing]:
-    with closing(Playing({})) as playing:
+def playing() -> Iterator[ForwardReplay]:
+    with closing(ForwardReplay({})) as playing:
         yield playing
 
 
 def compared(
-    playing: Playing, message: Message, before: Directory, after: Directory, *, with_body: bool = True
+    playing: ForwardReplay, message: Message, before: Directory, after: Directory, *, with_body: bool = True
 ) -> Rows:
-    question = Question(before=before, after=after, window=Window())
-    return list(compared_rows(logged(message, before, with_body=with_body), question, playing))
+    question = WhatIfQuestion(before=before, after=after, window=TimeWindow())
+    return list(compare_post(logged(message, before, with_body=with_body), question, playing))
 
 
 def told(rows: Rows) -> list[Change]:
@@ -131,13 +130,13 @@ def changed(how: Binding, **fields: Any) -> Binding:
     ],
 )
 def test_changed_bindings_change_who_gets_a_message(
-    playing: Playing, before: list[Binding], after: list[Binding], expected: list[Any]
+    playing: ForwardReplay, before: list[Binding], after: list[Binding], expected: list[Any]
 ) -> None:
     rows = compared(playing, order(5000), directory(*before), directory(*after))
     assert told(rows) == expected
 
 
-def test_what_is_sent_on_is_paid_by_the_exchange_on_both_sides(playing: Playing) -> None:
+def test_what_is_sent_on_is_paid_by_the_exchange_on_both_sides(playing: ForwardReplay) -> None:
     rows = compared(playing, order(5000), directory(ANY), directory(ANY, LARGE))
     [forward] = [row for row in rows if row["record"] == "forward"]
     assert (forward["sender"], forward["type"]) == (EXCHANGE, "notification")
@@ -146,7 +145,7 @@ def test_what_is_sent_on_is_paid_by_the_exchange_on_both_sides(playing: Playing)
     assert forward["size"] == len(order(5000).parts[0].data)
 
 
-def test_a_routing_that_is_changed_and_content_that_is_made_otherwise(playing: Playing) -> None:
+def test_a_routing_that_is_changed_and_content_that_is_made_otherwise(playing: ForwardReplay) -> None:
     def routing(text: str) -> Asset:
         return Asset(service=EXCHANGE, kind=AssetKind.SCRIPT, name="wrap", content=text)
 
@@ -160,7 +159,7 @@ def test_a_routing_that_is_changed_and_content_that_is_made_otherwise(playing: P
     ]
 
 
-def test_what_a_chain_would_no_longer_reach_is_told_at_its_end(playing: Playing) -> None:
+def test_what_a_chain_would_no_longer_reach_is_told_at_its_end(playing: ForwardReplay) -> None:
     chain = Binding(exchange=EXCHANGE, name="On", queue=SECOND)
     end = Binding(exchange=SECOND, name="End", queue=SOUTH)
     back = Binding(exchange=SECOND, name="Back", queue=EXCHANGE)  # which is cut
@@ -174,7 +173,7 @@ def test_what_a_chain_would_no_longer_reach_is_told_at_its_end(playing: Playing)
     assert {way["recipient"]["service"] for row in rows if row["record"] == "forward" for way in row["after"]} == set()
 
 
-def test_exchanges_that_are_bound_to_each_other_do_not_multiply_a_message(playing: Playing) -> None:
+def test_exchanges_that_are_bound_to_each_other_do_not_multiply_a_message(playing: ForwardReplay) -> None:
     """Each hands it on to each other one once; the queue behind them gets it as often as it came to any."""
     exchanges = [service(f"00000000000001{number:02x}", f"E{number}", Hosting.EXCHANGE) for number in range(8)]
     everywhere = [
@@ -193,7 +192,7 @@ def test_exchanges_that_are_bound_to_each_other_do_not_multiply_a_message(playin
     assert sum(receiver == NORTH for _, receiver, _ in sent) == len(between) + 1
 
 
-def test_a_message_that_no_longer_gets_to_the_exchange_reaches_nobody_through_it(playing: Playing) -> None:
+def test_a_message_that_no_longer_gets_to_the_exchange_reaches_nobody_through_it(playing: ForwardReplay) -> None:
     before, closed = directory(ANY), service(EXCHANGE, "Orders", Hosting.EXCHANGE, suspended="for now")
     after = directory_of([Organization(name="Acme"), *(SERVICES | {EXCHANGE: closed}).values(), ANY])
     refused, onward = told(compared(playing, order(1), before, after))
@@ -201,7 +200,7 @@ def test_a_message_that_no_longer_gets_to_the_exchange_reaches_nobody_through_it
     assert onward == ("not forwarded", [], ["Acme/North"], ["Acme/Orders does not get the message"])
 
 
-def test_closing_an_exchange_to_another_house_takes_its_copies_away(playing: Playing) -> None:
+def test_closing_an_exchange_to_another_house_takes_its_copies_away(playing: ForwardReplay) -> None:
     other = Service(gcid="00000000000000aa", organization="Other", name="Queue")
     bound = Binding(exchange=EXCHANGE, name="Other", queue=other.gcid)
     base = [Organization(name="Acme"), Organization(name="Other"), other, bound]
@@ -216,7 +215,7 @@ def test_closing_an_exchange_to_another_house_takes_its_copies_away(playing: Pla
     ]
 
 
-def test_without_its_body_a_message_is_decided_where_bindings_look_at_headers_only(playing: Playing) -> None:
+def test_without_its_body_a_message_is_decided_where_bindings_look_at_headers_only(playing: ForwardReplay) -> None:
     keyed = Binding(exchange=EXCHANGE, name="Keyed", queue=SOUTH, routing_key="offer")
     offer = order(1, topic="offer")
     rows = compared(playing, offer, directory(ANY), directory(ANY, keyed), with_body=False)
@@ -245,7 +244,7 @@ def attached(gcid: str, side: str, node: str) -> ModelAttachment:
 
 
 @pytest.mark.req("H1")
-def test_changed_models_change_who_receives(playing: Playing) -> None:
+def test_changed_models_change_who_receives(playing: ForwardReplay) -> None:
     region = order(1, "Acme/Regions", topic="region")
     rows = compared(playing, region, tree(), tree(attached(SOUTH, "consumer", "all")))
     assert told(rows) == [("forwarded", ["Acme/South"], [], ["consumer 'South consumer' of Acme/Regions is new"])]
@@ -261,7 +260,7 @@ def test_changed_models_change_who_receives(playing: Playing) -> None:
 
 
 @pytest.mark.req("H1")
-def test_a_tree_in_a_file_takes_the_place_of_a_models_own(playing: Playing) -> None:
+def test_a_tree_in_a_file_takes_the_place_of_a_models_own(playing: ForwardReplay) -> None:
     """South hears it now, and North, whom the file does not name, no longer."""
     document = {
         "name": "Regions",
@@ -274,11 +273,11 @@ def test_a_tree_in_a_file_takes_the_place_of_a_models_own(playing: Playing) -> N
         },
     }
     before = tree()
-    after = directory_from(text_of(with_model(before, "Acme/Regions", document)))  # as workers have it
+    after = directory_from_text(directory_text(replace_model(before, "Acme/Regions", document)))  # as workers have it
     region = order(1, "Acme/Regions", topic="region")
     difference = {change[0]: (change[1], change[2]) for change in told(compared(playing, region, before, after))}
     assert difference == {"forwarded": (["Acme/South"], []), "not forwarded": ([], ["Acme/North"])}
-    assert told(compared(playing, region, after, with_model(after, "Acme/Regions", document))) == []
+    assert told(compared(playing, region, after, replace_model(after, "Acme/Regions", document))) == []
 
 
 @pytest.mark.parametrize(
@@ -296,24 +295,24 @@ def test_a_tree_in_a_file_takes_the_place_of_a_models_own(playing: Playing) -> N
 )
 def test_a_tree_that_cannot_be_is_refused(named: str, document: Any, said: str) -> None:
     with pytest.raises(Misconfigured, match=said):
-        with_model(tree(), named, document)
+        replace_model(tree(), named, document)
 
 
 # ---- against what really happened
 
 
-def test_what_really_happened_is_known_by_the_bindings_of_the_time(playing: Playing) -> None:
+def test_what_really_happened_is_known_by_the_bindings_of_the_time(playing: ForwardReplay) -> None:
     """At first there was All, then Large too; today there is Large alone, and that is also the change."""
     base = changes_of([Organization(name="Acme"), *SERVICES.values()])
     [any_saved], [large_saved] = changes_of([ANY]), changes_of([LARGE])
     gone = type(any_saved)(any_saved.kind, any_saved.key, 2, None)
-    history = Directories([(1, [*base, any_saved]), (5, [large_saved]), (9, [gone])])
-    history = Directories.from_text(history.text())  # as workers have it
+    history = DirectoryVersions([(1, [*base, any_saved]), (5, [large_saved]), (9, [gone])])
+    history = DirectoryVersions.from_text(history.text())  # as workers have it
     today = history.latest()
-    question = Question(before=today, after=today, window=Window(), as_it_was=True, history=history)
+    question = WhatIfQuestion(before=today, after=today, window=TimeWindow(), as_it_was=True, history=history)
     lost: Change = ("not forwarded", [], ["Acme/North"], ["binding 'All' at Acme/Orders is gone"])
     gained: Change = ("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is new"])
     for version, expected in ((9, []), (3, [lost, gained]), (7, [lost]), (3, [lost, gained])):
         found = logged(order(5000), history.at(version))
-        one = Logged(found.seq, replace(found.posted, directory=version), found.body)
-        assert told(list(compared_rows(one, question, playing))) == expected
+        one = LoggedPost(found.seq, replace(found.posted, directory=version), found.body)
+        assert told(list(compare_post(one, question, playing))) == expected

@@ -9,11 +9,11 @@ import pytest
 import yaml
 
 from postroad.core.model.message import Message, Part, Recipient
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import changed_directory, directories_in
-from postroad.warehouse.whatif.job import WhatIfRun, compared_rows, report_of
-from postroad.warehouse.whatif.page import page
-from postroad.warehouse.whatif.traffic import Question, Window
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import apply_document, read_directories
+from postroad.warehouse.whatif.job import WhatIfJob, compare_journal, make_report
+from postroad.warehouse.whatif.journal_replay import TimeWindow, WhatIfQuestion
+from postroad.warehouse.whatif.page import render_page
 from tests.warehouse.whatif.written_journal import OCTOBER_US, WrittenJournal
 
 if TYPE_CHECKING:
@@ -59,18 +59,18 @@ def change() -> dict[str, Any]:
 
 @pytest.mark.req("P6")
 def test_changed_bindings_over_a_journal(spark: SparkSession, tmp_path: Path) -> None:
-    before = changed_directory(yaml.safe_load(NETWORK))
+    before = apply_document(yaml.safe_load(NETWORK))
     journal = WrittenJournal(before)
     for number in range(1, 11):  # totals of 200, 400 … 2000
         part = Part(id="1", content_type="application/xml", data=b"<order><total>%d</total></order>" % (number * 200))
         message = Message(sender="MyBiz/Purchasing", to=(Recipient("Acme/Orders"),), handle=f"h{number}", parts=(part,))
         journal.post(message, OCTOBER_US + number)
     folder = str(journal.write(tmp_path / "data"))
-    today = directories_in(folder).latest()
+    today = read_directories(folder).latest()
     assert today.bindings == before.bindings
-    question = Question(before=today, after=changed_directory(change(), today, prune=True), window=Window())
-    rows = compared_rows(spark, WhatIfRun(question=question, pieces=pieces_of(folder))).localCheckpoint()
-    report = report_of(spark, rows, question)
+    question = WhatIfQuestion(before=today, after=apply_document(change(), today, prune=True), window=TimeWindow())
+    rows = compare_journal(spark, WhatIfJob(question=question, pieces=list_pieces(folder))).localCheckpoint()
+    report = make_report(spark, rows, question)
     assert (report.traffic.messages, report.traffic.changed) == (10, 10)
     assert {(one.service, one.role, one.gained, one.lost) for one in report.services} == {
         ("Acme/Archive", "recipient", 0, 10),
@@ -84,5 +84,5 @@ def test_changed_bindings_over_a_journal(spark: SparkSession, tmp_path: Path) ->
     assert [count for text, count in reasons.items() if text.startswith("rule 'checked' of Acme/Desk holds")] == [5]
     bills = {bill.organization: (str(bill.before), str(bill.after)) for bill in report.bills}
     assert bills == {"MyBiz": ("0.1", "0.1"), "Acme": ("0.15", "0.48")}  # 15 copies; then 8, each of them checked
-    assert "binding &#x27;all&#x27; at Acme/Orders is gone" in page(report)
+    assert "binding &#x27;all&#x27; at Acme/Orders is gone" in render_page(report)
     assert ("Acme/Orders", "Acme/Archive") in {example.before for example in report.examples}

@@ -9,16 +9,15 @@ import pytest
 from msgspec.structs import replace
 
 from postroad.core.model.billing import MICROS
-from postroad.core.model.interchange import Assembled
+from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.snapshot import Directory
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import changed_directory
-from postroad.warehouse.whatif.job import WhatIfRun, compared_rows, report_of
-from postroad.warehouse.whatif.port_report import PortSide
-from postroad.warehouse.whatif.report import Report
-from postroad.warehouse.whatif.traffic import Question, Window, rows_of
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import apply_document
+from postroad.warehouse.whatif.job import WhatIfJob, compare_journal, make_report
+from postroad.warehouse.whatif.journal_replay import TimeWindow, WhatIfQuestion, replay_pieces
+from postroad.warehouse.whatif.report import PortSide, WhatIfReport
 from tests.warehouse.whatif.written_journal import OCTOBER_US, WrittenJournal
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def network(**batching: Any) -> Directory:
     }
     mine = {"Sales": {"gcid": "00000000000000a1", "visibility": "public"}}
     houses = {"Acme": {"services": services}, "MyBiz": {"services": mine}}
-    return changed_directory({"postroad": 1, "organizations": houses, "billing": {"tariffs": TARIFF}})
+    return apply_document({"postroad": 1, "organizations": houses, "billing": {"tariffs": TARIFF}})
 
 
 def traffic(directory: Directory) -> WrittenJournal:
@@ -72,18 +71,21 @@ def traffic(directory: Directory) -> WrittenJournal:
         )
     last = journal.posted(len(journal.entries))
     copies = (Copy("Acme/edi", (Hop("00000000000000b2"),)),)
-    journal.add(replace(last, sender=port.gcid, copies=copies, form="interchange", assembled=Assembled("x12", ())), b"")
+    journal.add(
+        replace(last, sender=port.gcid, copies=copies, form="interchange", assembled=AssembledInterchange("x12", ())),
+        b"",
+    )
     return journal
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Report:
+def report(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> WhatIfReport:
     before = network(count=6)
     after = network(count=100, ageSeconds=45)
     folder = traffic(before).write(tmp_path_factory.mktemp("ports"))
-    question = Question(before=before, after=after, window=Window())
-    rows = compared_rows(spark, WhatIfRun(question=question, pieces=pieces_of(str(folder)))).persist()
-    return report_of(spark, rows, question)
+    question = WhatIfQuestion(before=before, after=after, window=TimeWindow())
+    rows = compare_journal(spark, WhatIfJob(question=question, pieces=list_pieces(str(folder)))).persist()
+    return make_report(spark, rows, question)
 
 
 def waits(sizes: list[int], closes_after_s: int) -> list[int]:
@@ -92,7 +94,7 @@ def waits(sizes: list[int], closes_after_s: int) -> list[int]:
 
 
 @pytest.mark.req("B1", "P6")
-def test_batches_and_waits_are_told_before_and_after(report: Report) -> None:
+def test_batches_and_waits_are_told_before_and_after(report: WhatIfReport) -> None:
     [port] = report.ports
     assert port.port == "Acme/orders"
     size = len(order(1))
@@ -111,7 +113,7 @@ def test_batches_and_waits_are_told_before_and_after(report: Report) -> None:
 
 
 @pytest.mark.req("P6")
-def test_interchanges_are_billed_as_messages(report: Report) -> None:
+def test_interchanges_are_billed_as_messages(report: WhatIfReport) -> None:
     [acme, mine] = sorted(report.bills, key=lambda bill: bill.organization)
     assert mine.before_micros == mine.after_micros == ORDERS * MICROS  # what it posts costs the same
     assert (acme.before_micros, acme.after_micros) == ((3 + 1) * MICROS, (5 + 1) * MICROS)
@@ -120,7 +122,7 @@ def test_interchanges_are_billed_as_messages(report: Report) -> None:
 def test_the_same_policy_is_told_the_same_on_both_sides(tmp_path: Path) -> None:
     same = network(count=6)
     folder = traffic(same).write(tmp_path)
-    rows = list(rows_of(pieces_of(str(folder)), Question(before=same, after=same, window=Window())))
+    rows = list(replay_pieces(list_pieces(str(folder)), WhatIfQuestion(before=same, after=same, window=TimeWindow())))
     assert len(rows) == ORDERS  # the interchange is played again, and so has no row
     for row in rows:
         before, after = row["arrivals"]

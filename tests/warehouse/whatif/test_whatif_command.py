@@ -11,11 +11,11 @@ import pytest
 import yaml
 from click.testing import CliRunner, Result
 
+from postroad.cli.framework.output import Output
 from postroad.cli.main import postroad
-from postroad.cli.output import Output
-from postroad.cli.whatif_view import show_report
-from postroad.warehouse.bulk.configuration import changed_directory
-from postroad.warehouse.whatif.report import Reason
+from postroad.cli.views.whatif import show_report
+from postroad.warehouse.bulk.read.directories import apply_document
+from postroad.warehouse.whatif.report import ChangeReason
 from tests.warehouse.bulk.traffic import document, order
 from tests.warehouse.whatif.sample_report import report
 from tests.warehouse.whatif.written_journal import DAY_US, OCTOBER_US, WrittenJournal
@@ -30,7 +30,7 @@ TARIFFS = {"standard": [{"from": "2026-01", "currency": "EUR", "message": {"perM
 def network(tmp_path: Path) -> Path:
     """A data folder with traffic of two months, and beside it the change: smaller orders are split too, at twice the price."""
     content = document() | {"billing": {"tariffs": TARIFFS}}
-    journal = WrittenJournal(changed_directory(content))
+    journal = WrittenJournal(apply_document(content))
     for number in range(12):
         journal.post(order(number, 500 if number % 2 else 5), OCTOBER_US + number * 5 * DAY_US)
     journal.write(tmp_path / "data")
@@ -72,7 +72,7 @@ def test_the_report_as_json_page_and_rows(spark: SparkSession, network: Path) ->
 
 
 def test_the_report_in_words(capsys: pytest.CaptureFixture[str]) -> None:
-    show_report(Output(), report(reasons=(Reason(text="because", messages=1),) * 25))
+    show_report(Output(), report(reasons=(ChangeReason(text="because", messages=1),) * 25))
     shown = capsys.readouterr().out
     assert "1200 messages: 150 would take another way, 1000 would not" in shown
     assert "50 cannot be decided" in shown

@@ -7,9 +7,9 @@ from datetime import date
 from html.parser import HTMLParser
 
 from postroad.core.codecs import xml
-from postroad.warehouse.whatif.page import page
-from postroad.warehouse.whatif.report import Traffic
-from postroad.warehouse.whatif.tables import day_by_day
+from postroad.warehouse.whatif.page import render_page
+from postroad.warehouse.whatif.report import TrafficCounts
+from postroad.warehouse.whatif.report_tables import fill_days
 from tests.warehouse.whatif.sample_report import HOSTILE, report
 
 
@@ -39,7 +39,7 @@ class Seen(HTMLParser):
 
 
 def test_the_page_has_everything_and_needs_nothing() -> None:
-    seen = Seen(page(report()))
+    seen = Seen(render_page(report()))
     assert seen.open == []
     names = [tag for tag, _ in seen.tags]
     assert names.count("svg") == 4
@@ -62,7 +62,7 @@ def test_the_page_has_everything_and_needs_nothing() -> None:
 
 
 def test_charts_are_well_formed_and_within_their_bounds() -> None:
-    text = page(report())
+    text = render_page(report())
     start = text.index("<svg")
     while start >= 0:
         end = text.index("</svg>", start) + len("</svg>")
@@ -81,34 +81,34 @@ def test_a_report_without_changes_is_a_short_page() -> None:
     nothing: tuple[object, ...] = ()
     quiet = report(
         days=nothing, services=nothing, reasons=nothing, examples=nothing, bills=nothing, ports=nothing,
-        traffic=Traffic(), baseline="then",
+        traffic=TrafficCounts(), baseline="then",
     )  # fmt: skip
-    seen = Seen(page(quiet))
+    seen = Seen(render_page(quiet))
     assert "what really happened" in seen.words
     assert "svg" not in [tag for tag, _ in seen.tags]
 
 
 def test_days_without_messages_are_days_too() -> None:
     first, third = date(2026, 10, 30), date(2026, 11, 1)
-    days = day_by_day({third: {"same": 2}, first: {"same": 1, "changed": 3}})
+    days = fill_days({third: {"same": 2}, first: {"same": 1, "changed": 3}})
     assert [(one.day, one.same, one.changed) for one in days] == [
         ("2026-10-30", 1, 3),
         ("2026-10-31", 0, 0),
         ("2026-11-01", 2, 0),
     ]
-    assert day_by_day({}) == ()
-    assert [one.day for one in day_by_day({date(1970, 1, 1): {}, first: {}})] == ["1970-01-01", "2026-10-30"]
+    assert fill_days({}) == ()
+    assert [one.day for one in fill_days({date(1970, 1, 1): {}, first: {}})] == ["1970-01-01", "2026-10-30"]
 
 
 def test_the_page_says_what_was_tried_and_sums_up_the_bills() -> None:
-    text = page(report(), "organizations: {Mill: {}}", "Written 2026-11-18 09:00 UTC")
+    text = render_page(report(), "organizations: {Mill: {}}", "Written 2026-11-18 09:00 UTC")
     assert "organizations: {Mill: {}}" in text
     assert "Written 2026-11-18 09:00 UTC" in text
     assert "Total" in text
     assert re.search(r"[+-]\d+\.\d %", text)
     assert "Before and after are exact sums of charges. Invoiced amounts are what invoices would total" in text
     assert "applies today&#x27;s rules and prices" in text
-    assert "today&#x27;s rules" not in page(report(baseline="then")).partition("The bill")[2]
+    assert "today&#x27;s rules" not in render_page(report(baseline="then")).partition("The bill")[2]
     [row] = re.findall(r"<tr><td>Acme</td>.*?</tr>", text)
     assert re.findall(r"<td[^>]*>([^<]*)</td>", row)[2:] == [
         "12.5000",

@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from msgspec.structs import replace
 
-from postroad.core.billing.invoicing import rounded, sums
-from postroad.core.billing.rating import rate
-from postroad.core.billing.uses import uses
-from postroad.core.model.billing import MICROS, Party, Use, UseKind
+from postroad.core.billing.charges import rate_uses
+from postroad.core.billing.invoices import round_amount, sum_charges
+from postroad.core.billing.uses import list_uses
+from postroad.core.model.billing import MICROS, BilledService, Use, UseKind
 from postroad.core.model.journal import Copy, Entry, Hop, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType, Recipient
 from postroad.core.model.snapshot import Directory
-from postroad.warehouse.bulk.archive import pieces_of
-from postroad.warehouse.bulk.configuration import changed_directory
-from postroad.warehouse.bulk.logged import Logged
+from postroad.warehouse.bulk.read.archive import list_pieces
+from postroad.warehouse.bulk.read.directories import apply_document
+from postroad.warehouse.bulk.read.logged_posts import LoggedPost
 from postroad.warehouse.whatif import billing
-from postroad.warehouse.whatif.comparing import as_routed
-from postroad.warehouse.whatif.job import WhatIfRun, compared_rows, report_of
-from postroad.warehouse.whatif.report import Bill, Report
-from postroad.warehouse.whatif.tables import counted_days
-from postroad.warehouse.whatif.traffic import Question, Window
+from postroad.warehouse.whatif.comparison import routed_side
+from postroad.warehouse.whatif.job import WhatIfJob, compare_journal, make_report
+from postroad.warehouse.whatif.journal_replay import TimeWindow, WhatIfQuestion
+from postroad.warehouse.whatif.report import BillComparison, WhatIfReport
+from postroad.warehouse.whatif.report_tables import count_days
 from tests.warehouse.bulk.traffic import document, messages, order
 from tests.warehouse.whatif.written_journal import DAY_US, OCTOBER_US, WrittenJournal, numbered
 
@@ -55,7 +55,7 @@ def priced_document() -> dict[str, Any]:
     return document() | {"billing": {"tariffs": TARIFFS}}
 
 
-BEFORE = changed_directory(priced_document())
+BEFORE = apply_document(priced_document())
 
 
 def changed() -> Directory:
@@ -67,7 +67,7 @@ def changed() -> Directory:
     houses["Acme"]["services"]["Sales"]["accepts"] = "listed"
     dearer = TARIFFS["standard"][0] | {"invocation": {"perMessage": "0.05", "vendorPercent": 10}}
     content["billing"]["tariffs"] = {"standard": [dearer]}
-    return changed_directory(content, BEFORE, prune=True)
+    return apply_document(content, BEFORE, prune=True)
 
 
 AFTER = changed()
@@ -98,17 +98,17 @@ def folder(journal: WrittenJournal, tmp_path_factory: pytest.TempPathFactory) ->
     return journal.write(tmp_path_factory.mktemp("whatif"))
 
 
-WINDOW = Window(from_us=OCTOBER_US, to_us=OCTOBER_US + 31 * DAY_US)
+WINDOW = TimeWindow(from_us=OCTOBER_US, to_us=OCTOBER_US + 31 * DAY_US)
 
 
-def asked(spark: SparkSession, folder: Path, after: Directory, *, as_it_was: bool = False) -> Report:
-    question = Question(before=BEFORE, after=after, window=WINDOW, as_it_was=as_it_was)
-    rows = compared_rows(spark, WhatIfRun(question=question, pieces=pieces_of(str(folder)))).localCheckpoint()
-    return report_of(spark, rows, question)
+def asked(spark: SparkSession, folder: Path, after: Directory, *, as_it_was: bool = False) -> WhatIfReport:
+    question = WhatIfQuestion(before=BEFORE, after=after, window=WINDOW, as_it_was=as_it_was)
+    rows = compare_journal(spark, WhatIfJob(question=question, pieces=list_pieces(str(folder)))).localCheckpoint()
+    return make_report(spark, rows, question)
 
 
 @pytest.fixture(scope="module")
-def report(spark: SparkSession, folder: Path) -> Report:
+def report(spark: SparkSession, folder: Path) -> WhatIfReport:
     return asked(spark, folder, AFTER)
 
 
@@ -121,7 +121,7 @@ def compared_posts(journal: WrittenJournal) -> list[tuple[int, MessagePosted, tu
     found = []
     for seq, entry in in_window(journal):
         if isinstance(entry, MessagePosted) and entry.type is not MessageType.RESPONSE:
-            side = as_routed(Logged(seq, entry, journal.entries[seq - 1][1]), AFTER)
+            side = routed_side(LoggedPost(seq, entry, journal.entries[seq - 1][1]), AFTER)
             copies = side.copies or tuple(Copy(copy.named, (), side.code) for copy in entry.copies)
             found.append((seq, entry, copies))
     return found
@@ -144,7 +144,7 @@ def oftener(one: Copy, other: Copy) -> list[Hop]:
 
 
 @pytest.mark.req("P6")
-def test_the_report_counts_every_message_once(report: Report, journal: WrittenJournal) -> None:
+def test_the_report_counts_every_message_once(report: WhatIfReport, journal: WrittenJournal) -> None:
     posts = compared_posts(journal)
     moved = [seq for seq, entry, copies in posts if ways(entry.copies) != ways(copies)]
     assert 0 < len(moved) < len(posts)
@@ -158,7 +158,7 @@ def test_the_report_counts_every_message_once(report: Report, journal: WrittenJo
 
 
 @pytest.mark.req("P6")
-def test_services_gained_and_lost_are_counted_by_role(report: Report, journal: WrittenJournal) -> None:
+def test_services_gained_and_lost_are_counted_by_role(report: WhatIfReport, journal: WrittenJournal) -> None:
     expected: Counter[tuple[str, str, str]] = Counter()
     for _, entry, copies in compared_posts(journal):
         for was, is_now in zip(entry.copies, copies, strict=True):
@@ -176,7 +176,7 @@ def test_services_gained_and_lost_are_counted_by_role(report: Report, journal: W
 
 
 @pytest.mark.req("P6")
-def test_reasons_and_examples_name_the_rules(report: Report) -> None:
+def test_reasons_and_examples_name_the_rules(report: WhatIfReport) -> None:
     texts = {reason.text: reason.messages for reason in report.reasons}
     assert texts["rule 'offers go to sales' of Acme/Supply is gone"] > 1
     assert any(text.startswith("rule 'large orders are split' of MyBiz/Purchasing holds") for text in texts)
@@ -190,7 +190,7 @@ def test_reasons_and_examples_name_the_rules(report: Report) -> None:
 def owed(used: Iterable[Use], directory: Directory) -> dict[str, int]:
     owners = {gcid: service.organization for gcid, service in BEFORE.services.items()}
     sums: Counter[str] = Counter()
-    for charge in rate(used, directory.tariffs, owners, directory.books):
+    for charge in rate_uses(used, directory.tariffs, owners, directory.books):
         sums[charge.organization] += charge.micros
     return dict(sums)
 
@@ -199,8 +199,8 @@ def invoiced(used: Iterable[Use], directory: Directory) -> dict[str, Decimal]:
     """The totals of the invoices that the rating would write."""
     owners = {gcid: service.organization for gcid, service in BEFORE.services.items()}
     totals: Counter[str] = Counter()
-    for account, its_lines in sums(rate(used, directory.tariffs, owners, directory.books)).items():
-        totals[account.organization] += sum(rounded(line.micros, account.currency) for line in its_lines.values())
+    for account, its_lines in sum_charges(rate_uses(used, directory.tariffs, owners, directory.books)).items():
+        totals[account.organization] += sum(round_amount(line.micros, account.currency) for line in its_lines.values())
     return dict(totals)
 
 
@@ -215,7 +215,7 @@ def supposed_uses(journal: WrittenJournal) -> list[Use]:
             for copy, (was, is_now) in enumerate(zip(entry.copies, after[seq], strict=True)):
                 new = [hop for hop in oftener(is_now, was) if hop is not is_now.hops[-1]]
                 for place, hop in enumerate(new):
-                    found.append(supposed(seq, entry, is_now, billing.SUPPOSED + 100 * copy + place, hop))
+                    found.append(supposed(seq, entry, is_now, billing.ASSUMED_ORDINAL + 100 * copy + place, hop))
         elif isinstance(entry, InvocationReturned):
             copy_now = after[entry.message][entry.copy] if entry.message in after else None
             stops = list(enumerate(copy_now.hops)) if copy_now else []
@@ -224,28 +224,28 @@ def supposed_uses(journal: WrittenJournal) -> list[Use]:
                 changed_entries.append((seq, replace(entry, hop=places[entry.by] + 1)))
         else:
             changed_entries.append((seq, entry))
-    return [*uses(changed_entries), *found]
+    return [*list_uses(changed_entries), *found]
 
 
 def supposed(seq: int, entry: MessagePosted, copy: Copy, ordinal: int, hop: Any) -> Use:
     payers = [each.context.payer if each.context else "" for each in (hop, copy.hops[-1])]
     return Use(
         seq=seq, ordinal=ordinal, at_us=entry.at_us, kind=UseKind.INVOCATION, type=entry.type, size=entry.size,
-        originator=entry.sender, transit=(Party(hop.service, payers[0]),),
-        recipient=Party(copy.hops[-1].service, payers[1]),
+        originator=entry.sender, transit=(BilledService(hop.service, payers[0]),),
+        recipient=BilledService(copy.hops[-1].service, payers[1]),
     )  # fmt: skip
 
 
 @pytest.mark.req("P6")
-def test_bills_are_those_of_the_rating_message_by_message(report: Report, journal: WrittenJournal) -> None:
+def test_bills_are_those_of_the_rating_message_by_message(report: WhatIfReport, journal: WrittenJournal) -> None:
     before = {bill.organization: bill.before_micros for bill in report.bills}
     after = {bill.organization: bill.after_micros for bill in report.bills}
-    assert before == owed(uses(in_window(journal)), BEFORE)
+    assert before == owed(list_uses(in_window(journal)), BEFORE)
     assert after == owed(supposed_uses(journal), AFTER)
     assert before != after
     assert {bill.currency for bill in report.bills} == {"EUR"}
     assert {bill.organization: bill.before_invoiced for bill in report.bills} == invoiced(
-        uses(in_window(journal)), BEFORE
+        list_uses(in_window(journal)), BEFORE
     )
     assert {bill.organization: bill.after_invoiced for bill in report.bills} == invoiced(supposed_uses(journal), AFTER)
 
@@ -255,11 +255,13 @@ def test_where_nothing_is_changed_nothing_changes(spark: SparkSession, folder: P
     report = asked(spark, folder, BEFORE, as_it_was=True)
     assert (report.traffic.changed, report.services, report.reasons, report.examples) == (0, (), (), ())
     assert [bill.difference for bill in report.bills] == [0] * len(report.bills)
-    assert {bill.organization: bill.after_micros for bill in report.bills} == owed(uses(in_window(journal)), BEFORE)
+    assert {bill.organization: bill.after_micros for bill in report.bills} == owed(
+        list_uses(in_window(journal)), BEFORE
+    )
 
 
 @pytest.mark.req("P6")
-def test_what_happened_is_what_would_happen_today(spark: SparkSession, folder: Path, report: Report) -> None:
+def test_what_happened_is_what_would_happen_today(spark: SparkSession, folder: Path, report: WhatIfReport) -> None:
     """No rule has changed since, so both baselines give the same report."""
     assert replaced(asked(spark, folder, AFTER, as_it_was=True), baseline="today") == report
 
@@ -270,14 +272,14 @@ def test_what_needs_a_body_that_is_gone_is_counted_as_undecidable(spark: SparkSe
     bare.post(order(1, 10))
     bare.post(order(2, 10, sender="Acme/Gate", to=(Recipient("Acme/Supply"),), topic="offer"))
     bare.drop_bodies()
-    question = Question(before=BEFORE, after=AFTER, window=WINDOW)
-    rows = compared_rows(spark, WhatIfRun(question=question, pieces=pieces_of(str(bare.write(tmp_path)))))
-    traffic, _ = counted_days(rows)
+    question = WhatIfQuestion(before=BEFORE, after=AFTER, window=WINDOW)
+    rows = compare_journal(spark, WhatIfJob(question=question, pieces=list_pieces(str(bare.write(tmp_path)))))
+    traffic, _ = count_days(rows)
     assert (traffic.messages, traffic.changed, traffic.undecidable) == (2, 1, 1)
 
 
 def test_money_is_exact_and_decimal() -> None:
-    bill = Bill(organization="A", currency="EUR", before_micros=1_234_567, after_micros=1_000_000)
+    bill = BillComparison(organization="A", currency="EUR", before_micros=1_234_567, after_micros=1_000_000)
     assert (str(bill.before), str(bill.after), str(bill.difference)) == ("1.234567", "1", "-0.234567")
 
 
@@ -290,5 +292,5 @@ def test_lines_are_rounded_as_invoices_round_them(spark: SparkSession) -> None:
     rows = spark.createDataFrame(given, "micros bigint, currency string")
     found = rows.select("micros", "currency", billing.rounded_micros().alias("rounded")).collect()
     assert {(row.micros, row.currency): Decimal(row.rounded) / MICROS for row in found} == {
-        (micros, currency): rounded(micros, currency) for micros, currency in given
+        (micros, currency): round_amount(micros, currency) for micros, currency in given
     }

@@ -22,10 +22,10 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import Message, MessageType
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.explanation import pack
+from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused
-from postroad.flow.posting import body_of, part_facts
+from postroad.flow.stages.posting import describe_parts, encode_body
 from postroad.ports import NewRecord
 from postroad.warehouse.bulk.routing import safest_caller
 
@@ -66,13 +66,13 @@ class WrittenJournal:
             copies, tried = itineraries(admitted, self.directory, form)
         except Refused as refusal:
             return self.add(MessageRefused(at_us, session, sender.gcid, refusal.code, refusal.detail, size, form))
-        explanation = pack(tried) if tried else b""
+        explanation = pack_tried(tried) if tried else b""
         posted = MessagePosted(
             at_us, session, session, sender.gcid, message.type, message.topic, size, form, admitted.expires_at_us, 1,
-            part_facts(message.parts), copies, message.handle, message.possible_duplicate, message.properties,
+            describe_parts(message.parts), copies, message.handle, message.possible_duplicate, message.properties,
             message.status, explained=len(explanation), routing=message.routing,
         )  # fmt: skip
-        return self.add(posted, body_of(message.parts, explanation))
+        return self.add(posted, encode_body(message.parts, explanation))
 
     def respond(self, request: int, size: int = 700) -> int:
         """The recipient of the request's first copy answers."""

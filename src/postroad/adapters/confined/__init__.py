@@ -1,4 +1,4 @@
-"""Programs of members run in processes that can open nothing, take no more than they may, and are killed when they take too long.
+"""Runs members' programs in worker processes without file or network access, with memory and time limits.
 
     WorkerPool     calls, one at a time in each worker (``worker``); a worker lost costs its own call alone
     Asking         many queries or scripts about one message in one round trip, and which one of a batch is to blame

@@ -1,4 +1,4 @@
-"""The walls that a worker process puts around itself, kept by the operating system whatever Saxon is talked into.
+"""Restrictions that a worker process puts on itself; the operating system enforces them.
 
 Kept rule: once the doors are closed the process can open nothing: its limit of file descriptors is 0, so no file, no socket
 and no pipe can be had again, and only those already open work on. It needs no privilege and can never be undone, since
@@ -32,7 +32,7 @@ def limit_resources(memory_bytes: int) -> None:
 
 
 def limit_cpu(seconds: float) -> None:
-    """From now on, for one call: the limit counts the process's whole life, so it moves on with each call."""
+    """Limits the CPU time of the next call. The limit counts the process's whole life, so it is raised for each call."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
@@ -40,7 +40,7 @@ def limit_cpu(seconds: float) -> None:
 
 
 def _at_most(limit: int, wanted: int) -> int:
-    """What is wanted, or less where the server itself was given less."""
+    """The wanted limit, or the server's own if that is lower."""
     _, hard = resource.getrlimit(limit)
     return wanted if hard == resource.RLIM_INFINITY else min(wanted, hard)
 

@@ -1,4 +1,4 @@
-"""What the server and a worker process say to each other: a length in four bytes, then one msgpack record.
+"""The protocol between the server and a worker process: a 4-byte length, then one msgpack record.
 
 Kept rule: the server believes nothing but the shape of what a worker says. Records are typed, a frame has a largest size, and
 there is no pickle; so whoever took over a worker could still only answer wrongly to the calls that it was given.
@@ -21,7 +21,7 @@ UNREADABLE = "document.unreadable"  # of a batch: no query can be asked about it
 AnswerKind = Literal["no", "same", "xml", "entity", "text", "json", "html", "error"]
 
 
-class Terms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+class WorkerTerms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     """The first thing a worker hears: the limits that it must put on itself before it does anything else."""
 
     memory_bytes: int
@@ -29,49 +29,52 @@ class Terms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
     settings: tuple[tuple[str, str], ...] = ()  # of the engine
 
 
-class Ready(msgspec.Struct, frozen=True, array_like=True):
+class WorkerReady(msgspec.Struct, frozen=True, array_like=True):
     """The worker's answer to its terms; with faults it ends at once."""
 
     faults: tuple[str, ...] = ()
 
 
-class Call(Protocol):
-    """What a pool needs to know of a record that it hands to a worker."""
+class WorkerCall(Protocol):
+    """The interface of a record that a pool hands to a worker."""
 
     @property
     def source(self) -> str:
-        """Who is to blame if the worker dies of it; empty for nobody."""
+        """The source to blame if the worker dies; empty if there is none."""
         ...
 
     @property
     def weight(self) -> int:
-        """How much it wears out a worker."""
+        """The wear that the call adds to a worker."""
         ...
 
     @property
     def largest_outcome(self) -> int: ...
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True):
-    """Of one query or script; the text is the new content or the fault. A script may name the content's type."""
+class SourceAnswer(msgspec.Struct, frozen=True, array_like=True):
+    """The result of one query or script: new content or error text. A script may set the content type.
+
+    A script may name the content's type.
+    """
 
     kind: AnswerKind
     text: bytes = b""
     media_type: str = ""
 
 
-class Answers(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Of a batch, one for each query."""
+class SourceAnswers(msgspec.Struct, frozen=True, array_like=True, tag=True):
+    """The results of a batch, one per query."""
 
-    answers: tuple[Answer, ...]
+    answers: tuple[SourceAnswer, ...]
 
     @property
     def code(self) -> str:
         return ""
 
 
-class Outcome(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
-    """What became of it: the output, or a refusal's code, the reason, and the source's line where one is known."""
+class WorkerOutcome(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
+    """The outcome of a call: its output, or an error code with the reason and, if known, the source line."""
 
     output: bytes = b""
     code: str = ""
@@ -81,16 +84,18 @@ class Outcome(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=Tr
 
 
 encode = msgspec.msgpack.Encoder().encode
-read_terms = msgspec.msgpack.Decoder(Terms).decode
-read_ready = msgspec.msgpack.Decoder(Ready).decode
-read_outcome: Callable[[bytes], Outcome | Answers] = msgspec.msgpack.Decoder(Outcome | Answers).decode
+read_terms = msgspec.msgpack.Decoder(WorkerTerms).decode
+read_ready = msgspec.msgpack.Decoder(WorkerReady).decode
+read_outcome: Callable[[bytes], WorkerOutcome | SourceAnswers] = msgspec.msgpack.Decoder(
+    WorkerOutcome | SourceAnswers
+).decode
 
 
-def framed(record: object) -> bytes:
+def encode_frame(record: object) -> bytes:
     body = encode(record)
     return len(body).to_bytes(HEADER_BYTES, "big") + body
 
 
 def output_limit(document_bytes: int) -> int:
-    """How much may come out of a document of that size: what a translation needs, not what a bomb makes."""
+    """The most bytes that a document of this size may produce: enough for a translation, too little for a bomb."""
     return 2 * document_bytes + SPARE_OUTPUT_BYTES

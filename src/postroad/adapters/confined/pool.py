@@ -1,4 +1,4 @@
-"""The pool: calls run in confined worker processes, one at a time in each, with a deadline; the engine in them is its user's.
+"""Pool of confined worker processes: each runs one call at a time, with a deadline.
 
 Kept rules: workers are started when first needed, so a network that does not need them pays nothing. A worker lost costs its own
 call alone; whoever is waiting gets the next one. Calls have no effects, so one whose worker was killed from outside is
@@ -11,11 +11,11 @@ import asyncio
 import logging
 from contextlib import AbstractAsyncContextManager, nullcontext
 
-from postroad.adapters.confined.frames import Answers, Call, Outcome, Terms
-from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.frames import SourceAnswers, WorkerCall, WorkerOutcome, WorkerTerms
+from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.worker import Death, Worker, WorkerDied
 from postroad.errors import Unavailable
-from postroad.flow.trial_turns import TrialTurns
+from postroad.flow.concurrency.trial_limit import TrialLimit
 
 TRIES = 2
 
@@ -27,13 +27,13 @@ class WorkerPool:
 
     def __init__(
         self,
-        terms: Terms,
+        terms: WorkerTerms,
         *,
         room: str,
         processes: int,
         recycle_after: int,
         penalties: PenaltyBox | None,
-        turns: TrialTurns | None = None,
+        turns: TrialLimit | None = None,
     ) -> None:
         self._terms = terms
         self._room = room
@@ -49,7 +49,7 @@ class WorkerPool:
 
     @property
     def process_ids(self) -> list[int]:
-        """Of the workers that exist now, idle and busy."""
+        """Process IDs of the workers that exist now, idle and busy."""
         return [worker.pid for worker in (*self._idle, *self._busy)]
 
     @property
@@ -78,13 +78,13 @@ class WorkerPool:
 
     # ---- one call
 
-    async def attempt(self, call: Call) -> Outcome | Answers:
-        """What a worker says, or why it died; for callers that look after their own penalties."""
+    async def attempt(self, call: WorkerCall) -> WorkerOutcome | SourceAnswers:
+        """Runs a call and returns its outcome, or why the worker died. The caller handles penalties."""
         async with self._turn(), self._seats:
             return await self._attempt(call, tries=TRIES)
 
-    async def checked_attempt(self, call: Call) -> Outcome | Answers:
-        """Likewise, for a source that does not sit in the penalty box."""
+    async def checked_attempt(self, call: WorkerCall) -> WorkerOutcome | SourceAnswers:
+        """Runs a call unless its source is in the penalty box; returns the outcome, or why the worker died."""
         self._penalties.check(call.source)
         async with self._turn(), self._seats:
             self._penalties.check(call.source)  # those before it in the queue may have filled the box
@@ -93,7 +93,7 @@ class WorkerPool:
     def _turn(self) -> AbstractAsyncContextManager[None]:
         return self._turns.turn() if self._turns is not None else nullcontext()
 
-    async def _attempt(self, call: Call, tries: int) -> Outcome | Answers:
+    async def _attempt(self, call: WorkerCall, tries: int) -> WorkerOutcome | SourceAnswers:
         worker = self._idle.pop() if self._idle else await self._started()
         self._busy.add(worker)
         try:
@@ -107,7 +107,7 @@ class WorkerPool:
             self._busy.discard(worker)
         return await self._after_death(cause, call, tries - 1)
 
-    async def _settle(self, worker: Worker, outcome: Outcome | Answers, call: Call) -> None:
+    async def _settle(self, worker: Worker, outcome: WorkerOutcome | SourceAnswers, call: WorkerCall) -> None:
         """Keep the worker for the next call, or not."""
         out_of_memory = outcome.code == Death.MEMORY.value  # it lives, but what it has left is not worth having
         if out_of_memory and call.source:
@@ -117,7 +117,7 @@ class WorkerPool:
         else:
             self._idle.append(worker)
 
-    async def _after_death(self, died: WorkerDied, call: Call, tries: int) -> Outcome | Answers:
+    async def _after_death(self, died: WorkerDied, call: WorkerCall, tries: int) -> WorkerOutcome | SourceAnswers:
         self._refuse_when_closed()
         log.warning("worker ended: %s", died)
         if died.death is Death.FROM_OUTSIDE:
@@ -126,7 +126,7 @@ class WorkerPool:
             raise Unavailable("network.unavailable", "The transform workers are being killed; try again in a moment")
         if call.source:
             self._penalties.record(call.source)
-        return Outcome(code=died.death.value, detail=_epitaph(died.death, self._terms))
+        return WorkerOutcome(code=died.death.value, detail=_death_refusal_text(died.death, self._terms))
 
     # ---- workers
 
@@ -145,7 +145,7 @@ class WorkerPool:
             raise Unavailable("network.unavailable", "The transform workers are stopping; try again in a moment")
 
 
-def _epitaph(death: Death, terms: Terms) -> str:
+def _death_refusal_text(death: Death, terms: WorkerTerms) -> str:
     return {
         Death.DEADLINE: f"it ran for {terms.deadline_s:g} seconds and was stopped",
         Death.MEMORY: f"it needed more than {terms.memory_bytes // 1024**2} MiB of memory",

@@ -1,4 +1,4 @@
-"""One worker process as the server sees it: start it on its terms, give it one call at a time, and know why it died.
+"""Starts one worker process, sends it one call at a time, and reports why it died.
 
 Kept rule: a worker that did not answer in time, answered nonsense, or was left waiting by a cancelled caller is killed and never
 used again; nothing about it needs saving, so killing is also how a worker that did well is stopped.
@@ -20,15 +20,15 @@ import postroad
 from postroad.adapters.confined.frames import (
     HEADER_BYTES,
     OVERHEAD_BYTES,
-    Answers,
-    Call,
-    Outcome,
-    Terms,
-    framed,
+    SourceAnswers,
+    WorkerCall,
+    WorkerOutcome,
+    WorkerTerms,
+    encode_frame,
     read_outcome,
     read_ready,
 )
-from postroad.adapters.saxon.complaints import Printed
+from postroad.adapters.saxon.error_text import StandardErrorPipe
 from postroad.errors import Misconfigured, Unavailable
 
 START_TIMEOUT_S = 60.0  # the engine is a file of 100 MB; on a cold and busy disk that takes its time
@@ -76,12 +76,12 @@ class Worker:
         self.calls = 0
 
     @classmethod
-    async def start(cls, terms: Terms, room: str) -> Worker:
+    async def start(cls, terms: WorkerTerms, room: str) -> Worker:
         """Run ``room``'s ``main``. Returns when the worker has locked itself in; Misconfigured when it says that it cannot."""
         worker = await cls._spawn(room)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
-                ready = read_ready(await worker._exchange(framed(terms), OVERHEAD_BYTES))
+                ready = read_ready(await worker._exchange(encode_frame(terms), OVERHEAD_BYTES))
         except (TimeoutError, OSError, asyncio.IncompleteReadError, msgspec.DecodeError):
             reason = worker._last_words().strip().rpartition("\n")[2]
             await worker.end()
@@ -123,12 +123,12 @@ class Worker:
     def pid(self) -> int:
         return self._process.pid
 
-    async def call(self, work: Call, deadline_s: float) -> Outcome | Answers:
+    async def call(self, work: WorkerCall, deadline_s: float) -> WorkerOutcome | SourceAnswers:
         """One call's outcome; WorkerDied when there is none."""
         self.calls += work.weight
         try:
             async with asyncio.timeout(deadline_s):
-                return read_outcome(await self._exchange(framed(work), work.largest_outcome))
+                return read_outcome(await self._exchange(encode_frame(work), work.largest_outcome))
         except TimeoutError:
             death = Death.DEADLINE
         except asyncio.LimitOverrunError:
@@ -142,12 +142,15 @@ class Worker:
         raise WorkerDied(death, self._process.returncode)
 
     def kill(self) -> None:
-        """End the process now; whoever is waiting for it sees it die."""
+        """Kills the process; a pending call then fails."""
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
 
     async def end(self) -> None:
-        """Kill the process and wait until nothing of it is left. Not while somebody else is waiting for its outcome."""
+        """Kills the process and waits until it is gone. Must not be called while a call is pending.
+
+        Not while somebody else is waiting for its outcome.
+        """
         self.kill()
         self._requests.close()
         if self._printed >= 0:
@@ -183,7 +186,7 @@ class Worker:
         return Death.MEMORY if any(words in said for words in _OUT_OF_MEMORY) else Death.CRASH
 
     def _last_words(self) -> str:
-        return Printed(self._printed).take()
+        return StandardErrorPipe(self._printed).take()
 
 
 def _not_started(reason: str) -> Unavailable:

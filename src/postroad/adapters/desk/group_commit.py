@@ -1,4 +1,4 @@
-"""Group commit without timers: whatever arrived while the last group was being made durable is the next group.
+"""Group commit without timers: steps that arrive while a group is being synced form the next group.
 
 Kept rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
 network makes large groups by itself; an idle one commits a single step at once. Where no key is at stake, what receivers do
@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
 from postroad.errors import Unavailable
-from postroad.ports import Outcome, Step
+from postroad.ports import JournalStep, Outcome
 
 log = logging.getLogger(__name__)
 
@@ -29,7 +29,7 @@ UNCERTAIN = "It is not certain whether this was stored; try again, a post with t
 Done = Callable[[Outcome], None]
 DoneAll = Callable[[list[Outcome]], None]
 Submitted = tuple[
-    Sequence[Step], int, Done | None, DoneAll | None
+    Sequence[JournalStep], int, Done | None, DoneAll | None
 ]  # steps, what they weigh, and who is told: of one, of all
 
 
@@ -38,7 +38,7 @@ class GroupCommit:
 
     def __init__(
         self,
-        commit: Callable[[Sequence[Step]], Awaitable[list[Outcome]]],
+        commit: Callable[[Sequence[JournalStep]], Awaitable[list[Outcome]]],
         *,
         group_bytes: int = GROUP_BYTES,
         waiting_bytes: int = WAITING_BYTES,
@@ -57,17 +57,17 @@ class GroupCommit:
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="group-commit")
 
-    def submit(self, step: Step, done: Done) -> None:
+    def submit(self, step: JournalStep, done: Done) -> None:
         """Add a step to the next group; raises Unavailable when the backlog is full (acknowledgements still pass)."""
         body = step.body
         self._add((step,), OVERHEAD_BYTES + (len(body) if body else 0), done, None)
 
-    def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
+    def submit_many(self, steps: Sequence[JournalStep], done: DoneAll) -> None:
         """Add steps that are answered together; they go into one group."""
         size = len(steps) * OVERHEAD_BYTES + sum([len(step.body) for step in steps if step.body])
         self._add(steps, size, None, done)
 
-    def _add(self, steps: Sequence[Step], size: int, done: Done | None, done_all: DoneAll | None) -> None:
+    def _add(self, steps: Sequence[JournalStep], size: int, done: Done | None, done_all: DoneAll | None) -> None:
         if self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
             raise Unavailable("network.busy", "More is arriving than can be stored right now; try again in a moment")
         if not self._count():
@@ -81,7 +81,7 @@ class GroupCommit:
     def _count(self) -> int:
         return len(self._first) + len(self._waiting)
 
-    async def commit(self, step: Step) -> Outcome:
+    async def commit(self, step: JournalStep) -> Outcome:
         """Submit a step and wait for its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))

@@ -1,4 +1,4 @@
-"""What the local desk knows in memory: open deliveries by mailbox, those being settled, and those settled a moment ago.
+"""In-memory state of the local desk: open deliveries by mailbox, those being settled, and those settled recently.
 
 Kept rule: ``apply`` is called for durable entries only, in the order of their numbers, and is the single place where an entry
 changes memory.
@@ -12,10 +12,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from postroad.adapters.desk.keys import SeenKeys
-from postroad.core.delivery.mailbox import HEAD_MOST, Mailbox
-from postroad.core.delivery.waiting import is_put_off, posted_content, returned_content
-from postroad.core.model.delivery import FINAL, Found, Queued, State
+from postroad.adapters.desk.seen_keys import SeenKeys
+from postroad.core.delivery.mailbox import MAX_HEAD, Mailbox
+from postroad.core.model.delivery import FINAL, DeliveryState, FoundDelivery, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     BatchesChanged,
@@ -32,8 +31,9 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
-from postroad.core.projection.keys import FLAGGED_FROM, unique_keys
+from postroad.core.projection.delivery_rows import is_put_off, posted_content, returned_content
 from postroad.core.projection.project import settled_by_post
+from postroad.core.projection.unique_keys import FLAGGED_FROM, unique_keys
 from postroad.ports import BodyAt, Clock
 
 RECENT_MOST = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index
@@ -41,7 +41,7 @@ WARM_BYTES = 128 << 20  # bodies of waiting deliveries kept in memory
 
 
 class HotState:
-    def __init__(self, clock: Clock, *, head_most: int = HEAD_MOST) -> None:
+    def __init__(self, clock: Clock, *, head_most: int = MAX_HEAD) -> None:
         self.keys = SeenKeys()
         self.flagged = SeenKeys()  # handles that were accepted as possible duplicates: few, so nearly always complete
         self.applied_seq = 0
@@ -54,7 +54,7 @@ class HotState:
         self._open: dict[int, Mailbox] = {}
         self._held: dict[int, Queued] = {}
         self._settling: set[int] = set()  # also those that are not in memory, which must not be loaded now
-        self._recent: OrderedDict[int, Found] = OrderedDict()
+        self._recent: OrderedDict[int, FoundDelivery] = OrderedDict()
         self._over: OrderedDict[int, None] = OrderedDict()  # all that ended of late, also what was not in memory
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
         self._hastened_us: dict[str, int] = {}  # by recipient, when pushes that were put off became available at once
@@ -86,12 +86,12 @@ class HotState:
             box = self._boxes[recipient] = Mailbox(self._head_most)
         return box
 
-    def find(self, number: int) -> Found | None:
+    def find(self, number: int) -> FoundDelivery | None:
         if (held := self._held.get(number)) is not None:
-            return Found(held, State.QUEUED)
+            return FoundDelivery(held, DeliveryState.QUEUED)
         box = self._open.get(number)
         if box is not None and (queued := box.get(number)) is not None:
-            return Found(queued, State.QUEUED)
+            return FoundDelivery(queued, DeliveryState.QUEUED)
         return self._recent.get(number)
 
     def is_open(self, number: int) -> bool:
@@ -111,7 +111,7 @@ class HotState:
         return self.keys.decides(key) or (key >= FLAGGED_FROM and self.flagged.decides(key))
 
     def known(self, number: int) -> bool:
-        """Whether memory knows better than a row that was just read from the index."""
+        """Whether memory is newer than a row that was just read from the index."""
         return (
             number in self._open
             or number in self._recent
@@ -142,7 +142,7 @@ class HotState:
             self._held[number] = queued
 
     def adopt(self, box: Mailbox, queued: Queued) -> None:
-        """A waiting delivery behind the head was found in the index; it comes again from memory from now on."""
+        """Adds a waiting delivery from the index behind the head; from now on it is offered from memory."""
         if not self.known(queued.number):
             box.adopt(queued)
             self._open[queued.number] = box
@@ -169,7 +169,7 @@ class HotState:
                 self._woken = True
 
     def take_woken(self) -> bool:
-        """Whether somebody was woken since the last call."""
+        """Whether a poll was woken since the last call."""
         woken, self._woken = self._woken, False
         return woken
 
@@ -180,7 +180,9 @@ class HotState:
 
         Returns those that nobody held yet.
         """
-        numbers = tuple([one for one in ended_by(entry) or gathered_by(entry) if one not in self._settling])
+        numbers = tuple(
+            [one for one in list_ended_deliveries(entry) or list_batched_deliveries(entry) if one not in self._settling]
+        )
         for number in numbers:
             self._settling.add(number)
             box = self._open.get(number)
@@ -227,12 +229,12 @@ class HotState:
         if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
             self._close(entry.ends.delivery, FINAL[entry.ends.state])
         if entry.answers is not None:
-            self._close(entry.answers.delivery, State.DELIVERED)
+            self._close(entry.answers.delivery, DeliveryState.DELIVERED)
 
     def _apply_return(self, entry: InvocationReturned, seq: int, body: BodyAt | None, data: bytes | None) -> None:
         self.keys.remember(unique_keys(entry), seq)
         found = self.find(entry.delivery)
-        self._close(entry.delivery, State.DELIVERED)
+        self._close(entry.delivery, DeliveryState.DELIVERED)
         if found is None:  # answered long after it was handed out: the next hop will be read from the index
             self._spill(entry.next, seq)
             return
@@ -274,7 +276,7 @@ class HotState:
         if entry.journeys or entry.batch is not None:
             self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
-            self._close(number, State.DELIVERED)
+            self._close(number, DeliveryState.DELIVERED)
 
     def _apply_end(self, entry: DeliveriesEnded, seq: int, *_: object) -> None:
         if entry.journeys or entry.batch is not None:
@@ -283,7 +285,7 @@ class HotState:
             self._close(number, FINAL[entry.state])
 
     def _apply_batches(self, entry: BatchesChanged, seq: int, *_: object) -> None:
-        """What joined a batch is left to the index, however many there are: nobody is handed it."""
+        """Leaves deliveries that joined a batch to the index, since they are not handed out."""
         self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
             self._take_out(number)
@@ -322,14 +324,14 @@ class HotState:
         if self._arrivals.get(queued.recipient):
             self.wake(queued.recipient)
 
-    def _close(self, number: int, state: State) -> None:
+    def _close(self, number: int, state: DeliveryState) -> None:
         self._over[number] = None
         if len(self._over) > RECENT_MOST:
             self._over.popitem(last=False)
         queued = self._take_out(number)
         if queued is None:
             return
-        self._recent[number] = Found(queued, state)
+        self._recent[number] = FoundDelivery(queued, state)
         if len(self._recent) > RECENT_MOST:
             self._recent.popitem(last=False)
 
@@ -360,12 +362,12 @@ def is_plain_post(entry: Entry) -> bool:
     return type(entry) is MessagePosted and entry.answers is None and entry.ends is None
 
 
-def ended_by(entry: Entry) -> tuple[int, ...]:
+def list_ended_deliveries(entry: Entry) -> tuple[int, ...]:
     """The deliveries that come to their end with this entry."""
     settles = SETTLES.get(type(entry))
     return settles(entry) if settles is not None else ()
 
 
-def gathered_by(entry: Entry) -> tuple[int, ...]:
+def list_batched_deliveries(entry: Entry) -> tuple[int, ...]:
     """The deliveries that join a batch with this entry."""
     return entry.deliveries if type(entry) is BatchesChanged else ()

@@ -11,8 +11,8 @@ from __future__ import annotations
 from sys import getrefcount
 from typing import Any
 
-from postroad.core.delivery.waiting import COLUMN, message_from_row
 from postroad.core.model.journal import MessagePosted
+from postroad.core.projection.delivery_rows import COLUMN, message_from_row
 
 LONG_BYTES = 4 << 10  # a shorter header is quicker decoded than looked for
 GATHERED_BYTES = 8 << 20  # of headers, after which those that nobody needs are let go

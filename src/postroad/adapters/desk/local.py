@@ -13,25 +13,15 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
-from postroad.adapters.desk.hot_state import HotState, ended_by, gathered_by, is_plain_post
+from postroad.adapters.desk.hot_state import HotState, is_plain_post, list_batched_deliveries, list_ended_deliveries
 from postroad.adapters.desk.local_queues import LocalQueues
-from postroad.core.delivery.mailbox import HEAD_MOST
+from postroad.core.delivery.mailbox import MAX_HEAD
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import decode, encode
-from postroad.core.projection.keys import FLAGGED_FROM
+from postroad.core.projection.unique_keys import FLAGGED_FROM
 from postroad.errors import Unavailable
-from postroad.ports import (
-    BodyAt,
-    Clock,
-    Committed,
-    Conflict,
-    IndexReader,
-    Journal,
-    NewRecord,
-    Outcome,
-    Step,
-)
+from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, JournalStep, NewRecord, Outcome
 
 ATTEMPTS_MOST = 20
 NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
@@ -48,7 +38,7 @@ class LocalDesk(LocalQueues):
         *,
         indexed: Callable[[int], Awaitable[None]],
         attempts_most: int = ATTEMPTS_MOST,
-        head_most: int = HEAD_MOST,
+        head_most: int = MAX_HEAD,
         on_committed: Callable[[int], None] = lambda seq: None,
     ) -> None:
         hot, group = HotState(clock, head_most=head_most), GroupCommit(self._commit)
@@ -75,7 +65,7 @@ class LocalDesk(LocalQueues):
 
     # --- writing -------------------------------------------------------------------------------------------------
 
-    def submit(self, step: Step, done: Done) -> None:
+    def submit(self, step: JournalStep, done: Done) -> None:
         entry = step.entry
         held = () if is_plain_post(entry) else self._hot.hold(entry)
         if not held:
@@ -93,16 +83,16 @@ class LocalDesk(LocalQueues):
             self._hot.release(held)
             raise
 
-    def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
+    def submit_many(self, steps: Sequence[JournalStep], done: DoneAll) -> None:
         self._group.submit_many(steps, done)
 
-    async def commit(self, step: Step) -> Outcome:
+    async def commit(self, step: JournalStep) -> Outcome:
         """Submit a step and wait for its outcome."""
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
         return await future
 
-    async def _commit(self, steps: Sequence[Step]) -> list[Outcome]:
+    async def _commit(self, steps: Sequence[JournalStep]) -> list[Outcome]:
         conflicts = self._conflicts(steps)
         if not conflicts:
             return await self._write(steps)
@@ -112,8 +102,8 @@ class LocalDesk(LocalQueues):
             for place, step in enumerate(steps)
         ]
 
-    def _conflicts(self, steps: Sequence[Step]) -> dict[int, Conflict]:
-        """By place, what stands against a step: an earlier entry, durable already or in this very group."""
+    def _conflicts(self, steps: Sequence[JournalStep]) -> dict[int, Conflict]:
+        """Conflicts by step position: an earlier entry, durable already or in the same group."""
         conflicts: dict[int, Conflict] = {}
         used: set[int] = set()
         ended: set[int] = set()
@@ -124,24 +114,26 @@ class LocalDesk(LocalQueues):
             conflict = self._conflict(step, used, ended, gathered)
             if conflict is None:
                 used.update(step.keys)
-                ended.update(ended_by(step.entry))
-                gathered.update(gathered_by(step.entry))
+                ended.update(list_ended_deliveries(step.entry))
+                gathered.update(list_batched_deliveries(step.entry))
             else:  # it is not written, and has no effect on those that follow
                 conflicts[place] = conflict
         return conflicts
 
-    def _conflict(self, step: Step, used: set[int], ended: set[int], gathered: set[int]) -> Conflict | None:
+    def _conflict(self, step: JournalStep, used: set[int], ended: set[int], gathered: set[int]) -> Conflict | None:
         for key in (*step.keys, *step.absent):
             if key in used or self._hot.has_key(key):
                 return Conflict(key, 0, "")
         if any(number in ended or self._hot.is_over(number) for number in step.waiting):
             return Conflict(0, 0, "")
-        for number in gathered_by(step.entry):  # which its batcher was handed, and nobody has ended or gathered since
+        for number in list_batched_deliveries(
+            step.entry
+        ):  # which its batcher was handed, and nobody has ended or gathered since
             if number in ended or number in gathered or not self._hot.is_open(number):
                 return Conflict(0, 0, "")
         return None
 
-    async def _resolved(self, step: Step, conflict: Conflict) -> Outcome:
+    async def _resolved(self, step: JournalStep, conflict: Conflict) -> Outcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
         if not conflict.key:
             return self._conflict(step, set(), set(), set()) or Unavailable("network.unavailable", NOT_STORED_EITHER)
@@ -153,7 +145,7 @@ class LocalDesk(LocalQueues):
             return Unavailable("network.unavailable", NOT_STORED_EITHER)
         return Conflict(conflict.key, *first)
 
-    async def _write(self, steps: Sequence[Step]) -> list[Outcome]:
+    async def _write(self, steps: Sequence[JournalStep]) -> list[Outcome]:
         try:
             return await self._append(steps)
         except Unavailable as error:
@@ -161,7 +153,7 @@ class LocalDesk(LocalQueues):
             saved = iter(await self._append([step for step in steps if step.reserve], reserve=True))
             return [next(saved) if step.reserve else error for step in steps]
 
-    async def _append(self, steps: Sequence[Step], *, reserve: bool = False) -> list[Outcome]:
+    async def _append(self, steps: Sequence[JournalStep], *, reserve: bool = False) -> list[Outcome]:
         if not steps:
             return []
         records = [NewRecord(encode(step.entry), step.body) for step in steps]

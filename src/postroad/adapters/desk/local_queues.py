@@ -13,19 +13,19 @@ from typing import Any
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.adapters.desk.hot_state import HotState
 from postroad.adapters.desk.known_messages import KnownMessages
-from postroad.adapters.desk.pages import PageSize
+from postroad.adapters.desk.lease_terms import LeaseTerms
+from postroad.adapters.desk.page_size import PageSize
 from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
-from postroad.adapters.desk.terms import Terms
-from postroad.adapters.index.gaps import require_no_gap
-from postroad.core.delivery.mailbox import EVERY_NUMBER, Mailbox, Taken, is_wanted
-from postroad.core.delivery.retrying import times
-from postroad.core.delivery.waiting import COLUMN, found_from_row
-from postroad.core.model.delivery import Found, Queued, State
+from postroad.adapters.index.gap_check import require_no_gap
+from postroad.core.delivery.mailbox import EVERY_NUMBER, ClaimedDeliveries, Mailbox, is_wanted
+from postroad.core.delivery.retry_policy import times_text
+from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased
 from postroad.core.model.selector import Selector
+from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import DELIVERY, QUERIES
 from postroad.errors import Unavailable
-from postroad.ports import Clock, Committed, EndJourney, IndexReader, Outcome, Step
+from postroad.ports import Clock, Committed, EndJourney, IndexReader, JournalStep, Outcome
 
 SEARCH_AGAIN_S = 60.0  # what a search has found is in memory from then on
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
@@ -72,7 +72,7 @@ class LocalQueues:
     ) -> list[Queued]:
         box = self._hot.mailbox(mailbox)
         searched_to = 0 if selector.selects_all else self._searches.begin(mailbox, selector, self._clock.monotonic())
-        terms = Terms(selector, max(self._attempts_most, tries), up_to, early, searched_to)
+        terms = LeaseTerms(selector, max(self._attempts_most, tries), up_to, early, searched_to)
         handed_out: list[Queued] = []
         while len(handed_out) < most:
             wanted = most - len(handed_out)
@@ -90,7 +90,7 @@ class LocalQueues:
                 break
         return handed_out
 
-    async def _leased(self, mailbox: str, box: Mailbox, terms: Terms, most: int) -> list[Queued]:
+    async def _leased(self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int) -> list[Queued]:
         """Lease up to ``most`` that wait, in memory or in the index, until their hand-out is recorded."""
         leased: list[Queued] = []
         try:
@@ -105,7 +105,7 @@ class LocalQueues:
             raise
         return leased
 
-    async def _lease(self, mailbox: str, box: Mailbox, terms: Terms, most: int, leased: list[Queued]) -> None:
+    async def _lease(self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int, leased: list[Queued]) -> None:
         await self._take(box, terms, most, leased)
         if box.spilled_to and len(leased) < most and not terms.selector.selects_all:
             await self._take_from_index(mailbox, box, terms, most, leased)
@@ -127,7 +127,7 @@ class LocalQueues:
                 future.set_result(outcome)
 
         entry = DeliveriesLeased(self._clock.now_us(), mailbox, lease_s, tuple([queued.number for queued in leased]))
-        self._group.submit(Step(entry, reserve=True), done)
+        self._group.submit(JournalStep(entry, reserve=True), done)
         outcome = await future
         if isinstance(outcome, Unavailable):
             raise outcome
@@ -158,17 +158,17 @@ class LocalQueues:
             timer.cancel()
             waiting.discard(future)
 
-    async def _take(self, box: Mailbox, terms: Terms, most: int, leased: list[Queued]) -> None:
+    async def _take(self, box: Mailbox, terms: LeaseTerms, most: int, leased: list[Queued]) -> None:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         taken = terms.take(box, most - len(leased), now, now_us)
         leased += taken.leased
         await self._end_taken(box, terms, taken)
 
-    async def _end_taken(self, box: Mailbox, terms: Terms, taken: Taken) -> None:
+    async def _end_taken(self, box: Mailbox, terms: LeaseTerms, taken: ClaimedDeliveries) -> None:
         if taken.expired:
             await self._end(box, taken.expired, "expired", "not fetched before it expired")
         if taken.exhausted:
-            tries = f"handed out {times(terms.attempts_most)} without being acknowledged"
+            tries = f"handed out {times_text(terms.attempts_most)} without being acknowledged"
             await self._end(box, taken.exhausted, "failed", tries)
 
     async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
@@ -201,7 +201,7 @@ class LocalQueues:
         """End deliveries, except those that another step has ended in the meantime: a delivery has one end."""
         while numbers := tuple([number for number in numbers if not self._hot.is_over(number)]):
             entry = DeliveriesEnded(self._clock.now_us(), "network", state, reason, numbers)
-            outcome = await self._group.commit(Step(entry, reserve=True, waiting=numbers))
+            outcome = await self._group.commit(JournalStep(entry, reserve=True, waiting=numbers))
             if isinstance(outcome, Unavailable):
                 raise outcome
             if isinstance(outcome, Committed):
@@ -227,15 +227,17 @@ class LocalQueues:
                 box.spilled_to = 0
 
     async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:
-        """What waits behind a number, by an index that knows at least the entries up to ``reach``."""
+        """Deliveries waiting after a number, from an index that has at least the entries up to ``reach``."""
         await self._indexed(reach)
         # A database that has crashed may have lost what it had said it had, and what it lost would never be read.
         require_no_gap((await self._index.position()).seq, reach)
         return await self._index.query("mailbox", mailbox, after, most)
 
-    async def _take_from_index(self, mailbox: str, box: Mailbox, terms: Terms, most: int, leased: list[Queued]) -> None:
+    async def _take_from_index(
+        self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int, leased: list[Queued]
+    ) -> None:
         """Lease matching deliveries behind the head in memory, without loading all that lies between."""
-        taken = Taken(leased, [], [])
+        taken = ClaimedDeliveries(leased, [], [])
         with self._hot.loading():
             await self._indexed(self._hot.applied_seq)
             if terms.selector.session or terms.selector.transaction:
@@ -253,9 +255,9 @@ class LocalQueues:
         rows = await self._index.query("transaction_deliveries", transaction)
         numbers = [row[0] for row in rows if row[RECIPIENT] == mailbox and row[0] > box.loaded_to]
         found = [row for number in numbers for row in await self._index.query("delivery", number)]
-        return [row for row in found if row[COLUMN["state"]] == State.QUEUED]
+        return [row for row in found if row[COLUMN["state"]] == DeliveryState.QUEUED]
 
-    async def _search(self, mailbox: str, box: Mailbox, terms: Terms, most: int, taken: Taken) -> None:
+    async def _search(self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int, taken: ClaimedDeliveries) -> None:
         """Look at the queue for a bounded time, from where the last claim with this selector stopped."""
         began = self._clock.monotonic()
         after, through = max(box.loaded_to, self._searches.begin(mailbox, terms.selector, began)), False
@@ -272,7 +274,7 @@ class LocalQueues:
     def is_searching(self, mailbox: str, selector: Selector) -> bool:
         return self._searches.is_under_way(mailbox, selector)
 
-    def _sort_rows(self, rows: list[Any], box: Mailbox, terms: Terms, most: int, taken: Taken) -> int:
+    def _sort_rows(self, rows: list[Any], box: Mailbox, terms: LeaseTerms, most: int, taken: ClaimedDeliveries) -> int:
         """Lease those that are asked for; returns the last number that was looked at."""
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         number = 0
@@ -292,18 +294,18 @@ class LocalQueues:
 
     # --- looking up ----------------------------------------------------------------------------------------------
 
-    async def find(self, number: int) -> Found | None:
+    async def find(self, number: int) -> FoundDelivery | None:
         if (found := self._hot.find(number)) is not None:
             return found
         await self._indexed(self._hot.applied_seq)
         rows = await self._index.query("delivery", number)
         return self._found(rows[0], self._clock.monotonic(), self._clock.now_us()) if rows else None
 
-    async def find_all(self, numbers: Collection[int]) -> dict[int, Found]:
+    async def find_all(self, numbers: Collection[int]) -> dict[int, FoundDelivery]:
         found = {number: self._hot.find(number) or await self.find(number) for number in numbers}
         return {number: one for number, one in found.items() if one is not None}
 
-    def _found(self, row: tuple[Any, ...], now: float, now_us: int) -> Found:
+    def _found(self, row: tuple[Any, ...], now: float, now_us: int) -> FoundDelivery:
         found = found_from_row(row, now=now, now_us=now_us, message_of=self._known.message)
         if found.queued.retry_at and self._hot.is_hastened(found.queued.recipient, row[COLUMN["leased_at_us"]]):
             found.queued.retry_at = 0.0

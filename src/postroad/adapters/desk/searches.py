@@ -1,4 +1,4 @@
-"""How far polls with a selector have searched queues that are too long to be read at once.
+"""Remembers how far polls with a selector have searched queues that are too long to read at once.
 
 Rule: a claim searches for ``SEARCH_S`` at most. The next claim with the same selector goes on where the last one stopped, so
 every delivery is looked at however long the queue is, and no poll takes longer than it waits. A search that was through is not

@@ -12,31 +12,31 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import ATTEMPTS_MOST
-from postroad.adapters.desk.shared_arrivals import Arrivals
-from postroad.adapters.desk.shared_claims import Claims
-from postroad.adapters.desk.shared_group import GroupPlan, Over, Used, Verdict, Written
-from postroad.adapters.desk.shared_waiting import queued_from_row
+from postroad.adapters.desk.shared_arrivals import ArrivalListener
+from postroad.adapters.desk.shared_claims import SharedClaims
+from postroad.adapters.desk.shared_group import EndedDelivery, GroupPlan, UsedKey, Verdict, WrittenRecord
+from postroad.adapters.desk.shared_queue_rows import read_queued_row
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.adapters.journal.postgres_connections import Connections
-from postroad.adapters.journal.postgres_schema import migrate, named_statements
+from postroad.adapters.journal.postgres_connections import ConnectionPool
+from postroad.adapters.journal.postgres_schema import load_named_statements, migrate
 from postroad.core.delivery.mailbox import EVERY_NUMBER
-from postroad.core.delivery.waiting import found_from_row
-from postroad.core.model.delivery import Found, Queued, State
+from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.journal import decode
 from postroad.core.model.selector import Selector
+from postroad.core.projection.delivery_rows import found_from_row
 from postroad.errors import Unavailable
-from postroad.ports import BodyAt, Clock, Committed, Conflict, EndJourney, Index, Outcome, Step
+from postroad.ports import BodyAt, Clock, Committed, Conflict, EndJourney, Index, JournalStep, Outcome
 
 PACKAGE = "postroad.adapters.desk"
-SQL = named_statements(PACKAGE, "desk.sql")
+SQL = load_named_statements(PACKAGE, "desk.sql")
 LOOK_AGAIN_S = 5.0  # a lease of another node may lapse without a notification
 
 
 class SharedDesk:
     """Implements ``postroad.ports.Desk`` over a PostgreSQL journal; ``open`` it before use."""
 
-    _forgettable: Connections
-    _claims: Claims
+    _forgettable: ConnectionPool
+    _claims: SharedClaims
 
     def __init__(
         self,
@@ -54,15 +54,15 @@ class SharedDesk:
         self._clock = clock
         self._indexed = indexed  # waits until the index has caught up with an entry
         self._attempts_most = attempts_most
-        self._arrivals = Arrivals(self._connections, on_committed)
+        self._arrivals = ArrivalListener(self._connections, on_committed)
         self._group = GroupCommit(self._commit)
 
     async def open(self) -> None:
         """Make or update the tables, and begin."""
         async with self._connections.use() as connection:
             await migrate(connection, "desk", PACKAGE)
-        self._forgettable = await Connections.open(self._connections.dsn, durable=False)
-        self._claims = Claims(self._forgettable, self._group, self._clock, SQL, self._attempts_most)
+        self._forgettable = await ConnectionPool.open(self._connections.dsn, durable=False)
+        self._claims = SharedClaims(self._forgettable, self._group, self._clock, SQL, self._attempts_most)
         await self._arrivals.open()
         self._group.start()
 
@@ -76,17 +76,17 @@ class SharedDesk:
 
     # --- writing -------------------------------------------------------------------------------------------------
 
-    def submit(self, step: Step, done: Done) -> None:
+    def submit(self, step: JournalStep, done: Done) -> None:
         self._group.submit(step, done)
 
-    def submit_many(self, steps: Sequence[Step], done: DoneAll) -> None:
+    def submit_many(self, steps: Sequence[JournalStep], done: DoneAll) -> None:
         self._group.submit_many(steps, done)
 
-    async def commit(self, step: Step) -> Outcome:
+    async def commit(self, step: JournalStep) -> Outcome:
         """Submit a step and wait for its outcome."""
         return await self._group.commit(step)
 
-    async def _commit(self, steps: Sequence[Step]) -> list[Outcome]:
+    async def _commit(self, steps: Sequence[JournalStep]) -> list[Outcome]:
         seen: dict[int, int] = {}
         gone: set[int] = set()
         in_batch: set[int] = set()
@@ -113,12 +113,12 @@ class SharedDesk:
         return outcomes
 
     async def _outcome(self, verdict: Verdict, first_seq: int) -> Outcome:
-        if isinstance(verdict, Written):
+        if isinstance(verdict, WrittenRecord):
             return Committed(first_seq + verdict.record)
-        if isinstance(verdict, Used):
+        if isinstance(verdict, UsedKey):
             seq = verdict.seq or first_seq + verdict.record
             return Conflict(verdict.key, seq, await self._session(seq))
-        if isinstance(verdict, Over):
+        if isinstance(verdict, EndedDelivery):
             return Conflict(0, 0, "")
         return Committed((await self._journal.head()).seq)  # it has happened before: true as of any entry from now on
 
@@ -161,7 +161,7 @@ class SharedDesk:
             await self._arrivals.wait(mailbox, min(timeout_s, due_s))
 
     async def _next_due_s(self, mailbox: str) -> float:
-        """In how many seconds something that is leased or delayed comes again, as far as that can be known."""
+        """Seconds until a leased or delayed delivery becomes available, as far as that is known."""
         now_us = self._clock.now_us()
         try:
             [row] = await self._connections.fetch(SQL["next_due"], mailbox, now_us)
@@ -171,17 +171,17 @@ class SharedDesk:
 
     # --- looking up ----------------------------------------------------------------------------------------------
 
-    async def find(self, number: int) -> Found | None:
+    async def find(self, number: int) -> FoundDelivery | None:
         return (await self.find_all((number,))).get(number)
 
-    async def find_all(self, numbers: Collection[int]) -> dict[int, Found]:
+    async def find_all(self, numbers: Collection[int]) -> dict[int, FoundDelivery]:
         now, now_us = self._clock.monotonic(), self._clock.now_us()
-        found: dict[int, Found] = {}
+        found: dict[int, FoundDelivery] = {}
         for row in await self._connections.fetch(SQL["waiting"], list(numbers)):
             number, available_at_us, retry_at_us = row[0], row[17], row[18]
             available_at = now + max(0, available_at_us - now_us) / 1_000_000
             retry_at = now + (retry_at_us - now_us) / 1_000_000 if retry_at_us > now_us else 0.0
-            found[number] = Found(queued_from_row(row, available_at, retry_at), State.QUEUED)
+            found[number] = FoundDelivery(read_queued_row(row, available_at, retry_at), DeliveryState.QUEUED)
             found[number].queued.leased = available_at_us > now_us and available_at_us != retry_at_us
         if len(ended := set(numbers).difference(found)):
             await self._indexed((await self._journal.head()).seq)

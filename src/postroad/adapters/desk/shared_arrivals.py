@@ -1,4 +1,4 @@
-"""Long polls on every node are woken by PostgreSQL's notifications: one for each group, naming its mailboxes.
+"""Wakes long polls on every node through PostgreSQL notifications: one per group, naming its mailboxes.
 
 Kept rule: no arrival is missed. Counters tell whether something came while a claim was looking; when the listening
 connection was lost, everybody is woken once it is back.
@@ -19,7 +19,7 @@ from postroad.adapters.journal.postgres_connections import (
     FIRST_PAUSE_S,
     LONGEST_PAUSE_S,
     Connection,
-    Connections,
+    ConnectionPool,
 )
 
 log = logging.getLogger(__name__)
@@ -27,8 +27,8 @@ log = logging.getLogger(__name__)
 CHANNEL = "postroad_desk"
 
 
-class Arrivals:
-    def __init__(self, connections: Connections, on_committed: Callable[[int], None]) -> None:
+class ArrivalListener:
+    def __init__(self, connections: ConnectionPool, on_committed: Callable[[int], None]) -> None:
         self._connections = connections
         self._on_committed = on_committed
         self._waiting: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)

@@ -1,4 +1,4 @@
-"""Handing deliveries out from PostgreSQL: reserve rows, then record the hand-out with the next group.
+"""Hands out deliveries from PostgreSQL: reserves rows, then records the hand-out with the next group.
 
 Kept rules: a reservation passes over rows that another node is reserving, so two pollers never hold one delivery at the
 same time; only what the group recorded is handed out; what was reserved for nothing lapses like a lease.
@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES
-from postroad.adapters.desk.shared_waiting import queued_from_row
-from postroad.adapters.journal.postgres_connections import Connections
-from postroad.core.delivery.retrying import times
+from postroad.adapters.desk.shared_queue_rows import read_queued_row
+from postroad.adapters.journal.postgres_connections import ConnectionPool
+from postroad.core.delivery.retry_policy import times_text
+from postroad.core.model.contexts import is_requester_hidden
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import (
     DeliveriesEnded,
@@ -26,13 +27,12 @@ from postroad.core.model.journal import (
     decode,
 )
 from postroad.core.model.selector import EVERYTHING, Selector
-from postroad.core.routing.contexts import is_asker_hidden
 from postroad.errors import Unavailable
-from postroad.ports import Clock, EndJourney, Step
+from postroad.ports import Clock, EndJourney, JournalStep
 
 
-class Lease(NamedTuple):
-    """One claim's terms: when it was made, when what it reserves comes again, and how often that may be."""
+class SharedLease(NamedTuple):
+    """The terms of one claim: its time, when reserved deliveries become available again, and the attempt limit."""
 
     mailbox: str
     at_us: int
@@ -48,9 +48,9 @@ class Lease(NamedTuple):
         return self.at_us + int(self.length_s * 1_000_000)
 
 
-class Claims:
+class SharedClaims:
     def __init__(
-        self, connections: Connections, group: GroupCommit, clock: Clock, sql: dict[str, str], attempts_most: int
+        self, connections: ConnectionPool, group: GroupCommit, clock: Clock, sql: dict[str, str], attempts_most: int
     ) -> None:
         self._connections = connections
         self._group = group
@@ -68,7 +68,7 @@ class Claims:
     ) -> list[Queued]:
         began, attempts_most = self._clock.monotonic(), max(self._attempts_most, tries)
         until, search_until = began + lease_s, began + SEARCH_S
-        lease = Lease(mailbox, self._clock.now_us(), lease_s, until, attempts_most, up_to, search_until, early)
+        lease = SharedLease(mailbox, self._clock.now_us(), lease_s, until, attempts_most, up_to, search_until, early)
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
@@ -86,7 +86,7 @@ class Claims:
 
     # --- reserving -----------------------------------------------------------------------------------------------
 
-    async def _reserve(self, lease: Lease, selector: Selector, most: int) -> list[Queued]:
+    async def _reserve(self, lease: SharedLease, selector: Selector, most: int) -> list[Queued]:
         if selector == EVERYTHING:
             return await self._reserve_rows(lease, most, None)
         after, through = self.searches.begin(lease.mailbox, selector, self._clock.monotonic()), False
@@ -103,21 +103,21 @@ class Claims:
         self.searches.stop(lease.mailbox, selector, after, self._clock.monotonic(), through=through)
         return reserved
 
-    async def _reserve_rows(self, lease: Lease, most: int, among: list[int] | None) -> list[Queued]:
+    async def _reserve_rows(self, lease: SharedLease, most: int, among: list[int] | None) -> list[Queued]:
         rows = await self._connections.fetch(
             self._sql["reserve"], lease.mailbox, lease.at_us, most, lease.until_us, among, lease.up_to, lease.early
         )
-        return [queued_from_row(row, lease.until) for row in rows]
+        return [read_queued_row(row, lease.until) for row in rows]
 
     # --- recording -----------------------------------------------------------------------------------------------
 
-    async def _record(self, lease: Lease, reserved: list[Queued]) -> list[Queued]:
-        """Make the hand-out durable, and end what nobody may have any more."""
+    async def _record(self, lease: SharedLease, reserved: list[Queued]) -> list[Queued]:
+        """Makes the hand-out durable, and ends deliveries that may not be handed out any more."""
         expired = [queued for queued in reserved if 0 < queued.expires_at_us <= lease.at_us]
         living = [queued for queued in reserved if not 0 < queued.expires_at_us <= lease.at_us]
         exhausted = [queued for queued in living if queued.attempt >= lease.attempts_most]
         leased = [queued for queued in living if queued.attempt < lease.attempts_most]
-        tries = f"handed out {times(lease.attempts_most)} without being acknowledged"
+        tries = f"handed out {times_text(lease.attempts_most)} without being acknowledged"
         expired = await self._end_journeys(expired, "expired", "not fetched before it expired")
         exhausted = await self._end_journeys(exhausted, "failed", tries)
         entries: list[ABOUT_DELIVERIES] = [
@@ -142,14 +142,14 @@ class Claims:
                 raise error
         return [queued for queued in given_up if not queued.journey]
 
-    async def _write(self, lease: Lease, entries: Iterable[Entry], reserved: list[Queued]) -> None:
+    async def _write(self, lease: SharedLease, entries: Iterable[Entry], reserved: list[Queued]) -> None:
         for entry in entries:
-            outcome = await self._group.commit(Step(entry, reserve=True))
+            outcome = await self._group.commit(JournalStep(entry, reserve=True))
             if isinstance(outcome, Unavailable):
                 await self._give_up(lease, reserved)
                 raise outcome
 
-    async def _give_up(self, lease: Lease, reserved: list[Queued]) -> None:
+    async def _give_up(self, lease: SharedLease, reserved: list[Queued]) -> None:
         """The hand-out could not be recorded: let others have the deliveries at once, if the database hears us."""
         try:
             await self._connections.fetch(self._sql["give_up_reservation"], _numbers(reserved), lease.until_us)
@@ -176,5 +176,5 @@ def _matches(selector: Selector, row: Sequence[Any]) -> bool:
         return False
     changed = returned if isinstance(returned, InvocationReturned) and returned.hops else message.copies[copy]
     context = changed.hops[hop].context
-    is_hidden = bool(selector.transaction) and is_asker_hidden(message, hop, changed.hops, changed.logical)
+    is_hidden = bool(selector.transaction) and is_requester_hidden(message, hop, changed.hops, changed.logical)
     return selector.matches(message, context.shown_sender if context is not None else "", is_asker_hidden=is_hidden)

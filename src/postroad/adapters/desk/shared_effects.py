@@ -1,4 +1,4 @@
-"""What an entry does to the tables of the shared desk: keys it uses, deliveries it queues, settles or moves in time.
+"""The effect of an entry on the shared desk's tables: keys used; deliveries queued, settled or rescheduled.
 
 Kept rule: pure, and the only place that knows; committing a group and rebuilding the tables from the journal both ask
 here, so they cannot come to differ.
@@ -12,7 +12,6 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
-from postroad.core.delivery.waiting import is_put_off
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -24,6 +23,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
+from postroad.core.projection.delivery_rows import is_put_off
 from postroad.core.projection.project import settled_by_post
 
 RETURNING = DeliveriesReturned | DeliveryAttempted
@@ -31,38 +31,38 @@ ABOUT_DELIVERIES = DeliveriesAcknowledged | DeliveriesEnded | DeliveriesLeased |
 SETTLING = DeliveriesAcknowledged | DeliveriesEnded
 
 
-class Touch(NamedTuple):
-    """A delivery goes on waiting: tries to add, and when it can be handed out again."""
+class DeliveryTouch(NamedTuple):
+    """A delivery that keeps waiting: attempts to add, and when it is available again."""
 
     attempts: int
     available_at_us: int
     is_push_retry: bool = False  # it waits for its next push, and a poll may have it before
 
 
-def queued_copies(entry: MessagePosted) -> list[tuple[int, str]]:
+def list_queued_copies(entry: MessagePosted) -> list[tuple[int, str]]:
     """Ordinal and mailbox of each delivery that a post queues."""
     return [(ordinal, copy.hops[0].service) for ordinal, copy in enumerate(entry.copies) if not copy.code]
 
 
-def answered(entry: Entry) -> tuple[int, ...]:
+def list_answered(entry: Entry) -> tuple[int, ...]:
     """The deliveries that an entry settles by answering them or ending their journey, if they still wait."""
     if isinstance(entry, InvocationReturned):
         return (entry.delivery,)
     return settled_by_post(entry) if isinstance(entry, MessagePosted) else ()
 
 
-def touch(entry: Entry) -> Touch | None:
-    """How a hand-out, a return or a batch moves its deliveries in time."""
+def find_touch(entry: Entry) -> DeliveryTouch | None:
+    """The change of attempts and availability that an entry makes to its deliveries."""
     if isinstance(entry, DeliveriesLeased):
-        return Touch(1, entry.at_us + int(entry.lease_s * 1_000_000))
+        return DeliveryTouch(1, entry.at_us + int(entry.lease_s * 1_000_000))
     if isinstance(entry, RETURNING):
         is_push_retry = isinstance(entry, DeliveryAttempted) and is_put_off(entry)
-        return Touch(0, entry.at_us + int(entry.delay_s * 1_000_000), is_push_retry)
+        return DeliveryTouch(0, entry.at_us + int(entry.delay_s * 1_000_000), is_push_retry)
     if isinstance(entry, BatchesChanged):
-        return Touch(0, IN_A_BATCH_US)
+        return DeliveryTouch(0, IN_A_BATCH_US)
     return None
 
 
-def without(entry: ABOUT_DELIVERIES, gone: Collection[int]) -> ABOUT_DELIVERIES:
+def drop_settled(entry: ABOUT_DELIVERIES, gone: Collection[int]) -> ABOUT_DELIVERIES:
     """The entry, silent about deliveries that are settled already."""
     return replace(entry, deliveries=tuple(number for number in entry.deliveries if number not in gone))

@@ -1,4 +1,4 @@
-"""A group of steps on its way to PostgreSQL: the records to write, and the arrays that give them effect in one call.
+"""A group of steps for PostgreSQL: the records to write, and the arrays that apply them in one call.
 
 Kept rule: pure. What cannot be known here (which keys were seen, which deliveries are gone) is learned from the
 database and given to the next attempt, until a group is found that can be written whole.
@@ -13,13 +13,13 @@ from postroad.adapters.desk.shared_effects import (
     ABOUT_DELIVERIES,
     RETURNING,
     SETTLING,
-    Touch,
-    answered,
-    queued_copies,
-    touch,
-    without,
+    DeliveryTouch,
+    drop_settled,
+    find_touch,
+    list_answered,
+    list_queued_copies,
 )
-from postroad.adapters.journal.postgres_group import Packed, Place, pack
+from postroad.adapters.journal.postgres_group import PackedGroup, RecordLocation, pack
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesLeased,
@@ -30,43 +30,47 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.journal import encode as encode_entry
-from postroad.core.projection.keys import unique_keys
-from postroad.ports import NewRecord, Step
+from postroad.core.projection.unique_keys import unique_keys
+from postroad.ports import JournalStep, NewRecord
 
 WOKEN_BYTES_MOST = 7_000  # PostgreSQL's notifications carry less than 8 000 bytes
 EVERYBODY = "*"
 
 
-class Written(NamedTuple):
+class WrittenRecord(NamedTuple):
     """The step's entry is a record of the group."""
 
     record: int
 
 
-class Used(NamedTuple):
-    """One of the step's keys was used before: by an entry in the journal, or by a record of this group."""
+class UsedKey(NamedTuple):
+    """A key of the step was used before, by a journal entry or by a record of this group."""
 
     key: int
     seq: int = 0
     record: int = 0
 
 
-class Over(NamedTuple):
-    """A delivery that had to be waiting has come to its end."""
+class EndedDelivery(NamedTuple):
+    """A delivery that had to be waiting has ended."""
 
 
-class Nothing(NamedTuple):
-    """All the step speaks of has happened already."""
+class NothingToWrite(NamedTuple):
+    """The step has no effect, because all of it has happened already."""
 
 
-Verdict = Written | Used | Over | Nothing
+Verdict = WrittenRecord | UsedKey | EndedDelivery | NothingToWrite
 
 
 class GroupPlan:
-    """What a group would write if ``seen``, ``gone`` and ``in_batch`` are all there is to know."""
+    """The writes of a group, assuming that ``seen``, ``gone`` and ``in_batch`` are complete."""
 
     def __init__(
-        self, steps: Sequence[Step], seen: Mapping[int, int], gone: Collection[int], in_batch: Collection[int] = ()
+        self,
+        steps: Sequence[JournalStep],
+        seen: Mapping[int, int],
+        gone: Collection[int],
+        in_batch: Collection[int] = (),
     ) -> None:
         self.verdicts: list[Verdict] = []
         self.dropped: set[int] = set()  # deliveries that were to be handed out and are gone, or in a batch
@@ -80,7 +84,7 @@ class GroupPlan:
         self._required: set[int] = set()
         self._free: set[int] = set()  # they must be in no batch
         self._settled: set[int] = set()
-        self._touched: dict[int, Touch] = {}
+        self._touched: dict[int, DeliveryTouch] = {}
         self._put_off: dict[int, int] = {}  # until when they wait for their next push
         for step in steps:
             self.verdicts.append(self._judge(step))
@@ -118,18 +122,18 @@ class GroupPlan:
             list(self._put_off.values()),
         )
 
-    def _judge(self, step: Step) -> Verdict:
+    def _judge(self, step: JournalStep) -> Verdict:
         for key in (*step.keys, *step.absent):
             if key in self._seen:
-                return Used(key, seq=self._seen[key])
+                return UsedKey(key, seq=self._seen[key])
             if key in self._keys:
-                return Used(key, record=self._keys[key])
+                return UsedKey(key, record=self._keys[key])
         if not self._gone.isdisjoint(step.waiting) or not self._may_join(step.entry):
-            return Over()
+            return EndedDelivery()
         self._required.update(step.waiting)
         entry = self._about(step.entry) if isinstance(step.entry, ABOUT_DELIVERIES) else step.entry
         if entry is None:
-            return Nothing()
+            return NothingToWrite()
         if isinstance(entry, BatchesChanged):
             self._gather(entry)
         self._checked.extend(step.keys)
@@ -144,7 +148,7 @@ class GroupPlan:
         return self._gone.isdisjoint(joined) and self._in_batch.isdisjoint(joined)
 
     def _gather(self, entry: BatchesChanged) -> None:
-        if (change := touch(entry)) is not None:
+        if (change := find_touch(entry)) is not None:
             self._touch(entry.deliveries, change)
         self._required.update(entry.deliveries)
         self._free.update(entry.deliveries)
@@ -157,7 +161,7 @@ class GroupPlan:
             missing |= self._in_batch.intersection(entry.deliveries)
         if missing and isinstance(entry, DeliveriesLeased):
             self.dropped |= missing
-        left = without(entry, missing) if missing else entry
+        left = drop_settled(entry, missing) if missing else entry
         ends_journeys = isinstance(entry, SETTLING) and bool(entry.journeys)
         changes_batch = isinstance(entry, SETTLING) and entry.batch is not None
         if not left.deliveries and not ends_journeys and not changes_batch:
@@ -165,7 +169,7 @@ class GroupPlan:
         self._required.update(left.deliveries)
         if isinstance(left, SETTLING):
             self._settle(left.deliveries)
-        elif (change := touch(left)) is not None:
+        elif (change := find_touch(left)) is not None:
             self._touch(left.deliveries, change)
             self._free.update(left.deliveries)
         # An end also speaks of what was taken over before, because it must not be answered any more.
@@ -175,35 +179,35 @@ class GroupPlan:
         self._settled.update(numbers)
         self._gone.update(numbers)  # for the steps that follow in this group
 
-    def _touch(self, numbers: Collection[int], change: Touch) -> None:
+    def _touch(self, numbers: Collection[int], change: DeliveryTouch) -> None:
         if change.is_push_retry:
             self._put_off.update(dict.fromkeys(numbers, change.available_at_us))
         for number in numbers:
             before = self._touched.get(number)
             self._touched[number] = change._replace(attempts=before.attempts + change.attempts) if before else change
 
-    def _write(self, entry: Entry, body: bytes | None) -> Written:
+    def _write(self, entry: Entry, body: bytes | None) -> WrittenRecord:
         record = len(self._records)
         for key in unique_keys(entry):
             self._keys.setdefault(key, record)
-        if numbers := answered(entry):
+        if numbers := list_answered(entry):
             self._settle(numbers)
         self._records.append(NewRecord(encode_entry(entry), body))
         self._entries.append(entry)
-        return Written(record)
+        return WrittenRecord(record)
 
-    def _posted(self, packed: Packed) -> tuple[list[Any], ...]:
+    def _posted(self, packed: PackedGroup) -> tuple[list[Any], ...]:
         """One column per parameter: records, ordinals, mailboxes, expiries and places of the deliveries of posts."""
         rows = [
             (record, ordinal, mailbox, entry.expires_at_us, *_place(packed.places[record]))
             for record, entry in enumerate(self._entries)
             if isinstance(entry, MessagePosted)
-            for ordinal, mailbox in queued_copies(entry)
+            for ordinal, mailbox in list_queued_copies(entry)
         ]
         return _columns(rows, 8)
 
-    def _returned(self, packed: Packed) -> tuple[list[Any], ...]:
-        """The same for the next hops of messages that in-transit services have answered."""
+    def _returned(self, packed: PackedGroup) -> tuple[list[Any], ...]:
+        """Parameters for the next hops of messages that in-transit services have responded to."""
         rows = [
             (record, entry.delivery, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us,
              *_place(packed.places[record]))
@@ -213,7 +217,7 @@ class GroupPlan:
         return _columns(rows, 11)
 
     def _resent(self) -> tuple[list[Any], ...]:
-        """The same for dead letters that wait once more, whose facts and body the database finds."""
+        """Parameters for resent dead letters; the database looks up their facts and bodies."""
         rows = [
             (record, entry.next, entry.message, entry.copy, entry.hop, entry.content, entry.expires_at_us, entry.followed,
              entry.origin)
@@ -227,7 +231,7 @@ class GroupPlan:
         woken: set[str] = set()
         for entry in self._entries:
             if isinstance(entry, MessagePosted):
-                woken.update(mailbox for _, mailbox in queued_copies(entry))
+                woken.update(mailbox for _, mailbox in list_queued_copies(entry))
             elif isinstance(entry, InvocationReturned | DeliveryResent):
                 woken.add(entry.next)
             elif isinstance(entry, RETURNING):
@@ -238,7 +242,7 @@ class GroupPlan:
         return text if len(text) <= WOKEN_BYTES_MOST else EVERYBODY
 
 
-def _place(place: Place) -> tuple[int, int, int | None, int]:
+def _place(place: RecordLocation) -> tuple[int, int, int | None, int]:
     return place.facts_at, place.facts_bytes, place.body_at, place.body_bytes
 
 

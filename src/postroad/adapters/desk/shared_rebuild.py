@@ -1,4 +1,4 @@
-"""The shared desk's tables made anew from the journal, which is all that ever was true.
+"""Rebuilds the shared desk's tables from the journal.
 
 Kept rule: what comes out equals what the desk's own commits left behind. Nothing is committed meanwhile, by any node: the
 journal's head stays locked until the new tables are in place.
@@ -8,15 +8,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES, SETTLING, answered, queued_copies, touch
+from postroad.adapters.desk.shared_effects import (
+    ABOUT_DELIVERIES,
+    SETTLING,
+    find_touch,
+    list_answered,
+    list_queued_copies,
+)
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import LONG_WORK_S
 from postroad.adapters.journal.postgres_group import group_records
-from postroad.adapters.journal.segments.frame import Group
+from postroad.adapters.journal.segments.frame import RecordGroup
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import BatchesChanged, DeliveryResent, Entry, InvocationReturned, MessagePosted, decode
-from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.unique_keys import unique_keys
 
 FactsPlace = tuple[int, int, int]  # group, offset, length
 QUEUE = (
@@ -40,7 +46,7 @@ class Replay:
         self.queue: dict[int, list[Any]] = {}
         self._itinerant: dict[int, FactsPlace] = {}  # messages that have more hops to go through
 
-    def add(self, group: Group) -> None:
+    def add(self, group: RecordGroup) -> None:
         facts_at = 0
         for seq, facts, body in group_records(group):
             place = (group.first_seq, facts_at, len(facts))
@@ -49,7 +55,7 @@ class Replay:
 
     def _apply(self, seq: int, entry: Entry, place: FactsPlace, body: tuple[int | None, int]) -> None:
         if isinstance(entry, MessagePosted):
-            for ordinal, mailbox in queued_copies(entry):
+            for ordinal, mailbox in list_queued_copies(entry):
                 row = [delivery_number(seq, ordinal), mailbox, seq, ordinal, 0, entry.expires_at_us, 0, 0]
                 self.queue[delivery_number(seq, ordinal)] = [*row, *place, *place, *body, *FIRST_ROUND]
             if any(len(copy.hops) > 1 for copy in entry.copies):
@@ -68,7 +74,7 @@ class Replay:
         self._remember(seq, entry)
 
     def _apply_to_waiting(self, entry: ABOUT_DELIVERIES | BatchesChanged) -> None:
-        change = touch(entry)
+        change = find_touch(entry)
         for number in entry.deliveries:
             if isinstance(entry, SETTLING):
                 self.queue.pop(number, None)
@@ -82,12 +88,12 @@ class Replay:
         """Keys and answers of an entry."""
         for key in unique_keys(entry):
             self.seen.setdefault(key, seq)
-        for number in answered(entry):
+        for number in list_answered(entry):
             self.queue.pop(number, None)
 
 
 async def rebuild_desk(journal: PostgresJournal) -> None:
-    """Replace the desk's tables by what the journal says; they must exist already."""
+    """Replaces the contents of the desk's tables, which must exist, by what the journal contains."""
     replay = Replay()
     async with journal.connections.use() as connection, connection.transaction():
         await connection.execute("SELECT FROM journal_head FOR UPDATE")

@@ -1,4 +1,4 @@
-"""Comparing a SQLite index with the journal: a second index is made from the journal, and every row must be in both.
+"""Compares a SQLite index with the journal: builds a second index and checks that both have the same rows.
 
 Rule: nothing is changed, and a running server is disturbed little: the index is read as it was at one moment, and that moment is
 held only while rows are compared.
@@ -12,36 +12,36 @@ from typing import Any
 
 import apsw
 
-from postroad.adapters.index.keys import KEYS
-from postroad.adapters.index.named_sql import named, whole_table
+from postroad.adapters.index.named_sql import load_statements, whole_table
 from postroad.adapters.index.sqlite import SqliteIndex
-from postroad.adapters.index.sqlite_file import check_file, damaged, open_reader, reporting_damage
+from postroad.adapters.index.sqlite_file import check_file, damaged_index, open_reader, report_damage
+from postroad.adapters.index.table_keys import KEYS
 from postroad.core.projection.project import project
 from postroad.core.projection.tables import TABLES
-from postroad.flow.indexing import BATCH_BYTES, Progress, Source, of_another_journal
-from postroad.ports import Head
+from postroad.flow.indexing import BATCH_BYTES, JournalSource, Progress, other_journal_error
+from postroad.ports import JournalHead
 
 _ACTIVITY = """SELECT service.gcid, activity.part, activity.span FROM activity JOIN service ON service.number = activity.service
 ORDER BY 1, 2, 3"""
 
 _MESSAGE = "SELECT 1 FROM message WHERE seq = ?1"
 BODY_OFFSET = "body_offset"
-LAST_ENTRIES = 5_000  # that a quick check looks for
+CHECKED_ENTRIES = 5_000  # that a quick check looks for
 
 
 async def compare_with_journal(
-    journal: Source, path: Path, scratch: Path, on_progress: Progress | None = None
+    journal: JournalSource, path: Path, scratch: Path, on_progress: Progress | None = None
 ) -> list[str]:
-    """What differs between the index and one made from the journal, a line for each table; raises UnusableIndex."""
+    """Compares the index with one built from the journal; one line per differing table. May raise UnusableIndex."""
     check_file(path)
     reader = open_reader(path)
     fresh = SqliteIndex(scratch)
     try:
-        head = await _extend(journal, fresh, Head(0, bytes(32)), _position(path, reader), on_progress)
+        head = await _extend(journal, fresh, JournalHead(0, bytes(32)), _position(path, reader), on_progress)
         head = await _extend(
             journal, fresh, head, _position(path, reader), None
         )  # what a running server added meanwhile
-        with reporting_damage(path):
+        with report_damage(path):
             reader.execute("BEGIN")
             head = await _extend(journal, fresh, head, _position(path, reader), None)
             return _differing_tables(reader, scratch)
@@ -50,25 +50,27 @@ async def compare_with_journal(
         await fresh.close()
 
 
-async def check_quickly(journal: Source, path: Path) -> None:
+async def check_quickly(journal: JournalSource, path: Path) -> None:
     """Check every page of the index, its place in the journal and the last messages; raises UnusableIndex or Misconfigured."""
     check_file(path)
     reader = open_reader(path)
     try:
         position = _position(path, reader)
         if position.seq and (await journal.read(position.seq - 1, 1)).head != position:
-            raise of_another_journal(position.seq)
-        batch = await journal.read(max(0, position.seq - LAST_ENTRIES), BATCH_BYTES)
+            raise other_journal_error(position.seq)
+        batch = await journal.read(max(0, position.seq - CHECKED_ENTRIES), BATCH_BYTES)
         rows = project([record for record in batch.records if record.seq <= position.seq]).get("insert_message", ())
-        with reporting_damage(path):
+        with report_damage(path):
             missing = [row[0] for row in rows if not reader.execute(_MESSAGE, (row[0],)).fetchall()]
         if missing:
-            raise damaged(path, f"{len(missing)} messages are missing in it, the first is entry {missing[0]}")
+            raise damaged_index(path, f"{len(missing)} messages are missing in it, the first is entry {missing[0]}")
     finally:
         reader.close()
 
 
-async def _extend(journal: Source, fresh: SqliteIndex, head: Head, end: Head, on_progress: Progress | None) -> Head:
+async def _extend(
+    journal: JournalSource, fresh: SqliteIndex, head: JournalHead, end: JournalHead, on_progress: Progress | None
+) -> JournalHead:
     """Apply the journal's entries up to ``end``, which is the end of a group."""
     while head.seq < end.seq and (batch := await journal.read(head.seq, BATCH_BYTES)).records:
         records = [record for record in batch.records if record.seq <= end.seq]
@@ -80,10 +82,10 @@ async def _extend(journal: Source, fresh: SqliteIndex, head: Head, end: Head, on
     return head
 
 
-def _position(path: Path, reader: apsw.Connection) -> Head:
-    with reporting_damage(path):
-        seq, chain = reader.execute(named("queries.sql", "sqlite")["position"]).get
-    return Head(seq, chain)
+def _position(path: Path, reader: apsw.Connection) -> JournalHead:
+    with report_damage(path):
+        seq, chain = reader.execute(load_statements("queries.sql", "sqlite")["position"]).get
+    return JournalHead(seq, chain)
 
 
 def _differing_tables(reader: apsw.Connection, scratch: Path) -> list[str]:

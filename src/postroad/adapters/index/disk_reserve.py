@@ -1,4 +1,4 @@
-"""Disk space kept for the index, so that a server can start and acknowledge on a disk that others have filled.
+"""Reserves disk space for the index, so that a server can start and acknowledge on a full disk.
 
 The reserve is a file beside the index. When the disk is full, it is cut by one step, and the index process starts again.
 Rule: a running server leaves half of it for the next start. Entries that may still be written on a full disk are those of the

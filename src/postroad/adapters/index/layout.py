@@ -1,4 +1,4 @@
-"""How projected rows lie in a database: the few places where that is not how the projection made them.
+"""How projected rows are stored in a database, where that differs from the projection.
 
 Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back, or
 ``headers`` fills it in.
@@ -12,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from postroad.adapters.index.headers import IN_HEADER
-from postroad.adapters.index.keys import ACTIVITY_BITS, SPAN_BITS
+from postroad.adapters.index.header_columns import IN_HEADER
+from postroad.adapters.index.table_keys import ACTIVITY_BITS, SPAN_BITS
 from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 Row = tuple[Any, ...]
-NOTHING_APPLIED = Head(0, bytes(32))
+NOTHING_APPLIED = JournalHead(0, bytes(32))
 DATABASE_TABLES = ("service", "activity", *TABLES)
 STORED_MESSAGE = tuple(column for column in TABLES["message"] if column not in IN_HEADER)
 DATABASE_STATEMENTS = ("insert_changed_delivery", *STATEMENTS)  # in this order
@@ -55,13 +55,13 @@ class ServiceNumbers(dict[str, int]):
         return new
 
 
-def stored(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
+def to_stored_rows(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     """The rows as the statement of that name takes them."""
     lay_out = _LAYOUTS.get(name)
     return lay_out(rows, numbers) if lay_out else rows
 
 
-def activity(changes: Changes, numbers: ServiceNumbers) -> list[Row]:
+def list_activity(changes: Changes, numbers: ServiceNumbers) -> list[Row]:
     """In which spans of entries which services sent (part 0) or were sent (part 1) something."""
     active = {(service, 0, span) for service, span in _active(changes.get("insert_message", ()), 3, ACTIVITY_BITS)}
     for name, recipient in _RECIPIENT_PLACES.items():

@@ -1,4 +1,4 @@
-"""Which node keeps a shared index: the one that holds the lock, until its connection ends; then another takes over.
+"""Elects the node that keeps a shared index: the one that holds a lock, until its connection ends.
 
 Kept rule: whoever asks is told the same, however many ask at the same moment. They take turns, because a connection that is asked
 twice at a time refuses, and a node that took this for the loss of its lock would stop working for a while. A node that stands
@@ -31,7 +31,7 @@ class PostgresLeadership:
         self._turn = asyncio.Lock()
 
     async def held(self) -> bool:
-        """Take the lock, or say whether it is still ours."""
+        """Takes the lock, or checks that this node still holds it."""
         async with self._turn:
             return await self._held()
 

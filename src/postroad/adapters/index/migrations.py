@@ -29,7 +29,7 @@ class Migration(NamedTuple):
     text: str
 
     def script(self, dialect: Dialect) -> str:
-        return section(self.text, dialect)
+        return select_section(self.text, dialect)
 
 
 @cache
@@ -40,14 +40,14 @@ def migrations() -> tuple[Migration, ...]:
     return tuple(Migration(int(match[1]), match[2], sql_text(name)) for match, name in found)
 
 
-def section(text: str, dialect: Dialect) -> str:
-    """What of a migration's text applies to this database."""
+def select_section(text: str, dialect: Dialect) -> str:
+    """The part of a migration's text that applies to this database."""
     first, *pieces = _SECTION.split(text)
     chosen = [piece for label, piece in zip(pieces[::2], pieces[1::2], strict=True) if label in (dialect, "both")]
     return "".join((first, *chosen))
 
 
-def pending(current: int, where: str) -> tuple[Migration, ...]:
+def list_pending(current: int, where: str) -> tuple[Migration, ...]:
     """The migrations that a database at version ``current`` still needs; Misconfigured when it is ahead of this code."""
     newest = migrations()[-1].version
     if current > newest:

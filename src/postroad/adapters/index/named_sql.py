@@ -11,7 +11,7 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-from postroad.adapters.index.headers import IN_HEADER
+from postroad.adapters.index.header_columns import IN_HEADER
 from postroad.core.projection.tables import TABLES
 
 Dialect = Literal["sqlite", "postgres"]
@@ -27,7 +27,7 @@ def sql_text(name: str) -> str:
 
 
 @cache
-def named(file: str, dialect: Dialect) -> dict[str, str]:
+def load_statements(file: str, dialect: Dialect) -> dict[str, str]:
     """The statements of a file by name, ready for that database."""
     _, *pieces = _NAME.split(sql_text(file))
     return {

@@ -11,10 +11,9 @@ from typing import Any, Self
 
 import asyncpg  # type: ignore[import-untyped]
 
-from postroad.adapters.index.folding import first_hand_outs, fold
-from postroad.adapters.index.gaps import require_no_gap
-from postroad.adapters.index.headers import completed_answer, completed_table
-from postroad.adapters.index.keys import KEYS
+from postroad.adapters.index.batch_folding import first_hand_outs, fold
+from postroad.adapters.index.gap_check import require_no_gap
+from postroad.adapters.index.header_columns import complete_answer, complete_table
 from postroad.adapters.index.layout import (
     DATABASE_STATEMENTS,
     DATABASE_TABLES,
@@ -23,16 +22,17 @@ from postroad.adapters.index.layout import (
     STORED_DELIVERY,
     STORED_MESSAGE,
     ServiceNumbers,
-    activity,
-    stored,
+    list_activity,
+    to_stored_rows,
 )
-from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
-from postroad.adapters.index.named_sql import named, whole_table
-from postroad.adapters.index.postgres_bulk import Bulk, rounds, without_nul
-from postroad.adapters.journal.postgres_connections import LONG_WORK_S, Connections
+from postroad.adapters.index.migrations import VERSION_TABLE, Migration, list_pending
+from postroad.adapters.index.named_sql import load_statements, whole_table
+from postroad.adapters.index.postgres_bulk import BulkStatements, replace_nul, split_into_rounds
+from postroad.adapters.index.table_keys import KEYS
+from postroad.adapters.journal.postgres_connections import LONG_WORK_S, ConnectionPool
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import FIRST_JOURNEY, ONWARD_DELIVERY, RESENT_DELIVERY, TABLES, Changes
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 POOL_SIZE = 4
 MIGRATION_LOCK = 0x706F737469647820  # "postidx ": held while migrating; other locks of the network have other numbers
@@ -57,17 +57,17 @@ _ROW_BY_ROW = {"save_object", "save_reference", "save_batch"}  # the same one ma
 class PostgresIndex:
     """An ``Index`` over a pool of connections; while the database is away, every question ends in Unavailable."""
 
-    def __init__(self, connections: Connections) -> None:
+    def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections
-        self._statements = named("statements.sql", "postgres")
-        self._queries = named("queries.sql", "postgres")
+        self._statements = load_statements("statements.sql", "postgres")
+        self._queries = load_statements("queries.sql", "postgres")
         self._numbers = ServiceNumbers()
-        self._bulk = Bulk()
+        self._bulk = BulkStatements()
 
     @classmethod
     async def open(cls, dsn: str, size: int = POOL_SIZE) -> Self:
         """Connect and bring the schema up to date."""
-        connections = await Connections.open(dsn, most=size, durable=False)
+        connections = await ConnectionPool.open(dsn, most=size, durable=False)
         try:
             async with connections.use() as connection:
                 await migrate(connection)
@@ -76,25 +76,23 @@ class PostgresIndex:
             raise
         return cls(connections)
 
-    async def position(self) -> Head:
+    async def position(self) -> JournalHead:
         [(seq, chain)] = await self.query("position")
-        return Head(seq, chain)
+        return JournalHead(seq, chain)
 
-    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+    async def apply(self, changes: Changes, head: JournalHead, after: int = 0) -> None:
         try:
             await self._apply(changes, head, after)
         except (asyncpg.CharacterNotInRepertoireError, asyncpg.UntranslatableCharacterError):
-            await self._apply({name: without_nul(rows) for name, rows in changes.items()}, head, after)
+            await self._apply({name: replace_nul(rows) for name, rows in changes.items()}, head, after)
 
     async def query(self, name: str, *parameters: Any) -> list[Row]:
-        [clean] = without_nul([parameters])
-        return completed_answer(
-            name, [tuple(row) for row in await self._connections.fetch(self._queries[name], *clean)]
-        )
+        [clean] = replace_nul([parameters])
+        return complete_answer(name, [tuple(row) for row in await self._connections.fetch(self._queries[name], *clean)])
 
     async def rows(self, table: str) -> list[Row]:
         found = await self._connections.fetch(whole_table(table, KEYS[table]))
-        return completed_table(table, [tuple(row) for row in found])
+        return complete_table(table, [tuple(row) for row in found])
 
     async def clear(self) -> None:
         async with self._connections.use() as connection, connection.transaction():
@@ -104,7 +102,7 @@ class PostgresIndex:
     async def close(self) -> None:
         await self._connections.close()
 
-    async def _apply(self, changes: Changes, head: Head, after: int) -> None:
+    async def _apply(self, changes: Changes, head: JournalHead, after: int) -> None:
         async with self._connections.use() as connection, connection.transaction():
             position: int = await connection.fetchval("SELECT seq FROM position FOR UPDATE")
             require_no_gap(position, after)
@@ -112,8 +110,8 @@ class PostgresIndex:
             changes = fold(changes, position)
             for name in DATABASE_STATEMENTS:
                 if rows := changes.get(name):
-                    await self._run(connection, name, stored(name, rows, self._numbers), position)
-            if active := activity(changes, self._numbers):
+                    await self._run(connection, name, to_stored_rows(name, rows, self._numbers), position)
+            if active := list_activity(changes, self._numbers):
                 await self._bulk.run(connection, self._statements["insert_activity"], active)
             if new := self._numbers.take_new():
                 await connection.executemany(self._statements["insert_service"], new)
@@ -126,7 +124,7 @@ class PostgresIndex:
         elif statement.startswith("UPDATE"):
             if name == "hand_out":
                 await self._bulk.run(connection, self._statements["keep_replaced"], first_hand_outs(rows))
-            for turn in rounds(rows):
+            for turn in split_into_rounds(rows):
                 await self._bulk.run(connection, statement, turn)
         elif name in _COPIED and min(_entry(name, row) for row in rows) > position:
             table, columns = _COPIED[name]
@@ -154,7 +152,7 @@ async def migrate(connection: Any) -> None:
         await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK, timeout=LONG_WORK_S)
         await connection.execute(VERSION_TABLE)
         current = await connection.fetchval("SELECT coalesce(max(version), 0) FROM schema_version")
-        for migration in pending(current, "in PostgreSQL"):
+        for migration in list_pending(current, "in PostgreSQL"):
             await apply_migration(connection, migration)
 
 

@@ -39,7 +39,7 @@ def _over_rows(sql: str) -> str:
     return _PARAMETER.sub(r"change.p\1", sql)
 
 
-class Bulk:
+class BulkStatements:
     """Runs inserts and updates for many rows. PostgreSQL itself says, once, of which type each parameter is."""
 
     def __init__(self) -> None:
@@ -52,7 +52,7 @@ class Bulk:
         await connection.execute(self._forms[statement], *map(list, zip(*rows, strict=True)))
 
 
-def rounds(rows: Iterable[Row]) -> list[list[Row]]:
+def split_into_rounds(rows: Iterable[Row]) -> list[list[Row]]:
     """The changes in as many rounds as it takes for no delivery (the last value of a row) to be changed twice in one.
 
     An UPDATE over arrays changes a row once, whatever number of changes is meant for it.
@@ -67,6 +67,6 @@ def rounds(rows: Iterable[Row]) -> list[list[Row]]:
     return found
 
 
-def without_nul(rows: list[Row]) -> list[Row]:
+def replace_nul(rows: list[Row]) -> list[Row]:
     """The rows with U+FFFD for each NUL, the one character that PostgreSQL's text cannot hold; the header keeps the original."""
     return [tuple(value.replace("\0", "\ufffd") if isinstance(value, str) else value for value in row) for row in rows]

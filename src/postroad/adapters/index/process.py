@@ -1,4 +1,4 @@
-"""The index process as the server sees it: start it, tell it of news, wait for it, start it again when it dies or hangs.
+"""Supervises the index process: starts it, notifies it, waits for it, and restarts it when it dies or hangs.
 
 Rule: the server never waits for the index unless someone asked something that needs it. One byte is under way at a
 time, and what was appended meanwhile is told when that one has been answered; so nothing is missed and the pipe never fills.
@@ -17,13 +17,13 @@ from pathlib import Path
 import msgspec
 
 from postroad.adapters.index.process_main import (
-    AT_ONCE,
     EXIT_DAMAGED,
     EXIT_MISCONFIGURED,
     EXIT_RESERVE_USED,
     HEARTBEAT,
     HEARTBEAT_S,
-    WHEN_IT_SUITS,
+    NOTIFY_LATER,
+    NOTIFY_NOW,
     Announcement,
     main,
 )
@@ -78,7 +78,7 @@ class IndexProcess:
 
     @property
     def rebuilds(self) -> int:
-        """How often a rebuild has begun."""
+        """The number of rebuilds begun."""
         return self._rebuilds
 
     def require_complete(self) -> None:
@@ -107,10 +107,13 @@ class IndexProcess:
         self._raise_faults()
 
     def notify(self, seq: int) -> None:
-        """Say that the journal now ends with this entry. Cheap: call it after every group."""
+        """Announces that the journal now ends with this entry. Cheap; call it after every group.
+
+        Cheap: call it after every group.
+        """
         self._wanted = max(self._wanted, seq)
         if not self._asked:
-            self._ask(AT_ONCE if self._waiting else WHEN_IT_SUITS)
+            self._ask(NOTIFY_NOW if self._waiting else NOTIFY_LATER)
 
     async def wait_for(self, seq: int, timeout: float | None = WAIT_TIMEOUT_S) -> None:
         """Return when the index has that entry of the journal; Unavailable when ``timeout`` seconds are not enough."""
@@ -148,7 +151,7 @@ class IndexProcess:
     # ---- speaking and hearing
 
     async def _until(self, seq: int) -> None:
-        self._ask(AT_ONCE)
+        self._ask(NOTIFY_NOW)
         while self._position < seq:
             self._raise_faults()
             await self._moved.wait()
@@ -161,7 +164,7 @@ class IndexProcess:
                 self._silence = asyncio.get_running_loop().call_later(SILENCE_MOST_S, self._end_silence)
 
     def _end_silence(self) -> None:
-        """It hangs: another one goes on where its last batch ended."""
+        """Kills a hanging process; its successor continues after the last applied batch."""
         self._silence = None
         log.error("the index process has said nothing for %d seconds; it is killed", SILENCE_MOST_S)
         self._kill()
@@ -188,7 +191,7 @@ class IndexProcess:
             self._complete_at, self._vain_rebuilds = None, 0
         if self._position < self._wanted and not self._faults:
             # Without progress there is no hurry either: the process would only say the same again, and again.
-            self._ask(AT_ONCE if self._waiting and progressed else WHEN_IT_SUITS)
+            self._ask(NOTIFY_NOW if self._waiting and progressed else NOTIFY_LATER)
         self._wake()
 
     def _wake(self) -> None:

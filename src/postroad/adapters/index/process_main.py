@@ -1,4 +1,4 @@
-"""What runs in the index process: a SQLite index kept up with a segment journal, beside the server that writes the journal.
+"""The index process: keeps a SQLite index up to date with a segment journal that the server writes.
 
     python -m postroad.adapters.index.process --journal DIR --index FILE
 
@@ -32,15 +32,15 @@ import msgspec
 
 from postroad.adapters.index.disk_reserve import make_reserve, use_reserve
 from postroad.adapters.index.sqlite import SqliteIndex
-from postroad.adapters.index.sqlite_file import UnusableIndex, check_file, forget
+from postroad.adapters.index.sqlite_file import UnusableIndex, check_file, remove_index
 from postroad.adapters.journal.segments.reader import SegmentReader
 from postroad.errors import Misconfigured
 from postroad.flow.indexing import catch_up, follow
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction, and its cost: at 10 000 a second there are 2000
-WHEN_IT_SUITS = b"."
-AT_ONCE = b"!"
+NOTIFY_LATER = b"."
+NOTIFY_NOW = b"!"
 EXIT_MISCONFIGURED = 78
 EXIT_TROUBLE = 75  # EX_TEMPFAIL
 EXIT_DAMAGED = 76
@@ -49,7 +49,7 @@ HEARTBEAT = b"\n"
 HEARTBEAT_S = 1.0
 IDLE_S = 5.0  # without news, until the write-ahead log is copied to the database file
 CHECKED_AT_ONCE_BYTES = 64 << 20  # takes about 0.1 s
-TROUBLE = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError)
+DISK_ERRORS = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError, apsw.CantOpenError, OSError)
 
 
 class Announcement(msgspec.Struct, omit_defaults=True):
@@ -69,30 +69,30 @@ def announce(announcement: Announcement) -> None:
         line = line[os.write(sys.stdout.fileno(), line) :]
 
 
-def announce_position(head: Head) -> None:
+def announce_position(head: JournalHead) -> None:
     announce(Announcement(seq=head.seq))
 
 
-class ServersWord:
-    """Standard input: when the server says that there may be something new."""
+class ServerNotices:
+    """Reads standard input: notices from the server that there may be new entries."""
 
     def __init__(self, reader: asyncio.StreamReader) -> None:
         self._reader = reader
         self.on_idle: Callable[[], None] = lambda: None
 
     @classmethod
-    async def listen(cls) -> ServersWord:
+    async def listen(cls) -> ServerNotices:
         reader = asyncio.StreamReader()
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         return cls(reader)
 
     async def arrived(self) -> None:
-        """Return when it was said, and either somebody is waiting or patience is over."""
-        if AT_ONCE in await self._read_or_idle():
+        """Returns after a notice, once a client is waiting or the delay has passed."""
+        if NOTIFY_NOW in await self._read_or_idle():
             return
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(PATIENCE_S):
-                while AT_ONCE not in await self._read():
+                while NOTIFY_NOW not in await self._read():
                     pass
 
     async def _read_or_idle(self) -> bytes:
@@ -111,7 +111,7 @@ class ServersWord:
 
 async def keep_up(journal_path: Path, index_path: Path) -> None:
     threading.Thread(target=beat, args=(sys.stdout.fileno(),), name="heartbeat", daemon=True).start()
-    word = await ServersWord.listen()
+    word = await ServerNotices.listen()
     was_open = _size(index_path.with_name(index_path.name + "-wal")) > 0
     journal, index = SegmentReader(journal_path), SqliteIndex(index_path)
     try:
@@ -165,7 +165,7 @@ def main() -> int:
     gc.set_threshold(100_000, 20, 100)  # a batch is thousands of short-lived rows without cycles
     try:
         if chosen.rebuild:
-            forget(chosen.index)
+            remove_index(chosen.index)
         asyncio.run(keep_up(chosen.journal, chosen.index))
     except UnusableIndex as damage:
         sys.stderr.write(f"{damage}\n")
@@ -175,7 +175,7 @@ def main() -> int:
         return EXIT_MISCONFIGURED
     except BrokenPipeError:  # the server died while it was being told; the next one starts a process of its own
         return 0
-    except TROUBLE as trouble:  # it may pass: the server starts another one in a moment
+    except DISK_ERRORS as trouble:  # it may pass: the server starts another one in a moment
         if use_reserve(chosen.index, is_starting=chosen.starting):
             sys.stderr.write(f"index {chosen.index}: {trouble}; using some of the disk space reserved for it\n")
             return EXIT_RESERVE_USED

@@ -18,31 +18,31 @@ from typing import Any, NamedTuple, Protocol
 
 import apsw
 
-from postroad.adapters.index.folding import first_hand_outs, fold
-from postroad.adapters.index.gaps import require_no_gap
-from postroad.adapters.index.headers import completed_answer, completed_table
-from postroad.adapters.index.keys import KEYS
+from postroad.adapters.index.batch_folding import first_hand_outs, fold
+from postroad.adapters.index.gap_check import require_no_gap
+from postroad.adapters.index.header_columns import complete_answer, complete_table
 from postroad.adapters.index.layout import (
     DATABASE_STATEMENTS,
     DATABASE_TABLES,
     NOTHING_APPLIED,
     ServiceNumbers,
-    activity,
-    stored,
+    list_activity,
+    to_stored_rows,
 )
-from postroad.adapters.index.named_sql import named, whole_table
+from postroad.adapters.index.named_sql import load_statements, whole_table
 from postroad.adapters.index.sqlite_checkpoint import Checkpoints
 from postroad.adapters.index.sqlite_file import (
     UnusableIndex,
     open_reader,
     open_writer,
-    reporting_damage,
+    report_damage,
     require_checksums,
-    writing,
+    write_transaction,
 )
+from postroad.adapters.index.table_keys import KEYS
 from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 READERS = 2
 
@@ -56,43 +56,43 @@ class SqliteWriter:
         self._path = path
         self._connection = open_writer(path)
         self._checkpoints = Checkpoints(path, self._connection)
-        self._statements = named("statements.sql", "sqlite")
-        self._queries = named("queries.sql", "sqlite")
+        self._statements = load_statements("statements.sql", "sqlite")
+        self._queries = load_statements("queries.sql", "sqlite")
         self._numbers = ServiceNumbers()
 
-    def position(self) -> Head:
+    def position(self) -> JournalHead:
         seq, chain = self._connection.execute(self._queries["position"]).get
-        return Head(seq, chain)
+        return JournalHead(seq, chain)
 
-    def apply(self, changes: Changes, head: Head) -> None:
-        with reporting_damage(self._path):
+    def apply(self, changes: Changes, head: JournalHead) -> None:
+        with report_damage(self._path):
             self._apply(changes, head)
             self._checkpoints.take_if_due()
 
-    def _apply(self, changes: Changes, head: Head) -> None:
-        with writing(self._connection):
+    def _apply(self, changes: Changes, head: JournalHead) -> None:
+        with write_transaction(self._connection):
             self._know_services()
             changes = fold(changes, self.position().seq)
             for name in DATABASE_STATEMENTS:
                 if rows := changes.get(name):
-                    self._run(name, stored(name, rows, self._numbers))
-            self._connection.executemany(self._statements["insert_activity"], activity(changes, self._numbers))
+                    self._run(name, to_stored_rows(name, rows, self._numbers))
+            self._connection.executemany(self._statements["insert_activity"], list_activity(changes, self._numbers))
             self._connection.executemany(self._statements["insert_service"], self._numbers.take_new())
             self._connection.execute(self._statements["move_position"], head)
 
     def clear(self) -> None:
-        with writing(self._connection):
+        with write_transaction(self._connection):
             for table in DATABASE_TABLES:
                 self._connection.execute(f"DELETE FROM {table}")  # noqa: S608 - a name from TABLES
             self._connection.execute(self._statements["reset_position"], NOTHING_APPLIED)
 
     def settle(self) -> None:
         """Copy the write-ahead log to the database file, whose pages have checksums."""
-        with reporting_damage(self._path):
+        with report_damage(self._path):
             self._checkpoints.take()
 
     def close(self) -> None:
-        with reporting_damage(self._path):
+        with report_damage(self._path):
             self._checkpoints.close()
 
     def _run(self, name: str, rows: list[Row]) -> None:
@@ -110,12 +110,12 @@ class SqliteWriter:
             self._numbers = ServiceNumbers(self._connection.execute(self._queries["services"]).fetchall())
 
 
-class Keeper(Protocol):
-    """Whoever writes the index that a reader reads."""
+class IndexOwner(Protocol):
+    """The owner of the index that a reader reads: it writes and rebuilds it."""
 
     @property
     def rebuilds(self) -> int:
-        """How often it has begun to rebuild the index."""
+        """The number of rebuilds begun."""
         ...
 
     def require_complete(self) -> None:
@@ -134,22 +134,22 @@ class _Opened(NamedTuple):
 class SqliteReader:
     """Answers queries from threads of its own, each with a read-only connection that is opened when first needed."""
 
-    def __init__(self, path: Path, threads: int = READERS, keeper: Keeper | None = None) -> None:
+    def __init__(self, path: Path, threads: int = READERS, keeper: IndexOwner | None = None) -> None:
         self._path = path
         self._keeper = keeper
-        self._queries = named("queries.sql", "sqlite")
+        self._queries = load_statements("queries.sql", "sqlite")
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="index-reader")
         self._idle: queue.SimpleQueue[_Opened] = queue.SimpleQueue()
 
-    async def position(self) -> Head:
+    async def position(self) -> JournalHead:
         [(seq, chain)] = await self.query("position")
-        return Head(seq, chain)
+        return JournalHead(seq, chain)
 
     async def query(self, name: str, *parameters: Any) -> list[Row]:
-        return completed_answer(name, await self._run(self._queries[name], parameters))
+        return complete_answer(name, await self._run(self._queries[name], parameters))
 
     async def rows(self, table: str) -> list[Row]:
-        return completed_table(table, await self._run(whole_table(table, KEYS[table]), ()))
+        return complete_table(table, await self._run(whole_table(table, KEYS[table]), ()))
 
     async def close(self) -> None:
         self._threads.shutdown()
@@ -173,7 +173,7 @@ class SqliteReader:
     def _answer(self, sql: str, parameters: Row) -> list[Row]:
         opened = self._take()
         try:
-            with reporting_damage(self._path):
+            with report_damage(self._path):
                 rows = opened.connection.execute(sql, parameters).fetchall()
             require_checksums(self._path, opened.connection)
         except apsw.BusyError:
@@ -211,7 +211,7 @@ class SqliteIndex(SqliteReader):
         self._writer = SqliteWriter(path)
         super().__init__(path, threads)
 
-    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+    async def apply(self, changes: Changes, head: JournalHead, after: int = 0) -> None:
         if after:
             require_no_gap((await self.position()).seq, after)
         self._writer.apply(changes, head)

@@ -34,17 +34,17 @@ _FRAME_HEADER_BYTES = 24
 _WAL_MAGIC = (0x377F0682, 0x377F0683)  # the second one counts its checksums in big-endian words
 
 
-class Note(NamedTuple):
-    """Which log was being copied to the database file, and how many frames of it at most."""
+class CheckpointNote(NamedTuple):
+    """The log that was being copied to the database file, and the highest number of frames copied."""
 
     salts: bytes
     frames: int
 
 
-NOTHING_COPIED = Note(bytes(8), 0)
+NOTHING_COPIED = CheckpointNote(bytes(8), 0)
 
 
-class Written(NamedTuple):
+class CommittedFrames(NamedTuple):
     """The frames of one commit, and the CRC-32 of their bytes."""
 
     first: int
@@ -70,7 +70,7 @@ class Checkpoints:
         self._frames = 0  # in the log
         self._copied = 0  # of them, those that the last checkpoint was told to copy
         self._salts = b""
-        self._written: list[Written] = []
+        self._written: list[CommittedFrames] = []
         connection.set_wal_hook(self._committed)
 
     def take_if_due(self, pages: int = PAGES) -> None:
@@ -83,7 +83,7 @@ class Checkpoints:
         if self._frames == self._copied:
             return
         self._require_undamaged()
-        _write_note(self._note, Note(self._salts, self._frames))
+        _write_note(self._note, CheckpointNote(self._salts, self._frames))
         self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
         self._copied = self._frames
 
@@ -108,7 +108,7 @@ class Checkpoints:
                 self._salts, self._copied = salts, 0
                 self._written.clear()
                 self._frames = 0
-            fresh = Written(self._frames, pages - self._frames, 0)
+            fresh = CommittedFrames(self._frames, pages - self._frames, 0)
             self._written.append(fresh._replace(crc=self._crc_of(log, fresh)))
         self._frames = pages
         return int(apsw.SQLITE_OK)
@@ -119,7 +119,7 @@ class Checkpoints:
                 if self._crc_of(log, written) != written.crc:
                     raise DamagedLog(f"{self._wal.name} is not as it was written, after frame {written.first}")
 
-    def _crc_of(self, log: FileIO, written: Written) -> int:
+    def _crc_of(self, log: FileIO, written: CommittedFrames) -> int:
         crc, place = 0, _WAL_HEADER.size + written.first * self._frame_bytes
         for frame in range(written.frames):
             crc = zlib.crc32(os.pread(log.fileno(), self._frame_bytes, place + frame * self._frame_bytes), crc)
@@ -174,19 +174,19 @@ def _wal_checksum(data: bytes, *, big_endian: bool) -> tuple[int, int]:
     return first, second
 
 
-def _write_note(fd: int, note: Note) -> None:
+def _write_note(fd: int, note: CheckpointNote) -> None:
     """Overwritten in place, so that a full disk does not prevent it."""
     os.pwrite(fd, _NOTE.pack(*note, _crc(note)), 0)
     os.fsync(fd)
 
 
-def _parse_note(content: bytes) -> Note | None:
+def _parse_note(content: bytes) -> CheckpointNote | None:
     if len(content) != _NOTE.size:
         return None
     salts, frames, crc = _NOTE.unpack(content)
-    note = Note(salts, frames)
+    note = CheckpointNote(salts, frames)
     return note if crc == _crc(note) else None
 
 
-def _crc(note: Note) -> int:
+def _crc(note: CheckpointNote) -> int:
     return zlib.crc32(note.salts + note.frames.to_bytes(4, "little"))

@@ -1,4 +1,4 @@
-"""Opening a SQLite index: the library's version, the connection's settings, checksums, and the schema.
+"""Opens SQLite index files: checks the library's version, sets connection options, checksums and schema.
 
 Rule: the file can always be rebuilt from the journal, so a commit need not reach the disk before it is answered
 (``synchronous=NORMAL``); after a power cut the index is some entries behind, never wrong. A file that is damaged, or that an
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import apsw
 
-from postroad.adapters.index.migrations import VERSION_TABLE, Migration, pending
+from postroad.adapters.index.migrations import VERSION_TABLE, Migration, list_pending
 from postroad.adapters.index.sqlite_checkpoint import NOTE_SUFFIX, DamagedLog, lost_frames
 from postroad.adapters.index.sqlite_checksums import CHECKSUM_BYTES, checksum_vfs, is_damage, verifies_checksums
 from postroad.errors import Misconfigured
@@ -25,7 +25,10 @@ MODE = 0o640  # like the journal's files: headers of messages are in it; its log
 
 
 class UnusableIndex(Misconfigured):
-    """The file is damaged, or has no checksums that would tell. It has to be rebuilt from the journal."""
+    """The file is damaged or has no checksums, and must be rebuilt from the journal.
+
+    It has to be rebuilt from the journal.
+    """
 
 
 def open_writer(path: Path) -> apsw.Connection:
@@ -41,7 +44,7 @@ def open_writer(path: Path) -> apsw.Connection:
             "page_size", 16_384
         )  # heeded only while the file is empty; a page in the log costs two writes
         if lost := lost_frames(path, connection):
-            raise damaged(path, lost)
+            raise damaged_index(path, lost)
         connection.pragma("journal_mode", "wal")
         if not is_new:
             require_checksums(path, connection)
@@ -58,7 +61,7 @@ def open_reader(path: Path) -> apsw.Connection:
     refuse_old_sqlite(apsw.sqlite_lib_version())
     with _opened(path, apsw.SQLITE_OPEN_READONLY) as connection:
         connection.pragma("query_only", 1)
-        behind = pending(schema_version(connection), str(path))
+        behind = list_pending(schema_version(connection), str(path))
         require_checksums(path, connection)
         if behind:
             raise Misconfigured(
@@ -82,19 +85,19 @@ def require_checksums(path: Path, connection: apsw.Connection) -> None:
 
 
 @contextmanager
-def reporting_damage(path: Path) -> Iterator[None]:
+def report_damage(path: Path) -> Iterator[None]:
     """Turn errors that mean damage into ``UnusableIndex``."""
     try:
         yield
     except DamagedLog as error:
-        raise damaged(path, str(error)) from error
+        raise damaged_index(path, str(error)) from error
     except apsw.Error as error:
         if is_damage(error):
-            raise damaged(path, str(error)) from error
+            raise damaged_index(path, str(error)) from error
         raise
 
 
-def damaged(path: Path, what: str) -> UnusableIndex:
+def damaged_index(path: Path, what: str) -> UnusableIndex:
     return UnusableIndex(
         [
             f"index {path}: the file is damaged ({what}); nothing is lost: the server rebuilds it from the journal when it "
@@ -107,16 +110,16 @@ def check_file(path: Path) -> None:
     """Read every page of the index and check its checksum and structure; raises UnusableIndex."""
     connection = open_reader(path)
     try:
-        with reporting_damage(path):
+        with report_damage(path):
             found = connection.execute("PRAGMA quick_check(1)").get
         if found != "ok":
-            raise damaged(path, str(found))
+            raise damaged_index(path, str(found))
         require_checksums(path, connection)
     finally:
         connection.close()
 
 
-def forget(path: Path) -> None:
+def remove_index(path: Path) -> None:
     """Remove an index that is to be rebuilt, whatever state it is in; no one may write it."""
     for suffix in ("", "-wal", "-shm", NOTE_SUFFIX):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
@@ -124,9 +127,9 @@ def forget(path: Path) -> None:
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
     """Bring the schema up to date; who comes second waits for the write lock and finds nothing left to do."""
-    with writing(connection):
+    with write_transaction(connection):
         connection.execute(VERSION_TABLE)
-        for migration in pending(schema_version(connection), str(path)):
+        for migration in list_pending(schema_version(connection), str(path)):
             apply_migration(connection, migration)
 
 
@@ -154,7 +157,7 @@ def refuse_old_sqlite(version: str) -> None:
 
 
 @contextmanager
-def writing(connection: apsw.Connection) -> Iterator[None]:
+def write_transaction(connection: apsw.Connection) -> Iterator[None]:
     """A transaction that holds the write lock from its beginning."""
     connection.execute("BEGIN IMMEDIATE")
     try:
@@ -177,7 +180,7 @@ def _opened(path: Path, flags: int) -> Iterator[apsw.Connection]:
         ) from None
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     try:
-        with reporting_damage(path):
+        with report_damage(path):
             yield connection
     except BaseException:
         connection.close()

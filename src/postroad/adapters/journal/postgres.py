@@ -9,28 +9,28 @@ from __future__ import annotations
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 
-from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.adapters.journal.postgres_group import group_from_row, group_records, pack
-from postroad.adapters.journal.postgres_schema import migrate, named_statements
-from postroad.adapters.journal.segments.frame import Group
+from postroad.adapters.journal.postgres_schema import load_named_statements, migrate
+from postroad.adapters.journal.segments.frame import RecordGroup
 from postroad.errors import Unavailable
-from postroad.ports import Appended, Batch, BodyAt, Head, NewRecord
+from postroad.ports import Appended, BodyAt, JournalBatch, JournalHead, NewRecord
 
 PACKAGE = "postroad.adapters.journal"
-SQL = named_statements(PACKAGE, "journal.sql")
+SQL = load_named_statements(PACKAGE, "journal.sql")
 
 
 class PostgresJournal:
     """Implements ``postroad.ports.Journal``; any number of them may be open on one database."""
 
-    def __init__(self, connections: Connections, *, owns_connections: bool = False) -> None:
+    def __init__(self, connections: ConnectionPool, *, owns_connections: bool = False) -> None:
         self.connections = connections
         self._owns_connections = owns_connections
 
     @classmethod
     async def open(cls, dsn: str) -> PostgresJournal:
         """Connect, and make or update the tables."""
-        connections = await Connections.open(dsn)
+        connections = await ConnectionPool.open(dsn)
         try:
             async with connections.use() as connection:
                 await migrate(connection, "journal", PACKAGE)
@@ -47,14 +47,14 @@ class PostgresJournal:
         [row] = await self.connections.fetch(SQL["append"], packed.entries, packed.facts, packed.bodies)
         first_seq, chain = row
         bodies = [place.body(first_seq) for place in packed.places]
-        return Appended(first_seq, bodies, Head(first_seq + len(records) - 1, chain))
+        return Appended(first_seq, bodies, JournalHead(first_seq + len(records) - 1, chain))
 
-    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         groups = await self._groups(after_seq, limit_bytes)
         if not groups:
-            return Batch([], await self.head())
+            return JournalBatch([], await self.head())
         found = [record for group in groups for record in group_records(group, after_seq)]
-        return Batch(found, groups[-1].head)
+        return JournalBatch(found, groups[-1].head)
 
     async def body(self, at: BodyAt) -> bytes | None:
         return (await self.bodies([at]))[0]
@@ -67,9 +67,9 @@ class PostgresJournal:
         rows = await self.connections.fetch(SQL["bodies"], segments, offsets, lengths)
         return [_checked(data, at) for (data,), at in zip(rows, places, strict=True)]
 
-    async def head(self) -> Head:
+    async def head(self) -> JournalHead:
         [row] = await self.connections.fetch(SQL["head"])
-        return Head(row[0], row[1])
+        return JournalHead(row[0], row[1])
 
     async def drop_bodies(self, before_seq: int) -> int:
         """Drop the bodies of groups wholly below ``before_seq`` and say of how many; facts and chain stay."""
@@ -79,7 +79,7 @@ class PostgresJournal:
             after = max(row[0] for row in rows)
         return dropped
 
-    async def facts(self) -> AsyncIterator[Group]:
+    async def facts(self) -> AsyncIterator[RecordGroup]:
         """Every group in order, as stored and unchecked, without the bytes of its bodies."""
         seq = 0
         while groups := await self._groups(seq, 1 << 20):
@@ -87,8 +87,8 @@ class PostgresJournal:
                 yield group
             seq = groups[-1].head.seq
 
-    async def groups(self) -> AsyncIterator[tuple[Group, bytes | None]]:
-        """The same with the bodies, None where they were dropped: what ``verify`` looks at."""
+    async def groups(self) -> AsyncIterator[tuple[RecordGroup, bytes | None]]:
+        """Yields every group with its bodies, None where they were dropped; used by ``verify``."""
         async for group in self.facts():
             yield group, await self._bodies(group)
 
@@ -96,10 +96,10 @@ class PostgresJournal:
         if self._owns_connections:
             await self.connections.close()
 
-    async def _groups(self, after_seq: int, limit_bytes: int) -> list[Group]:
+    async def _groups(self, after_seq: int, limit_bytes: int) -> list[RecordGroup]:
         return [group_from_row(row) for row in await self.connections.fetch(SQL["read"], after_seq, limit_bytes)]
 
-    async def _bodies(self, group: Group) -> bytes | None:
+    async def _bodies(self, group: RecordGroup) -> bytes | None:
         if group.bodies_at is None:
             return None
         rows = await self.connections.fetch("SELECT bodies FROM journal_group WHERE first_seq = $1", group.first_seq)

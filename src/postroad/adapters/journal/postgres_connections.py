@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL for journal and desk: durable commits, and a clear word while the database is away.
+"""PostgreSQL connections for journal and desk, with durable commits and Unavailable during outages.
 
 Kept rule: whatever goes wrong between here and the database reaches callers as ``Unavailable``. After a failure nothing
 is tried until a pause is over, which doubles from failure to failure, so a database coming back is not trampled.
@@ -57,8 +57,8 @@ AWAY = (
 GAVE_UP = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)  # it is well, and would do it another time
 
 
-class Pause:
-    """How long to leave a failing database alone."""
+class ReconnectPause:
+    """Back-off after a database failure."""
 
     def __init__(self, monotonic: Callable[[], float]) -> None:
         self._monotonic = monotonic
@@ -78,7 +78,7 @@ class Pause:
         self._until = self._length_s = 0.0
 
 
-class Connections:
+class ConnectionPool:
     """A few connections to one database.
 
     A statement whose connection is lost may have been carried out all the same: nobody can know.
@@ -87,10 +87,10 @@ class Connections:
     def __init__(self, dsn: str, pool: Any) -> None:
         self.dsn = dsn
         self._pool = pool
-        self._pause = Pause(asyncio.get_running_loop().time)
+        self._pause = ReconnectPause(asyncio.get_running_loop().time)
 
     @classmethod
-    async def open(cls, dsn: str, *, most: int = 8, durable: bool = True) -> Connections:
+    async def open(cls, dsn: str, *, most: int = 8, durable: bool = True) -> ConnectionPool:
         """``durable=False`` is for what may be forgotten in a crash: its commits do not wait for the disk."""
         pool = await asyncpg.create_pool(
             dsn,
@@ -114,7 +114,7 @@ class Connections:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """A connection for a moment; what the database fails to do is told as Unavailable."""
+        """Lends a connection; database failures are raised as Unavailable."""
         if self._pause.remaining_s:
             raise _unavailable("it did not answer a moment ago")
         try:

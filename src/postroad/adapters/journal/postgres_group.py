@@ -10,13 +10,13 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from postroad.adapters.journal.segments.frame import ENTRY, NO_BODY, NO_DIGEST, Group
-from postroad.ports import BodyAt, NewRecord, Record
+from postroad.adapters.journal.segments.frame import ENTRY, NO_BODY, NO_DIGEST, RecordGroup
+from postroad.ports import BodyAt, JournalRecord, NewRecord
 
 _sha256 = hashlib.sha256
 
 
-class Place(NamedTuple):
+class RecordLocation(NamedTuple):
     """Where one record's facts and body lie in its group; no body has the offset None."""
 
     facts_at: int
@@ -29,18 +29,18 @@ class Place(NamedTuple):
         return None if self.body_at is None else BodyAt(first_seq, self.body_at, self.body_bytes, self.digest)
 
 
-class Packed(NamedTuple):
+class PackedGroup(NamedTuple):
     """A group on its way to the database; it gets its number there."""
 
     entries: bytes
     facts: bytes
     bodies: bytes
-    places: list[Place]
+    places: list[RecordLocation]
 
 
-def pack(records: Sequence[NewRecord]) -> Packed:
+def pack(records: Sequence[NewRecord]) -> PackedGroup:
     entries: list[bytes] = []
-    places: list[Place] = []
+    places: list[RecordLocation] = []
     bodies: list[bytes] = []
     facts_at = body_at = 0
     for record in records:
@@ -48,21 +48,21 @@ def pack(records: Sequence[NewRecord]) -> Packed:
         size = len(facts)
         if body is None:
             entries.append(ENTRY.pack(size, NO_BODY, NO_DIGEST))
-            places.append(Place(facts_at, size, None, 0, NO_DIGEST))
+            places.append(RecordLocation(facts_at, size, None, 0, NO_DIGEST))
         else:
             digest = _sha256(body).digest()
             entries.append(ENTRY.pack(size, len(body), digest))
-            places.append(Place(facts_at, size, body_at, len(body), digest))
+            places.append(RecordLocation(facts_at, size, body_at, len(body), digest))
             bodies.append(body)
             body_at += len(body)
         facts_at += size
-    return Packed(b"".join(entries), b"".join([record.facts for record in records]), b"".join(bodies), places)
+    return PackedGroup(b"".join(entries), b"".join([record.facts for record in records]), b"".join(bodies), places)
 
 
-def group_from_row(row: Sequence[Any]) -> Group:
+def group_from_row(row: Sequence[Any]) -> RecordGroup:
     """A row of the statement ``read`` as a group; what it says of itself is not checked here."""
     first_seq, last_seq, chain, entries, facts, has_bodies, bodies_bytes = row
-    return Group(
+    return RecordGroup(
         offset=0,
         first_seq=first_seq,
         record_count=last_seq - first_seq + 1,
@@ -75,12 +75,12 @@ def group_from_row(row: Sequence[Any]) -> Group:
     )
 
 
-def group_records(group: Group, after_seq: int = 0) -> Iterator[Record]:
+def group_records(group: RecordGroup, after_seq: int = 0) -> Iterator[JournalRecord]:
     """The group's records after ``after_seq``; a body keeps its place, length and digest when it was dropped."""
     facts_at = body_at = 0
     for seq, (facts_bytes, body_bytes, digest) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):
         at = None if body_bytes == NO_BODY else BodyAt(group.first_seq, body_at, body_bytes, digest)
         if seq > after_seq:
-            yield Record(seq, group.facts[facts_at : facts_at + facts_bytes], at)
+            yield JournalRecord(seq, group.facts[facts_at : facts_at + facts_bytes], at)
         facts_at += facts_bytes
         body_at += at.length if at is not None else 0

@@ -18,7 +18,7 @@ VERSIONS = "CREATE TABLE IF NOT EXISTS postroad_schema (part text PRIMARY KEY, v
 SAVE_VERSION = "INSERT INTO postroad_schema VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET version = $2"
 
 
-def named_statements(package: str, name: str) -> dict[str, str]:
+def load_named_statements(package: str, name: str) -> dict[str, str]:
     """The statements of a file of SQL, by name."""
     text = files(package).joinpath("sql", name).read_text("utf-8")
     pieces = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]

@@ -1,4 +1,4 @@
-"""Reading the PostgreSQL journal back and saying what is not as it was written, in the words of the other journals.
+"""Verifies a PostgreSQL journal and reports every difference from what was written.
 
 Kept rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. A tail that is gone is
 found against ``journal_head`` and against the head that the index knows.
@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments import frame
-from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, Group
-from postroad.adapters.journal.segments.verification import Fault, Progress, Witnesses
-from postroad.ports import Head
+from postroad.adapters.journal.segments.frame import EMPTY, ENTRY, RecordGroup
+from postroad.adapters.journal.segments.verification import JournalDefect, KnownHeads, VerificationProgress
+from postroad.ports import JournalHead
 
 TABLE = "journal_group"
 PROGRESS_EVERY_GROUPS = 200
@@ -23,45 +23,45 @@ _sha256 = hashlib.sha256
 
 
 async def verify(
-    journal: PostgresJournal, expected_head: Head | None = None, noted: Sequence[Head] = ()
-) -> AsyncIterator[Progress | Fault]:
+    journal: PostgresJournal, expected_head: JournalHead | None = None, noted: Sequence[JournalHead] = ()
+) -> AsyncIterator[VerificationProgress | JournalDefect]:
     """Check every group in order; yields progress, counted in records, and each fault with the row it lies in."""
     written = await journal.head()
-    walk = _Walk(Witnesses(expected_head, noted))
+    walk = _Walk(KnownHeads(expected_head, noted))
     count = 0
     async for group, bodies in journal.groups():
         for fault in walk.check(group, bodies):
             yield fault
         count += 1
         if count % PROGRESS_EVERY_GROUPS == 0:
-            yield Progress(walk.head.seq, written.seq, *walk.head)
+            yield VerificationProgress(walk.head.seq, written.seq, *walk.head)
     for fault in walk.end(written):
         yield fault
-    yield Progress(walk.head.seq, written.seq, *walk.head)
+    yield VerificationProgress(walk.head.seq, written.seq, *walk.head)
 
 
 class _Walk:
     """``head`` is what the next group must continue."""
 
-    def __init__(self, witnesses: Witnesses) -> None:
+    def __init__(self, witnesses: KnownHeads) -> None:
         self.head = EMPTY
         self._witnesses = witnesses
 
-    def check(self, group: Group, bodies: bytes | None) -> Iterator[Fault]:
+    def check(self, group: RecordGroup, bodies: bytes | None) -> Iterator[JournalDefect]:
         due = self.head.seq + 1
         if group.first_seq > due:
             yield _fault("missing", due, f"records {due} to {group.first_seq - 1} are missing before this place")
         elif group.first_seq < due:
             yield _fault("repeated", group.first_seq, f"record {group.first_seq} comes again after record {due - 1}")
-        elif not frame.follows(group, self.head):
+        elif not frame.is_successor(group, self.head):
             yield _fault("changed", due, "the group is not the one in the chain")
         yield from self._contents(group, bodies)
         self.head = group.head
         for seq, detail in self._witnesses.contradict(group.first_seq, group.head):
             yield _fault("changed", seq, detail)
 
-    def _contents(self, group: Group, bodies: bytes | None) -> Iterator[Fault]:
-        if len(group.table) != ENTRY.size * group.record_count or not frame.lengths_agree(group):
+    def _contents(self, group: RecordGroup, bodies: bytes | None) -> Iterator[JournalDefect]:
+        if len(group.table) != ENTRY.size * group.record_count or not frame.has_consistent_lengths(group):
             yield _fault("changed", group.first_seq, "the group's lengths do not add up")
         elif bodies is not None:
             for record in group_records(group):
@@ -69,7 +69,7 @@ class _Walk:
                 if at is not None and _sha256(bodies[at.offset : at.offset + at.length]).digest() != at.digest:
                     yield _fault("changed", record.seq, "the body is not the one that was written")
 
-    def end(self, written: Head) -> Iterator[Fault]:
+    def end(self, written: JournalHead) -> Iterator[JournalDefect]:
         """Compare the end with what the database and the index say it was."""
         known = max(written.seq, self._witnesses.last_seq)
         if known > self.head.seq:
@@ -79,5 +79,5 @@ class _Walk:
             yield _fault("changed", written.seq, "journal_head does not have the chain of the last group")
 
 
-def _fault(kind: str, seq: int, detail: str) -> Fault:
-    return Fault(kind, TABLE, 0, seq, detail)
+def _fault(kind: str, seq: int, detail: str) -> JournalDefect:
+    return JournalDefect(kind, TABLE, 0, seq, detail)

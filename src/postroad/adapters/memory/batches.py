@@ -1,4 +1,4 @@
-"""What the memory index answers about batches, their members, control numbers and partners' answers."""
+"""Answers the memory index's queries about batches, members, control numbers and functional acknowledgments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ FACTS = TABLES["batch_member"].index("facts")
 NUMBER = TABLES["control_number"].index("number")
 
 
-def gathered_in(index: MemoryIndex, number: int) -> str:
+def find_batch_id(index: MemoryIndex, number: int) -> str:
     """Id of the batch that a delivery has joined, if any."""
     return next((row[BATCH] for row in index.all("batch_member", number=number)), "")
 

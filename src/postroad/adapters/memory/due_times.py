@@ -1,12 +1,12 @@
-"""What the memory index answers about when journeys and deliveries expire."""
+"""Answers the memory index's queries about when journeys and deliveries expire."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from postroad.adapters.memory.batches import gathered_in, is_being_sent
-from postroad.core.model.delivery import State
+from postroad.adapters.memory.batches import find_batch_id, is_being_sent
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.projection.tables import TABLES
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ def _due(index: MemoryIndex, table: str, until_us: int, limit: int) -> list[Row]
 
 
 def _expiring(index: MemoryIndex, table: str) -> list[Row]:
-    """What expires one day, but for what is being sent in a batch."""
+    """Rows that will expire, except those being sent in a batch."""
     place, number = TABLES[table].index("expires_at_us"), 0 if table == "delivery" else AT_NUMBER
-    found = [row for row in index.all(table, state=State.QUEUED) if row[place]]
+    found = [row for row in index.all(table, state=DeliveryState.QUEUED) if row[place]]
     return [row for row in found if not is_being_sent(index, row[number])]
 
 
@@ -40,12 +40,12 @@ def _next_due(index: MemoryIndex) -> list[Row]:
 
 def _due_journeys(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
     due = _due(index, "journey", until_us, limit)
-    return [(*row, gathered_in(index, row[AT_NUMBER])) for row in due]
+    return [(*row, find_batch_id(index, row[AT_NUMBER])) for row in due]
 
 
 def _due_deliveries(index: MemoryIndex, until_us: int, limit: int) -> list[Row]:
     due = _due(index, "delivery", until_us, limit)
-    return [(row[0], row[EXPIRES_AT_US], gathered_in(index, row[0])) for row in due]
+    return [(row[0], row[EXPIRES_AT_US], find_batch_id(index, row[0])) for row in due]
 
 
 DUE_ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {

@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, TypeVar
 
-from postroad.adapters.index.folding import hand_out, settle
-from postroad.adapters.index.gaps import require_no_gap
-from postroad.adapters.index.keys import KEYS, SPAN_BITS
+from postroad.adapters.index.batch_folding import hand_out, settle
+from postroad.adapters.index.gap_check import require_no_gap
+from postroad.adapters.index.table_keys import KEYS, SPAN_BITS
 from postroad.adapters.memory.batches import BATCH_ANSWERS
 from postroad.adapters.memory.due_times import DUE_ANSWERS
-from postroad.adapters.memory.finding import FINDING_ANSWERS
+from postroad.adapters.memory.search_keys import SEARCH_KEY_ANSWERS
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import (
     STATEMENTS,
@@ -29,11 +29,11 @@ from postroad.core.projection.tables import (
     onward_delivery,
     resent_delivery,
 )
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 Row = tuple[Any, ...]
 _Told = TypeVar("_Told")
-NOTHING_APPLIED = Head(0, bytes(32))
+NOTHING_APPLIED = JournalHead(0, bytes(32))
 DELIVERY = {column: place for place, column in enumerate(TABLES["delivery"])}
 MESSAGE = {column: place for place, column in enumerate(TABLES["message"])}
 BODY_OF_MESSAGE = slice(MESSAGE["header"], None)  # header and where the body lies
@@ -51,10 +51,10 @@ class MemoryIndex:
         self._tables: dict[str, dict[Any, Row]] = {table: {} for table in TABLES}
         self._statements = {name: self._statement(name) for name in STATEMENTS}
 
-    async def position(self) -> Head:
+    async def position(self) -> JournalHead:
         return self._position
 
-    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+    async def apply(self, changes: Changes, head: JournalHead, after: int = 0) -> None:
         require_no_gap(self._position.seq, after)
         for name, apply_row in self._statements.items():
             for row in changes.get(name, ()):
@@ -75,7 +75,7 @@ class MemoryIndex:
             table.clear()
 
     async def close(self) -> None:
-        """Nothing to give back; the rows go with the object."""
+        """Does nothing; the rows are freed with the object."""
 
     # ---- changes
 
@@ -215,12 +215,12 @@ def _newest(rows: list[Row], before: int, limit: int) -> list[Row]:
 
 
 def _oldest_queued(index: MemoryIndex) -> list[Row]:
-    waiting = index.all("delivery", state=State.QUEUED)
+    waiting = index.all("delivery", state=DeliveryState.QUEUED)
     return [(min((row[DELIVERY["content_seq"]] for row in waiting), default=None),)]
 
 
 def _held(index: MemoryIndex) -> list[Row]:
-    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=State.QUEUED))
+    deliveries = Counter(row[DELIVERY["message_seq"]] for row in index.all("delivery", state=DeliveryState.QUEUED))
     held: dict[str, tuple[int, int]] = {}
     for seq, count in deliveries.items():
         for row in index.all("message", seq=seq):
@@ -234,19 +234,21 @@ def _held(index: MemoryIndex) -> list[Row]:
 
 def _mailboxes(index: MemoryIndex) -> Iterator[Row]:
     counts: dict[str, int] = {}
-    for row in index.all("delivery", state=State.QUEUED):
+    for row in index.all("delivery", state=DeliveryState.QUEUED):
         counts[row[DELIVERY["recipient"]]] = counts.get(row[DELIVERY["recipient"]], 0) + 1
     yield from sorted(counts.items())
 
 
 def _mailbox(index: MemoryIndex, recipient: str, after_number: int, limit: int) -> Iterator[Row]:
-    queued = index.all("delivery", recipient=recipient, state=State.QUEUED)
+    queued = index.all("delivery", recipient=recipient, state=DeliveryState.QUEUED)
     free = [row for row in queued if row[DELIVERY["available_at_us"]] != IN_A_BATCH_US]
     return index.waiting([row for row in free if row[0] > after_number][:limit])
 
 
 def _waiting_at(index: MemoryIndex, recipient: str, after_number: int, limit: int) -> list[Row]:
-    queued = [row for row in index.all("delivery", recipient=recipient, state=State.QUEUED) if row[0] > after_number]
+    queued = [
+        row for row in index.all("delivery", recipient=recipient, state=DeliveryState.QUEUED) if row[0] > after_number
+    ]
     return [(row[0], row[DELIVERY["queued_at_us"]]) for row in queued[:limit]]
 
 
@@ -264,13 +266,13 @@ def _received_by(index: MemoryIndex, recipient: str, before_number: int, limit: 
 
 
 def _taken_by(index: MemoryIndex, recipient: str, limit: int) -> list[Row]:
-    taken = index.all("delivery", recipient=recipient, state=State.DELIVERED)
+    taken = index.all("delivery", recipient=recipient, state=DeliveryState.DELIVERED)
     return [(row[0], row[DELIVERY["settle_seq"]]) for row in reversed(taken)][:limit]
 
 
 def _tried_at(index: MemoryIndex, recipient: str, after_number: int, after_seq: int, limit: int) -> list[Row]:
     tried = [row for row in index.all("delivery", recipient=recipient) if row[0] > after_number]
-    tried = [row for row in tried if row[DELIVERY["state"]] != State.DELIVERED]
+    tried = [row for row in tried if row[DELIVERY["state"]] != DeliveryState.DELIVERED]
     tried = [row for row in tried if max(row[DELIVERY["lease_seq"]], row[DELIVERY["settle_seq"]]) > after_seq]
     numbers = {row[0] for row in tried}
     seqs = {row[DELIVERY[column]] for row in tried for column in ("lease_seq", "settle_seq")}
@@ -388,5 +390,5 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "states": _states,
     **DUE_ANSWERS,
     **BATCH_ANSWERS,
-    **FINDING_ANSWERS,
+    **SEARCH_KEY_ANSWERS,
 }

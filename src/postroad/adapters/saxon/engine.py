@@ -11,16 +11,16 @@ from typing import Any
 
 from saxonche import PySaxonApiError, PySaxonProcessor  # type: ignore[import-not-found]
 
-from postroad.adapters.confined.frames import Answers, Outcome
-from postroad.adapters.saxon.complaints import Printed, refusal
-from postroad.adapters.saxon.frames import Batch, Setting, Work
-from postroad.adapters.saxon.query_engine import QueryEngine
+from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome
+from postroad.adapters.saxon.error_text import StandardErrorPipe, refusal
+from postroad.adapters.saxon.frames import QueryBatch, SaxonCall, Setting
+from postroad.adapters.saxon.query_engine import SaxonQueryEngine
 from postroad.errors import Misconfigured
 
 KEPT_STYLESHEETS = 32
 KEPT_CHARACTERS = 1_000_000
 UTF_8 = "UTF-8"
-OUT_OF_MEMORY = Outcome(code="transform.memory", detail="it needs more memory than a transform may have")
+OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a transform may have")
 NUL = "\0"  # would cut a text short on its way into Saxon, so that half of it would be read
 
 _FIRST_STYLESHEET = (
@@ -34,44 +34,44 @@ _FIRST_QUERIES = (
 )
 
 
-class Engine:
+class SaxonEngine:
     """One locked processor and the stylesheets that it has compiled."""
 
-    def __init__(self, settings: tuple[Setting, ...], printed: Printed) -> None:
-        self._processor = locked_processor(settings)
+    def __init__(self, settings: tuple[Setting, ...], printed: StandardErrorPipe) -> None:
+        self._processor = lock_processor(settings)
         self._xslt = self._processor.new_xslt30_processor()
-        self._queries = QueryEngine(self._processor)
+        self._queries = SaxonQueryEngine(self._processor)
         self._printed = printed
         self._compiled: OrderedDict[str, Any] = OrderedDict()
 
     def run_once(self) -> None:
         """Have everything loaded that a transform needs, while it can still be loaded."""
         transformed = self.perform(
-            Work(task="transform", source=_FIRST_STYLESHEET, document=b"<a/>", output_limit=1_000)
+            SaxonCall(task="transform", source=_FIRST_STYLESHEET, document=b"<a/>", output_limit=1_000)
         )
-        answered = self.answer(Batch(queries=_FIRST_QUERIES, document=b"<a/>", output_limit=1_000))
+        answered = self.answer(QueryBatch(queries=_FIRST_QUERIES, document=b"<a/>", output_limit=1_000))
         for outcome in (transformed, answered):
-            if isinstance(outcome, Outcome) and outcome.code:
+            if isinstance(outcome, WorkerOutcome) and outcome.code:
                 raise Misconfigured([f"Saxon does not work here: {outcome.detail}"])
         self._compiled.clear()
 
-    def answer(self, batch: Batch) -> Answers | Outcome:
+    def answer(self, batch: QueryBatch) -> SourceAnswers | WorkerOutcome:
         self._printed.take()
         try:
             return self._queries.answer(batch)
         except MemoryError:
             return OUT_OF_MEMORY
 
-    def perform(self, work: Work) -> Outcome:
+    def perform(self, work: SaxonCall) -> WorkerOutcome:
         self._printed.take()  # what the call before left behind
         if NUL in work.source or b"\0" in work.document or any(NUL in value for value in work.parameters.values()):
-            return Outcome(code="transform.failed", detail="it has a NUL character, which XML does not allow")
+            return WorkerOutcome(code="transform.failed", detail="it has a NUL character, which XML does not allow")
         try:
             return self._perform(work)
         except MemoryError:
             return OUT_OF_MEMORY
 
-    def _perform(self, work: Work) -> Outcome:
+    def _perform(self, work: SaxonCall) -> WorkerOutcome:
         if work.task == "compile":
             return self._queries.check(work.source)
         try:
@@ -79,7 +79,7 @@ class Engine:
         except PySaxonApiError as fault:
             return self._refusal("stylesheet.invalid", fault)
         if work.task == "check":
-            return Outcome()
+            return WorkerOutcome()
         try:
             node = self._document(work.document)
         except (PySaxonApiError, UnicodeDecodeError) as fault:
@@ -90,7 +90,7 @@ class Engine:
             return self._refusal("transform.failed", fault)
         return _within_limit((text or "").encode(), work.output_limit)
 
-    def _refusal(self, code: str, fault: Exception, what: str = "") -> Outcome:
+    def _refusal(self, code: str, fault: Exception, what: str = "") -> WorkerOutcome:
         return refusal(code, str(fault), self._printed.take(), what)
 
     def _stylesheet(self, source: str) -> Any:
@@ -113,7 +113,7 @@ class Engine:
     def _document(self, utf8: bytes) -> Any:
         return self._processor.parse_xml(xml_text=utf8.decode(), encoding=UTF_8)
 
-    def _applied(self, executable: Any, node: Any, work: Work) -> str | None:
+    def _applied(self, executable: Any, node: Any, work: SaxonCall) -> str | None:
         executable.clear_parameters()
         for name, value in work.parameters.items():
             # Untyped, as if it stood in a document: it becomes whatever type the parameter declares.
@@ -129,7 +129,7 @@ class Engine:
         return text
 
 
-def locked_processor(settings: tuple[Setting, ...]) -> Any:
+def lock_processor(settings: tuple[Setting, ...]) -> Any:
     """A processor with every setting accepted; otherwise Misconfigured, naming those that were not."""
     processor = PySaxonProcessor(license=False)
     faults = [fault for setting in settings if (fault := _apply(processor, setting))]
@@ -147,10 +147,10 @@ def _apply(processor: Any, setting: Setting) -> str:
     return ""
 
 
-def _within_limit(output: bytes, limit: int) -> Outcome:
+def _within_limit(output: bytes, limit: int) -> WorkerOutcome:
     if len(output) <= limit:
-        return Outcome(output=output)
-    return Outcome(
+        return WorkerOutcome(output=output)
+    return WorkerOutcome(
         code="transform.output-too-large",
         detail=f"it made {len(output)} bytes, and from this document {limit} are allowed",
     )

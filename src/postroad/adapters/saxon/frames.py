@@ -1,4 +1,4 @@
-"""What Saxon's workers are asked: one stylesheet or query, or many queries about one document."""
+"""Calls to Saxon's workers: one stylesheet or query, or many queries about one document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Setting = tuple[str, str]
 Task = Literal["check", "transform", "query", "compile"]  # of these two check a source: a stylesheet, a query
 
 
-class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
+class SaxonCall(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
     """One call. ``document`` is XML in UTF-8; ``source`` is the stylesheet or the query."""
 
     task: Task
@@ -31,7 +31,7 @@ class Work(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True)
         return self.output_limit + OVERHEAD_BYTES
 
 
-class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
+class QueryBatch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True):
     """Many queries about one document. An item is the name of a simple type and a value's text, or ``xml`` and an element."""
 
     queries: tuple[str, ...]
@@ -42,7 +42,7 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True
 
     @property
     def source(self) -> str:
-        """Who is to blame if the worker dies of it; nobody, as long as there are several."""
+        """The query to blame if the worker dies; empty while there are several."""
         return self.queries[0] if len(self.queries) == 1 else ""
 
     @property
@@ -54,4 +54,4 @@ class Batch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, tag=True
         return self.output_limit + OVERHEAD_BYTES * len(self.queries)
 
 
-read_work: Callable[[bytes], Work | Batch] = msgspec.msgpack.Decoder(Work | Batch).decode
+read_work: Callable[[bytes], SaxonCall | QueryBatch] = msgspec.msgpack.Decoder(SaxonCall | QueryBatch).decode

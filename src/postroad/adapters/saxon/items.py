@@ -19,7 +19,7 @@ _REPLACEMENT = "\ufffd"
 _SPECIAL = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}
 
 
-def typed_items(items: Mapping[str, ItemValue]) -> dict[str, tuple[str, str]]:
+def to_typed_items(items: Mapping[str, ItemValue]) -> dict[str, tuple[str, str]]:
     return {name: _typed(value) for name, value in items.items() if _NAME.fullmatch(name) and name != "msg"}
 
 

@@ -1,17 +1,17 @@
-"""Queries of exchanges, in the workers: what a query is told of a message, and what is refused before it is asked at all."""
+"""Evaluates the queries of exchanges in workers; checks what can be refused before a worker is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from postroad.adapters.confined.asking import Asking
-from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, Outcome, output_limit
-from postroad.adapters.saxon.frames import Batch, Work
-from postroad.adapters.saxon.items import typed_items
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, WorkerOutcome, output_limit
+from postroad.adapters.confined.source_evaluator import SourceEvaluator
+from postroad.adapters.saxon.frames import QueryBatch, SaxonCall
+from postroad.adapters.saxon.items import to_typed_items
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused
-from postroad.ports import ItemValue, Verdict
+from postroad.ports import ItemValue, QueryVerdict
 
 
 class SaxonQueries:
@@ -19,12 +19,12 @@ class SaxonQueries:
 
     def __init__(self, workers: SaxonWorkers) -> None:
         self._workers = workers
-        self._asking = Asking(workers, "query")
+        self._asking = SourceEvaluator(workers, "query")
 
     async def check(self, query: str) -> None:
         _check_size(query)
-        outcome = await self._workers.attempt(Work(task="compile", source=query))
-        if isinstance(outcome, Outcome) and outcome.code:
+        outcome = await self._workers.attempt(SaxonCall(task="compile", source=query))
+        if isinstance(outcome, WorkerOutcome) and outcome.code:
             place = f"line {outcome.line}" if outcome.line else ""
             place += f", column {outcome.column}" if outcome.column else ""
             detail = f"{place}: {outcome.detail}" if place else outcome.detail
@@ -32,16 +32,16 @@ class SaxonQueries:
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
+    ) -> list[QueryVerdict]:
         is_json = _is_json(media_type)
         try:
             document = content.removeprefix(b"\xef\xbb\xbf") if is_json else to_utf8(content)
         except Refused as fault:
-            return [Verdict(goes=False, error=fault.detail)] * len(queries)
-        typed, limit = typed_items(items), output_limit(len(document))
+            return [QueryVerdict(goes=False, error=fault.detail)] * len(queries)
+        typed, limit = to_typed_items(items), output_limit(len(document))
 
-        def about(asked: Sequence[str]) -> Batch:
-            return Batch(queries=tuple(asked), document=document, is_json=is_json, items=typed, output_limit=limit)
+        def about(asked: Sequence[str]) -> QueryBatch:
+            return QueryBatch(queries=tuple(asked), document=document, is_json=is_json, items=typed, output_limit=limit)
 
         return await self._asking.verdicts(queries, about)
 

@@ -13,19 +13,21 @@ from typing import Any, NamedTuple
 
 from saxonche import PySaxonApiError  # type: ignore[import-not-found]
 
-from postroad.adapters.confined.frames import UNREADABLE, Answer, Answers, Outcome
-from postroad.adapters.saxon.complaints import LONGEST_DETAIL
-from postroad.adapters.saxon.frames import Batch
-from postroad.adapters.saxon.query_text import Form, QueryText, read_query
-from postroad.adapters.saxon.verdicts import KINDS, MANY, ONE, WITHOUT_TEXT
+from postroad.adapters.confined.frames import UNREADABLE, SourceAnswer, SourceAnswers, WorkerOutcome
+from postroad.adapters.saxon.error_text import LONGEST_DETAIL
+from postroad.adapters.saxon.frames import QueryBatch
+from postroad.adapters.saxon.query_text import EngineText, QueryText, read_query
+from postroad.adapters.saxon.result_queries import KINDS, MANY, ONE, WITHOUT_TEXT
 
 KEPT_QUERIES = 4_000  # some 15 KB each
 KEPT_CHARACTERS = 4_000_000
 NUL = "\0"  # would cut a text short on its way into Saxon
 JSON_DEPTH = 200
 INVALID = "query.invalid"
-NO = Answer("no")
-TOO_MUCH = Outcome(code="transform.output-too-large", detail="the answers together have more bytes than are allowed")
+NO = SourceAnswer("no")
+TOO_MUCH = WorkerOutcome(
+    code="transform.output-too-large", detail="the answers together have more bytes than are allowed"
+)
 
 _JSON_NESTING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _PLACE = re.compile(r"\bon line (\d+)(?: at)?(?: column (\d+))?")
@@ -36,7 +38,7 @@ _FAULT = re.compile(r"^\s*([A-Z]{4}\d{4})\s+(.*\S)\s*$", re.MULTILINE)
 _STATIC = re.compile(r"X[PQ]ST\d{4}")
 
 
-class Compiled(NamedTuple):
+class CompiledQuery(NamedTuple):
     """An array of a function and its output options; or, for a query that runs as a whole, its text and the options alone."""
 
     function: Any
@@ -44,38 +46,40 @@ class Compiled(NamedTuple):
     options: Any = None
 
 
-class QueryEngine:
+class SaxonQueryEngine:
     """The queries that a processor has compiled."""
 
     def __init__(self, processor: Any) -> None:
         self._processor = processor
         self._many = self._value(MANY).head
         self._one = self._value(ONE).head
-        self._compiled: OrderedDict[tuple[str, bool], Compiled] = OrderedDict()  # by text, and whether for JSON null
+        self._compiled: OrderedDict[tuple[str, bool], CompiledQuery] = (
+            OrderedDict()
+        )  # by text, and whether for JSON null
         self._characters = 0
 
-    def check(self, query: str) -> Outcome:
-        """Compile it, and say where that fails."""
+    def check(self, query: str) -> WorkerOutcome:
+        """Compiles the query, and reports where that fails."""
         try:
             text = read_query(_without_nul(query))
         except ValueError as fault:
-            return Outcome(code=INVALID, detail=str(fault))
+            return WorkerOutcome(code=INVALID, detail=str(fault))
         if text.blank:
-            return Outcome(code=INVALID, detail="nothing is asked in it")
+            return WorkerOutcome(code=INVALID, detail="nothing is asked in it")
         if not text.whole and not (outcome := self._checked_as_function(text)).code:
             return outcome
         return self._checked_as_whole(text) if text.whole or text.functions else outcome
 
-    def _checked_as_function(self, text: QueryText) -> Outcome:
+    def _checked_as_function(self, text: QueryText) -> WorkerOutcome:
         # A body that closes one kind of bracket too many does not pass in the other kind.
         for form in (text.as_function("array {", "}"), text.as_function()):
             try:
                 self._value(form.text)
             except PySaxonApiError as fault:
                 return _complaint(str(fault), form)
-        return Outcome()
+        return WorkerOutcome()
 
-    def _checked_as_whole(self, text: QueryText) -> Outcome:
+    def _checked_as_whole(self, text: QueryText) -> WorkerOutcome:
         """Run it without a message, since there is no other way to have it compiled; what fails for want of one is no fault."""
         form = text.as_whole()
         try:
@@ -84,23 +88,23 @@ class QueryEngine:
             said = _FAULT.search(str(fault))
             if said is None or _STATIC.match(said[1]):
                 return _complaint(str(fault), form)
-        return Outcome()
+        return WorkerOutcome()
 
-    def answer(self, batch: Batch) -> Answers | Outcome:
+    def answer(self, batch: QueryBatch) -> SourceAnswers | WorkerOutcome:
         try:
             message = self._message(batch)
         except (PySaxonApiError, UnicodeDecodeError, ValueError) as fault:
             words = " ".join(str(fault).split())
-            return Outcome(code=UNREADABLE, detail=f"the document cannot be read: {words}"[:LONGEST_DETAIL])
+            return WorkerOutcome(code=UNREADABLE, detail=f"the document cannot be read: {words}"[:LONGEST_DETAIL])
         items = {name: self._item(*typed) for name, typed in batch.items.items()}
         answers = self._answers(batch.queries, message, items)
         if sum(len(answer.text) for answer in answers) > batch.output_limit:
             return TOO_MUCH
-        return Answers(tuple(answers))
+        return SourceAnswers(tuple(answers))
 
     # ---- what is asked about
 
-    def _message(self, batch: Batch) -> Any:
+    def _message(self, batch: QueryBatch) -> Any:
         """The document; None for a JSON null."""
         text = _without_nul(batch.document.decode())
         if batch.is_json:
@@ -115,8 +119,8 @@ class QueryEngine:
 
     # ---- answers
 
-    def _answers(self, queries: Sequence[str], message: Any, items: dict[str, Any]) -> list[Answer]:
-        answers: list[Answer | None] = [None] * len(queries)
+    def _answers(self, queries: Sequence[str], message: Any, items: dict[str, Any]) -> list[SourceAnswer]:
+        answers: list[SourceAnswer | None] = [None] * len(queries)
         functions: dict[int, Any] = {}
         for place, query in enumerate(queries):
             try:
@@ -132,7 +136,7 @@ class QueryEngine:
             answers[place] = answer
         return [answer or NO for answer in answers]
 
-    def _call(self, functions: list[Any], message: Any, items: dict[str, Any]) -> list[Answer]:
+    def _call(self, functions: list[Any], message: Any, items: dict[str, Any]) -> list[SourceAnswer]:
         if not functions:
             return []
         known = self._processor.make_map2(
@@ -146,7 +150,7 @@ class QueryEngine:
             answers.append(NO if letter == "0" else _answer(letter, told, place))
         return answers
 
-    def _run(self, compiled: Compiled, message: Any, items: dict[str, Any]) -> Answer:
+    def _run(self, compiled: CompiledQuery, message: Any, items: dict[str, Any]) -> SourceAnswer:
         xquery = self._processor.new_xquery_processor()
         xquery.set_query_content(compiled.whole)
         if message is not None:
@@ -167,7 +171,7 @@ class QueryEngine:
 
     # ---- compiling
 
-    def _kept(self, query: str, is_null: bool) -> Compiled:
+    def _kept(self, query: str, is_null: bool) -> CompiledQuery:
         key = query, is_null
         if key in self._compiled:
             self._compiled.move_to_end(key)
@@ -179,15 +183,15 @@ class QueryEngine:
             self._characters -= len(forgotten)
         return compiled
 
-    def _compile(self, text: QueryText, is_null: bool) -> Compiled:
+    def _compile(self, text: QueryText, is_null: bool) -> CompiledQuery:
         if not text.whole:
             try:
-                return Compiled(self._value(text.as_function(is_null=is_null).text).head)
+                return CompiledQuery(self._value(text.as_function(is_null=is_null).text).head)
             except PySaxonApiError:
                 if not text.functions:
                     raise
         options = self._value(text.output_parameters()).head if text.output else None
-        return Compiled(None, text.as_whole().text, options)
+        return CompiledQuery(None, text.as_whole().text, options)
 
     def _value(self, query: str) -> Any:
         xquery = self._processor.new_xquery_processor()
@@ -210,24 +214,24 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def _answer(letter: str, told: Any, place: int) -> Answer:
+def _answer(letter: str, told: Any, place: int) -> SourceAnswer:
     text = "" if letter in WITHOUT_TEXT else told.item_at(place).string_value
-    return Answer(KINDS[letter], (text[:LONGEST_DETAIL] if letter == "e" else text).encode())
+    return SourceAnswer(KINDS[letter], (text[:LONGEST_DETAIL] if letter == "e" else text).encode())
 
 
-def _error(fault: str) -> Answer:
+def _error(fault: str) -> SourceAnswer:
     place = _PLACE.search(fault)
-    return Answer("error", (f"line {place[1]}: " if place else "").encode() + _words(fault).encode())
+    return SourceAnswer("error", (f"line {place[1]}: " if place else "").encode() + _words(fault).encode())
 
 
-def _complaint(fault: str, form: Form) -> Outcome:
+def _complaint(fault: str, form: EngineText) -> WorkerOutcome:
     place = _PLACE.search(fault)
     char = _CHARACTER.search(fault)
     found = (int(place[1]), int(place[2] or 0)) if place else (1, int(char[1])) if char else (0, 0)
     line, column = form.place(*found)
     if line > (last := form.lines):
         line, column = last, 0
-    return Outcome(code=INVALID, detail=_words(fault), line=line, column=column)
+    return WorkerOutcome(code=INVALID, detail=_words(fault), line=line, column=column)
 
 
 def _words(fault: str) -> str:

@@ -40,7 +40,7 @@ _PROMOTED = ("xs:double", "xs:float")
 _NOT_LINE_END = re.compile(r"[^\r\n]")
 
 
-class Form(NamedTuple):
+class EngineText(NamedTuple):
     """A text for the engine: the author's words, with ours in between."""
 
     before: str
@@ -78,7 +78,7 @@ class QueryText:
     def blank(self) -> bool:
         return not self.body.strip()
 
-    def as_function(self, opening: str = "(", closing: str = ")", *, is_null: bool = False) -> Form:
+    def as_function(self, opening: str = "(", closing: str = ")", *, is_null: bool = False) -> EngineText:
         """An array: a function of the message and a map of the variables, then what the output options say, if anything.
 
         ``is_null``: the message is a JSON null, which is the empty sequence, so there is no context item.
@@ -90,15 +90,15 @@ class QueryText:
             f"[function(${OURS}m, ${OURS}h) {{ let $msg{self._type('msg')} := ${OURS}m {lets}return {context}{opening}"
         )
         options = f", {self.output_parameters()}" if self.output else ""
-        return Form(self.settings + self.functions, ours, f"{self.body}\n{closing} }}{options}]")
+        return EngineText(self.settings + self.functions, ours, f"{self.body}\n{closing} }}{options}]")
 
-    def as_whole(self) -> Form:
+    def as_whole(self) -> EngineText:
         """A query of its own, with what it uses declared external."""
         rest = self.functions + self.body
         own = set(_OWN_VARIABLE.findall(rest))
         names = [name for name in self._names(rest) if name not in own]
         ours = "".join(f"declare variable ${name}{self._type(name)} external{self._absent(name)}; " for name in names)
-        return Form(self.settings, ours, rest)
+        return EngineText(self.settings, ours, rest)
 
     def _item(self, name: str) -> str:
         """The item of that name; a number is promoted where a double or float is declared, as in a function's argument."""
@@ -107,7 +107,7 @@ class QueryText:
         return f"{item} ! (if (. instance of xs:decimal) then {declared}(.) else .)" if declared in _PROMOTED else item
 
     def _absent(self, name: str) -> str:
-        """What stands for it if it is not there: nothing, if its type allows that, and else its use is an error."""
+        """The expression used when the item is missing: empty if its type allows that, otherwise an error."""
         return " := ()" if (self.types.get(name) or "item()*").endswith(("?", "*")) else ""
 
     def _names(self, text: str) -> list[str]:

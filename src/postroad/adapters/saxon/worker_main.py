@@ -1,4 +1,4 @@
-"""What runs in a worker process: confine yourself, then read work and write outcomes until the server is gone.
+"""Main function of a Saxon worker: confines itself, then serves calls until the server exits.
 
     python -I -c "…main()" SOURCE-FOLDER MODULE DESCRIPTOR
 
@@ -11,33 +11,33 @@ from __future__ import annotations
 import sys
 
 from postroad.adapters.confined import confinement
-from postroad.adapters.confined.frames import EXIT_MISCONFIGURED, Ready, Terms, framed, read_terms
-from postroad.adapters.confined.servers_line import ServersLine
-from postroad.adapters.saxon.complaints import Printed
-from postroad.adapters.saxon.frames import Batch, read_work
+from postroad.adapters.confined.frames import EXIT_MISCONFIGURED, WorkerReady, WorkerTerms, encode_frame, read_terms
+from postroad.adapters.confined.server_pipe import ServerPipe
+from postroad.adapters.saxon.error_text import StandardErrorPipe
+from postroad.adapters.saxon.frames import QueryBatch, read_work
 from postroad.errors import Misconfigured
 
 
 def main() -> int:
-    server = ServersLine.take_over()
-    printed = Printed(int(sys.argv[-1]))
+    server = ServerPipe.take_over()
+    printed = StandardErrorPipe(int(sys.argv[-1]))
     try:
         serve(read_terms(server.heard()), server, printed)
     except Misconfigured as refused:
-        server.say(framed(Ready(refused.faults)))
+        server.say(encode_frame(WorkerReady(refused.faults)))
         return EXIT_MISCONFIGURED
     return 0
 
 
-def serve(terms: Terms, server: ServersLine, printed: Printed) -> None:
+def serve(terms: WorkerTerms, server: ServerPipe, printed: StandardErrorPipe) -> None:
     confinement.limit_resources(terms.memory_bytes)
-    from postroad.adapters.saxon.engine import Engine  # only now, with the limits in place
+    from postroad.adapters.saxon.engine import SaxonEngine  # only now, with the limits in place
 
-    engine = Engine(terms.settings, printed)
+    engine = SaxonEngine(terms.settings, printed)
     engine.run_once()
     confinement.close_doors()
-    server.say(framed(Ready()))
+    server.say(encode_frame(WorkerReady()))
     while frame := server.heard():
         confinement.limit_cpu(terms.deadline_s)
         work = read_work(frame)
-        server.say(framed(engine.answer(work) if isinstance(work, Batch) else engine.perform(work)))
+        server.say(encode_frame(engine.answer(work) if isinstance(work, QueryBatch) else engine.perform(work)))

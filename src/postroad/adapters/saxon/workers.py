@@ -1,4 +1,4 @@
-"""Stylesheets and queries in workers that hold Saxon: what they are asked, and how their refusals read.
+"""The server's pool of Saxon workers: runs stylesheets and queries, and words their refusals.
 
 Kept rule: nothing of Saxon is ever loaded into the server; the pool's processes have it.
 """
@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, Answers, Terms, output_limit
-from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SourceAnswers, WorkerTerms, output_limit
+from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.adapters.saxon.frames import Task, Work
+from postroad.adapters.saxon.frames import SaxonCall, Task
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused, Unavailable
-from postroad.flow.trial_turns import TrialTurns
+from postroad.flow.concurrency.trial_limit import TrialLimit
 
 ROOM = "postroad.adapters.saxon.worker_main"
 DEADLINE_S = 5.0
@@ -33,16 +33,16 @@ class SaxonWorkers(WorkerPool):
         memory_bytes: int = MEMORY_BYTES,
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
-        turns: TrialTurns | None = None,
+        turns: TrialLimit | None = None,
     ) -> None:
-        terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
+        terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
         super().__init__(
             terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
         )
 
     async def check(self, stylesheet: str) -> None:
         """Compile it; Refused with ``stylesheet.invalid``, naming line and fault, when that fails."""
-        await self._perform(Work(task="check", source=_checked(stylesheet)))
+        await self._perform(SaxonCall(task="check", source=_checked(stylesheet)))
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
         """The document as the stylesheet makes it, in UTF-8, in the method that its ``xsl:output`` names."""
@@ -52,9 +52,9 @@ class SaxonWorkers(WorkerPool):
         """The serialized answer to an XQuery about the document."""
         return await self._perform(_work("query", query, document, {}))
 
-    async def _perform(self, work: Work) -> bytes:
+    async def _perform(self, work: SaxonCall) -> bytes:
         outcome = await self.checked_attempt(work)
-        if isinstance(outcome, Answers):
+        if isinstance(outcome, SourceAnswers):
             raise Unavailable(
                 "network.unavailable", "A transform worker answered something else; try again in a moment"
             )
@@ -65,9 +65,9 @@ class SaxonWorkers(WorkerPool):
         return outcome.output
 
 
-def _work(task: Task, source: str, document: bytes, parameters: Mapping[str, str]) -> Work:
+def _work(task: Task, source: str, document: bytes, parameters: Mapping[str, str]) -> SaxonCall:
     utf8 = to_utf8(document)
-    return Work(
+    return SaxonCall(
         task=task,
         source=_checked(source),
         document=utf8,

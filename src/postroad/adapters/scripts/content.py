@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from postroad.adapters.scripts.frames import Shape, Told
+from postroad.adapters.scripts.frames import ScriptMessage, Shape
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused
 
@@ -24,11 +24,11 @@ _CODECS = {
 _XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe<\x00", b"\xfe\xff\x00<", b"<\x00", b"\x00<")
 
 
-def told_content(content: bytes, media_type: str) -> Told:
+def read_content(content: bytes, media_type: str) -> ScriptMessage:
     """The content without a header."""
     if len(content) > LARGEST_CONTENT_BYTES:
         fault = f"it has {len(content)} bytes, and scripts read up to {LARGEST_CONTENT_BYTES}"
-        return Told(media_type=media_type, fault=fault)
+        return ScriptMessage(media_type=media_type, fault=fault)
     shape = _shape(content, media_type)
     if shape != "xml":
         return _told(content, media_type, shape)
@@ -39,18 +39,18 @@ def told_content(content: bytes, media_type: str) -> Told:
     return _limited(text, media_type, shape)
 
 
-def _told(content: bytes, media_type: str, shape: Shape, why: str = "") -> Told:
-    """As text in the character set that the content type names; ``why`` it is not read as what it says it is."""
+def _told(content: bytes, media_type: str, shape: Shape, why: str = "") -> ScriptMessage:
+    """Decodes the content in the charset of its content type; ``why`` explains content that is not parsed."""
     try:
         text = _decoded(content, media_type)
     except (UnicodeDecodeError, LookupError) as fault:
-        return Told(media_type=media_type, fault=why or _words(fault))
-    return Told(text=text, media_type=media_type, fault=why) if why else _limited(text, media_type, shape)
+        return ScriptMessage(media_type=media_type, fault=why or _words(fault))
+    return ScriptMessage(text=text, media_type=media_type, fault=why) if why else _limited(text, media_type, shape)
 
 
-def _limited(text: str, media_type: str, shape: Shape) -> Told:
+def _limited(text: str, media_type: str, shape: Shape) -> ScriptMessage:
     too_much = _too_much(text, shape)
-    return Told(text=text, shape="" if too_much else shape, media_type=media_type, fault=too_much)
+    return ScriptMessage(text=text, shape="" if too_much else shape, media_type=media_type, fault=too_much)
 
 
 def _shape(content: bytes, media_type: str) -> Shape:

@@ -15,7 +15,7 @@ Attributes = dict[str | bytes, str | bytes]  # texts all of them; lxml's types d
 Element = tuple[int, str, str, Attributes, str]
 
 
-def listed(text: str) -> str:
+def list_elements(text: str) -> str:
     """In document order, as JSON."""
     return msgspec.json.encode(_elements(parse(text.encode()))).decode()
 

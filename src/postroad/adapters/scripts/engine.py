@@ -13,31 +13,33 @@ from collections import OrderedDict
 import starlark
 from starlark import AstModule, FileLoader, FrozenModule, Globals, Module, StarlarkError
 
-from postroad.adapters.confined.frames import Answer, AnswerKind, Answers, Outcome
-from postroad.adapters.scripts.complaints import LONGEST_DETAIL, Complaint, complaint
-from postroad.adapters.scripts.elements import listed
-from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, Shape, Told
-from postroad.adapters.scripts.language import ASK, GLOBALS, MEANING, MESSAGE, TREE, TREE_GLOBALS, TRY, parsed
+from postroad.adapters.confined.frames import AnswerKind, SourceAnswer, SourceAnswers, WorkerOutcome
+from postroad.adapters.scripts.elements import list_elements
+from postroad.adapters.scripts.error_text import LONGEST_DETAIL, ScriptError, read_script_error
+from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, ScriptMessage, Shape
+from postroad.adapters.scripts.language import ASK, GLOBALS, MEANING, MESSAGE, TREE, TREE_GLOBALS, TRY, parse_script
 from postroad.errors import Misconfigured, Refused
 
 KEPT_SCRIPTS = 2_000
 KEPT_CHARACTERS = 500_000  # at worst 150 bytes each
 INVALID = "script.invalid"
 KINDS: dict[str, AnswerKind] = {"no": "no", "same": "same", "text": "text", "json": "json"}
-OUT_OF_MEMORY = Outcome(code="transform.memory", detail="it needs more memory than a script may have")
-TOO_MUCH = Outcome(code="transform.output-too-large", detail="the answers together have more bytes than are allowed")
+OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a script may have")
+TOO_MUCH = WorkerOutcome(
+    code="transform.output-too-large", detail="the answers together have more bytes than are allowed"
+)
 
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;[ -~]*)?", re.ASCII)
 _LONGEST_MEDIA_TYPE = 200
 _LONGEST_PANIC = 200
-_NOTHING = Told()
+_NOTHING = ScriptMessage()
 _FIRST = "def route(message):\n    return message.json or message.xml.find('b/c') or message.nothing"
 _FIRST_MESSAGES: tuple[tuple[Shape, str, str], ...] = (
     ("json", "[1.5]", "json"), ("json", "[1e400", "error"), ("xml", "<a><b><c/></b></a>", "error"),
 )  # fmt: skip
 
 
-class Engine:
+class StarlarkEngine:
     """The scripts that this process has parsed."""
 
     def __init__(self) -> None:
@@ -50,14 +52,14 @@ class Engine:
         """Have everything loaded that a script needs, while it can still be loaded."""
         for shape, text, kind in _FIRST_MESSAGES:
             outcome = self.answer(
-                ScriptBatch(scripts=(_FIRST,), message=Told(text=text, shape=shape), output_limit=1_000)
+                ScriptBatch(scripts=(_FIRST,), message=ScriptMessage(text=text, shape=shape), output_limit=1_000)
             )
-            if not isinstance(outcome, Answers) or outcome.answers[0].kind != kind:
+            if not isinstance(outcome, SourceAnswers) or outcome.answers[0].kind != kind:
                 raise Misconfigured([f"Starlark does not work here: {outcome}"])
         self._parsed.clear()
         self._characters = 0
 
-    def check(self, asked: ScriptCheck) -> Outcome:
+    def check(self, asked: ScriptCheck) -> WorkerOutcome:
         """Parse it, and call it with an empty message: that alone shows whether there is a ``route`` that takes one."""
         try:
             module = self._defined(asked.source)
@@ -68,11 +70,11 @@ class Engine:
         except BaseException as raised:
             found = _complaint(raised)
             if not found.line:
-                return _refusal(Complaint(f"it needs a function route that takes the message: {found.detail}"))
-        return Outcome()
+                return _refusal(ScriptError(f"it needs a function route that takes the message: {found.detail}"))
+        return WorkerOutcome()
 
-    def answer(self, batch: ScriptBatch) -> Answers | Outcome:
-        answers: list[Answer] = []
+    def answer(self, batch: ScriptBatch) -> SourceAnswers | WorkerOutcome:
+        answers: list[SourceAnswer] = []
         left = batch.output_limit
         message, fault = self._message(batch.message)
         loader = self._loader(message)
@@ -81,9 +83,9 @@ class Engine:
             left -= len(answers[-1].text)
             if left < 0:
                 return TOO_MUCH
-        return Answers(tuple(answers))
+        return SourceAnswers(tuple(answers))
 
-    def _answer(self, script: str, loader: FileLoader, fault: str) -> Answer:
+    def _answer(self, script: str, loader: FileLoader, fault: str) -> SourceAnswer:
         try:
             told = starlark.eval(self._defined(script), ASK, GLOBALS, loader)
         except BaseException as raised:
@@ -91,18 +93,18 @@ class Engine:
             return _error(f"{words} (the content cannot be read: {fault})" if fault else words)
         return _told(told)
 
-    def _message(self, told: Told) -> tuple[FrozenModule, str]:
+    def _message(self, told: ScriptMessage) -> tuple[FrozenModule, str]:
         """The message, and why its content is not there, if it is not."""
         try:
             values = told.text if told.shape == "json" else None
-            elements = listed(told.text) if told.shape == "xml" and told.text is not None else None
+            elements = list_elements(told.text) if told.shape == "xml" and told.text is not None else None
             return self._made(told, values, elements), told.fault
         except Refused as fault:
             return self._made(told, None, None), fault.detail
         except BaseException as raised:
             return self._made(told, None, None), _complaint(raised).detail
 
-    def _made(self, told: Told, values: str | None, elements: str | None) -> FrozenModule:
+    def _made(self, told: ScriptMessage, values: str | None, elements: str | None) -> FrozenModule:
         module = Module()
         module["text"], module["values"], module["elements"] = told.text, values, elements
         module["media_type"], module["headers"] = told.media_type, told.headers
@@ -122,7 +124,7 @@ class Engine:
         if script in self._parsed:
             self._parsed.move_to_end(script)
             return self._parsed[script]
-        kept = self._parsed[script] = parsed(script)
+        kept = self._parsed[script] = parse_script(script)
         self._characters += len(script)
         while len(self._parsed) > KEPT_SCRIPTS or self._characters > KEPT_CHARACTERS:
             forgotten, _ = self._parsed.popitem(last=False)
@@ -136,33 +138,33 @@ def _frozen(text: AstModule, names: Globals = GLOBALS) -> FrozenModule:
     return module.freeze()
 
 
-def _told(told: object) -> Answer:
+def _told(told: object) -> SourceAnswer:
     match told:
         case [str(kind)]:
-            return Answer(KINDS[kind])
+            return SourceAnswer(KINDS[kind])
         case [str(kind), str(text)]:
-            return Answer(KINDS[kind], text.encode())
+            return SourceAnswer(KINDS[kind], text.encode())
         case [str(kind), str(text), str(media_type)]:
             if len(media_type) <= _LONGEST_MEDIA_TYPE and _MEDIA_TYPE.fullmatch(media_type):
-                return Answer(KINDS[kind], text.encode(), media_type)
+                return SourceAnswer(KINDS[kind], text.encode(), media_type)
             return _error("route returned a media_type that is none, such as application/xml")
     raise TypeError(f"the meaning of a result is a list of texts, not {type(told).__name__}")
 
 
-def _error(words: str) -> Answer:
-    return Answer("error", words[: LONGEST_DETAIL + 100].encode())
+def _error(words: str) -> SourceAnswer:
+    return SourceAnswer("error", words[: LONGEST_DETAIL + 100].encode())
 
 
-def _refusal(found: Complaint) -> Outcome:
-    return Outcome(code=INVALID, detail=found.detail, line=found.line, column=found.column)
+def _refusal(found: ScriptError) -> WorkerOutcome:
+    return WorkerOutcome(code=INVALID, detail=found.detail, line=found.line, column=found.column)
 
 
-def _complaint(raised: BaseException) -> Complaint:
+def _complaint(raised: BaseException) -> ScriptError:
     """About what a script did; what this process did itself is raised again, and ends it."""
     if isinstance(raised, StarlarkError):
-        return complaint(str(raised))
+        return read_script_error(str(raised))
     if type(raised).__name__ != "PanicException":
         raise raised
     if "out of memory" in str(raised):
         raise MemoryError from raised
-    return Complaint(f"the engine broke down over it: {str(raised)[:_LONGEST_PANIC]}")
+    return ScriptError(f"the engine broke down over it: {str(raised)[:_LONGEST_PANIC]}")

@@ -1,4 +1,7 @@
-"""What the server asks a worker with scripts: to check one, or to ask many about a message. It answers as Saxon's workers do."""
+"""Calls to a script worker: check one script, or run many about one message. Outcomes are as for Saxon's workers.
+
+It answers as Saxon's workers do.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,11 @@ Shape = Literal["json", "xml", ""]  # what the text is to be read as; empty for 
 Plain = str | bool | int | float | list[Any] | None  # a header's value as a script sees it; a list is of such values
 
 
-class Told(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """The message as scripts are told of it. ``fault`` says why there is no text, or why it is not read."""
+class ScriptMessage(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
+    """The message that scripts receive. ``fault`` explains why there is no text, or why it is not parsed.
+
+    ``fault`` says why there is no text, or why it is not read.
+    """
 
     text: str | None = None
     shape: Shape = ""
@@ -24,7 +30,7 @@ class Told(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class ScriptCheck(msgspec.Struct, frozen=True, array_like=True, tag=True):
-    """Whether a script can be asked at all."""
+    """A call that checks whether a script can be run."""
 
     source: str
 
@@ -41,12 +47,12 @@ class ScriptBatch(msgspec.Struct, frozen=True, array_like=True, kw_only=True, ta
     """Many scripts about one message."""
 
     scripts: tuple[str, ...]
-    message: Told
+    message: ScriptMessage
     output_limit: int
 
     @property
     def source(self) -> str:
-        """Who is to blame if the worker dies of it; nobody, as long as there are several."""
+        """The script to blame if the worker dies; empty while there are several."""
         return self.scripts[0] if len(self.scripts) == 1 else ""
 
     @property

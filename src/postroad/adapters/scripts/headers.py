@@ -18,7 +18,7 @@ _LARGEST = 2**63
 _NO_CHARACTER = "utf-8", "replace"
 
 
-def plain_headers(items: Mapping[str, ItemValue]) -> dict[str, Plain]:
+def to_starlark_headers(items: Mapping[str, ItemValue]) -> dict[str, Plain]:
     return {_text(name): _plain(value) for name, value in items.items()}
 
 

@@ -1,4 +1,4 @@
-"""What of Starlark a script gets, and the Starlark around it: the message, and what the result of ``route`` means.
+"""The part of Starlark that scripts may use, and our Starlark code around them: message and meaning of results.
 
 Kept rules: a script gets the language, ``struct`` and ``json``, and nothing that acts. It cannot load anything. The message is
 frozen, so that no script can change what the next one sees. A boolean decides; nothing and whatever is empty means no; text,
@@ -117,5 +117,5 @@ ASK = parse("ask", _ASK, _OURS)
 TRY = parse("ask", _TRY, _OURS)
 
 
-def parsed(script: str) -> AstModule:
+def parse_script(script: str) -> AstModule:
     return parse(SCRIPT, script, _THEIRS)

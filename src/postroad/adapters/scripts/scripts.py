@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 
-from postroad.adapters.confined.asking import Asking
-from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, Outcome, output_limit
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, WorkerOutcome, output_limit
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.adapters.scripts.content import told_content
+from postroad.adapters.confined.source_evaluator import SourceEvaluator
+from postroad.adapters.scripts.content import read_content
 from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck
-from postroad.adapters.scripts.headers import plain_headers
+from postroad.adapters.scripts.headers import to_starlark_headers
 from postroad.errors import Refused
-from postroad.ports import ItemValue, Verdict
+from postroad.ports import ItemValue, QueryVerdict
 
 INVALID = "script.invalid"
 
@@ -23,13 +23,13 @@ class StarlarkScripts:
 
     def __init__(self, workers: WorkerPool) -> None:
         self._workers = workers
-        self._asking = Asking(workers, "script")
+        self._asking = SourceEvaluator(workers, "script")
 
     async def check(self, script: str) -> None:
         """Compile it; Refused with ``script.invalid``, naming place and fault, when that fails or it has no ``route``."""
         _check_size(script)
         outcome = await self._workers.attempt(ScriptCheck(script))
-        if isinstance(outcome, Outcome) and outcome.code:
+        if isinstance(outcome, WorkerOutcome) and outcome.code:
             place = f"line {outcome.line}" if outcome.line else ""
             place += f", column {outcome.column}" if outcome.column else ""
             detail = f"{place}: {outcome.detail}" if place else outcome.detail
@@ -37,9 +37,9 @@ class StarlarkScripts:
 
     async def evaluate(
         self, scripts: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
-    ) -> list[Verdict]:
+    ) -> list[QueryVerdict]:
         """The verdicts of all scripts about one message, in their order; what one does wrong touches no other."""
-        message = msgspec.structs.replace(told_content(content, media_type), headers=plain_headers(items))
+        message = msgspec.structs.replace(read_content(content, media_type), headers=to_starlark_headers(items))
         limit = output_limit(len(content))
 
         def about(asked: Sequence[str]) -> ScriptBatch:

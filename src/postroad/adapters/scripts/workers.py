@@ -1,11 +1,11 @@
-"""The pool of processes in which scripts run."""
+"""The server's pool of processes that run scripts."""
 
 from __future__ import annotations
 
-from postroad.adapters.confined.frames import Terms
-from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.frames import WorkerTerms
+from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.flow.trial_turns import TrialTurns
+from postroad.flow.concurrency.trial_limit import TrialLimit
 
 ROOM = "postroad.adapters.scripts.worker_main"
 DEADLINE_S = 5.0
@@ -20,10 +20,10 @@ def script_workers(
     memory_bytes: int = MEMORY_BYTES,
     recycle_after: int = RECYCLE_AFTER,
     penalties: PenaltyBox | None = None,
-    turns: TrialTurns | None = None,
+    turns: TrialLimit | None = None,
 ) -> WorkerPool:
     """Belongs to one event loop; starts nothing before the first script is asked."""
-    terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
+    terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
     return WorkerPool(
         terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
     )

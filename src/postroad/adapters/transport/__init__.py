@@ -1,4 +1,4 @@
-"""The way out: requests from the network to servers whose addresses members have written down.
+"""Outgoing HTTP: requests to servers whose addresses members have configured.
 
     URL ──Destination.of──▶ host ──Resolver, once──▶ addresses ──Permission──▶ the checked address ──▶ Connection ──▶ AnswerReader
 

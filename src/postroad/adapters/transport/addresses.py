@@ -1,4 +1,4 @@
-"""What an address is good for: whether it is one of the public Internet, and if not, what it is.
+"""Classifies IP addresses: whether one is on the public Internet, and if not, what it is.
 
 Kept rule: an address is public only if no registry says otherwise. The tables are written out, from IANA's registries of
 special addresses, because Python's ``is_global`` differs between versions and takes several of these for public.
@@ -51,7 +51,7 @@ _NEVER = _networks(NEVER)
 _SPECIAL = _networks(SPECIAL)
 
 
-def meant(address: Address) -> Address:
+def effective_address(address: Address) -> Address:
     """The address that is really reached: IPv6 spellings of an IPv4 address that routers translate become that address."""
     if isinstance(address, IPv4Address):
         return address
@@ -62,15 +62,15 @@ def meant(address: Address) -> Address:
     return address
 
 
-def never_allowed(address: Address) -> str | None:
-    """Why nobody may open the way to this address, given as ``meant``; None when an operator might."""
+def describe_forbidden(address: Address) -> str | None:
+    """Why no one may reach this effective address; None if an operator can allow it."""
     if isinstance(address, IPv6Address) and _hides_ipv4(address):
         return "an obsolete tunnel"
     return _kind(address, _NEVER)
 
 
-def special(address: Address) -> str | None:
-    """What this address, given as ``meant``, is if it is not one of the public Internet."""
+def describe_special(address: Address) -> str | None:
+    """The kind of an effective address that is not on the public Internet."""
     kind = _kind(address, _NEVER) or _kind(address, _SPECIAL)
     if kind is None and isinstance(address, IPv6Address) and address not in _PUBLIC_V6:
         return "reserved"

@@ -9,23 +9,23 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from postroad.adapters.transport.answers import Answer, AnswerReader
-from postroad.adapters.transport.no_answer import NoAnswer, in_words
+from postroad.adapters.transport.no_answer import NoAnswer, describe_error
+from postroad.adapters.transport.response_reader import ReceiverResponse, ResponseReader
 
 
-class Connection(asyncio.Protocol):
+class PushConnection(asyncio.Protocol):
     """Made by ``loop.create_connection``; carries one exchange at a time."""
 
     def __init__(self) -> None:
         self.open = False
         self._transport: asyncio.Transport  # from connection_made on
-        self._reader: AnswerReader | None = None
-        self._waiting: asyncio.Future[Answer] | None = None
+        self._reader: ResponseReader | None = None
+        self._waiting: asyncio.Future[ReceiverResponse] | None = None
 
-    async def ask(self, head: bytes, body: bytes, answer_bytes: int, deadline: float) -> Answer:
+    async def ask(self, head: bytes, body: bytes, answer_bytes: int, deadline: float) -> ReceiverResponse:
         """The answer to the request; raises NoAnswer when there is none by the deadline, in the loop's time."""
-        reader = self._reader = AnswerReader(answer_bytes)
-        waiting: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+        reader = self._reader = ResponseReader(answer_bytes)
+        waiting: asyncio.Future[ReceiverResponse] = asyncio.get_running_loop().create_future()
         self._waiting = waiting
         try:
             if not self.open:
@@ -86,9 +86,9 @@ class Connection(asyncio.Protocol):
         try:
             self._settle(self._reader.broken_off())
         except NoAnswer as no_answer:
-            self._settle(type(no_answer)(in_words(error)) if error is not None else no_answer)
+            self._settle(type(no_answer)(describe_error(error)) if error is not None else no_answer)
 
-    def _settle(self, outcome: Answer | NoAnswer) -> None:
+    def _settle(self, outcome: ReceiverResponse | NoAnswer) -> None:
         if self._waiting is None or self._waiting.done():
             return
         if isinstance(outcome, NoAnswer):
@@ -98,7 +98,7 @@ class Connection(asyncio.Protocol):
             self._waiting.set_result(outcome)
 
 
-def _known(reader: AnswerReader) -> Answer:
+def _known(reader: ResponseReader) -> ReceiverResponse:
     known = reader.known()
     if known is None:
         raise NoAnswer("it did not answer completely in time")

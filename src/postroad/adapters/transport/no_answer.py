@@ -1,4 +1,4 @@
-"""Why there was no answer; raised and caught inside the transport, which turns it into a ``PushAnswer``.
+"""Errors for a missing response; the transport turns them into a ``PushAnswer``.
 
 Kept rule: the sentence is read by the owner of a service. It never says which address a name has led to: that would let
 members look around in the operator's network.
@@ -17,7 +17,7 @@ class ClosedUnanswered(NoAnswer):
     """The receiver closed the connection before the first byte of its answer."""
 
 
-def in_words(error: Exception) -> str:
+def describe_error(error: Exception) -> str:
     """What went wrong on the connection."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate was not accepted: {error.verify_message}"

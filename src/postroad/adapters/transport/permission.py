@@ -1,4 +1,4 @@
-"""Where the network may go: everywhere in the public Internet by https, and where the operator allows it beyond that.
+"""Destinations that pushes may reach: the public Internet by https, and what the operator allows beyond that.
 
 Kept rule: every address that a name has led to must be allowed; one that is not condemns the name, because whoever owns the
 name chooses which of them comes first. Rule: a host that does not exist, one that leads to an internal address and one that
@@ -11,7 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from ipaddress import ip_network
 
-from postroad.adapters.transport.addresses import Address, Network, meant, never_allowed, special
+from postroad.adapters.transport.addresses import (
+    Address,
+    Network,
+    describe_forbidden,
+    describe_special,
+    effective_address,
+)
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import NoAnswer
 
@@ -28,7 +34,7 @@ class Permission:
 
     @classmethod
     def of(cls, allow_private: Iterable[str], allow_http: Iterable[str] = ()) -> Permission:
-        """From the settings of these names; raises ValueError for what is neither a name nor a network."""
+        """Creates a permission from the settings of these names; raises ValueError for neither a name nor a network."""
         names: set[str] = set()
         networks: list[Network] = []
         for text in allow_private:
@@ -42,9 +48,9 @@ class Permission:
 
     def check(self, destination: Destination, addresses: Sequence[Address]) -> None:
         """Raises NoAnswer unless every one of the addresses may be reached at this destination."""
-        reached = [meant(address) for address in addresses]
+        reached = [effective_address(address) for address in addresses]
         for address in reached:
-            if never_allowed(address) or (special(address) and not self._opened(destination, address)):
+            if describe_forbidden(address) or (describe_special(address) and not self._opened(destination, address)):
                 raise not_allowed(destination)
         if destination.scheme == "http" and not self._without_tls(destination, reached):
             raise not_allowed(destination)

@@ -1,4 +1,4 @@
-"""Pushes: one request to a member's server, over a connection that was checked before it was opened.
+"""Pushes messages over HTTP: one request to a member's server, on a connection checked before it was opened.
 
 Kept rules: a name is resolved once for each connection, every address is checked, and the connection goes to a checked one
 while Host and TLS keep the name. Everything together has one deadline. Nothing that a receiver does is raised: see PushAnswer.
@@ -13,15 +13,15 @@ from collections.abc import Hashable
 from ipaddress import ip_address
 
 from postroad.adapters.transport.addresses import Address
-from postroad.adapters.transport.answers import Answer
-from postroad.adapters.transport.connection import Connection
+from postroad.adapters.transport.connection import PushConnection
 from postroad.adapters.transport.destination import Destination
-from postroad.adapters.transport.heads import request_head, retry_after_s
-from postroad.adapters.transport.idle import IdleConnections
-from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, in_words
+from postroad.adapters.transport.idle_connections import IdleConnections
+from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, describe_error
 from postroad.adapters.transport.permission import Permission, not_allowed
+from postroad.adapters.transport.request_head import request_head, retry_after_s
+from postroad.adapters.transport.response_reader import ReceiverResponse
 from postroad.adapters.transport.tls import TlsContexts
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.ports import Clock, Resolver
 
 CONNECT_S = 5.0  # for each address
@@ -64,7 +64,7 @@ class HttpPusher:
         self._idle.shed()
         self._resolver.close()
 
-    async def _exchange(self, request: PushRequest, deadline: float) -> Answer:
+    async def _exchange(self, request: PushRequest, deadline: float) -> ReceiverResponse:
         destination = Destination.of(request.url)
         head = request_head(destination, request.headers, len(request.body))
         tls = await self._tls.of(request.certificate) if destination.scheme == "https" else None
@@ -78,7 +78,9 @@ class HttpPusher:
         fresh = await self._connected(destination, tls, deadline)
         return await self._ask(fresh, place, head, request.body, deadline)
 
-    async def _ask(self, connection: Connection, place: Hashable, head: bytes, body: bytes, deadline: float) -> Answer:
+    async def _ask(
+        self, connection: PushConnection, place: Hashable, head: bytes, body: bytes, deadline: float
+    ) -> ReceiverResponse:
         try:
             answer = await connection.ask(head, body, self._answer_bytes, deadline)
         except BaseException:
@@ -90,7 +92,7 @@ class HttpPusher:
             connection.drop()
         return answer
 
-    async def _connected(self, destination: Destination, tls: ssl.SSLContext | None, deadline: float) -> Connection:
+    async def _connected(self, destination: Destination, tls: ssl.SSLContext | None, deadline: float) -> PushConnection:
         """A connection to the first of the checked addresses that accepts one."""
         fault: Exception = TimeoutError()
         for address in (await self._checked(destination, deadline))[:ADDRESSES_TRIED]:
@@ -98,11 +100,11 @@ class HttpPusher:
                 return await self._opened(address, destination, tls, deadline)
             except (OSError, ValueError) as error:  # ValueError: a name that TLS cannot ask for
                 fault = error
-        raise NoAnswer(f"{destination.host}: {in_words(fault)}") from fault
+        raise NoAnswer(f"{destination.host}: {describe_error(fault)}") from fault
 
     async def _opened(
         self, address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
-    ) -> Connection:
+    ) -> PushConnection:
         """A new connection; when there are no more files to be had, those that only wait make room for it."""
         try:
             return await _connect(address, destination, tls, deadline)
@@ -130,7 +132,7 @@ class HttpPusher:
             raise not_allowed(destination)
         return [ip_address(text) for text in found]
 
-    def _told(self, answer: Answer) -> PushAnswer:
+    def _told(self, answer: ReceiverResponse) -> PushAnswer:
         encoding = answer.headers.get("content-encoding", "identity").lower()
         if encoding != "identity" and answer.body and 200 <= answer.status < 300:
             raise NoAnswer(f"its answer is compressed ({encoding[:40]}), which was not asked for; answer without")
@@ -145,11 +147,11 @@ class HttpPusher:
 
 async def _connect(
     address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
-) -> Connection:
+) -> PushConnection:
     """A connection to this address; TLS asks for, and verifies, the host of the URL."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout_at(min(deadline, loop.time() + CONNECT_S)):
         _, connection = await loop.create_connection(
-            Connection, str(address), destination.port, ssl=tls, server_hostname=destination.host if tls else None
+            PushConnection, str(address), destination.port, ssl=tls, server_hostname=destination.host if tls else None
         )
     return connection

@@ -19,7 +19,7 @@ _Files = tuple[str, int, str, int]  # chain and key, each with the time of its l
 
 
 class TlsContexts:
-    """One context per client certificate, and one for those who ask for none."""
+    """TLS contexts: one per client certificate, and one without."""
 
     def __init__(self, authorities: str = "") -> None:
         self._authorities = authorities

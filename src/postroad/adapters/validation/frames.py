@@ -1,4 +1,4 @@
-"""What the server asks of a validating worker, and the faults as they come back.
+"""The call that the server sends to a validating worker, and the errors that come back.
 
 Kept rule: a schema is named by its digest, and its texts are sent only to a worker that says it does not know it; so a document
 costs its own bytes, however large the catalogue is.
@@ -15,9 +15,9 @@ from postroad.adapters.confined.frames import OVERHEAD_BYTES
 from postroad.core.model.asset import AssetKind
 
 UNKNOWN = "schema.unknown"  # said by a worker only: send the texts as well
-FAULTS_MOST = 20
+MAX_FAULTS = 20
 TEXT_CHARS = 300  # of one fault; what is wrong may quote what is there
-LARGEST_FAULTS = OVERHEAD_BYTES + FAULTS_MOST * 8 * TEXT_CHARS
+LARGEST_FAULTS = OVERHEAD_BYTES + MAX_FAULTS * 8 * TEXT_CHARS
 ORDINARY_BYTES = 65_536
 
 
@@ -32,7 +32,7 @@ class Validation(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
     @property
     def source(self) -> str:
-        """Who is to blame if the worker dies of it: the schema, unless the document is one that any schema takes long over."""
+        """The schema to blame if the worker dies; empty if the document would be slow with any schema."""
         if self.document is None or len(self.document) <= ORDINARY_BYTES:
             return self.digest.hex()
         return self.digest.hex() + sha256(self.document).hexdigest()
@@ -60,8 +60,8 @@ read_faults: Callable[[bytes], list[FoundFault]] = msgspec.msgpack.Decoder(list[
 write_faults = msgspec.msgpack.Encoder().encode
 
 
-def found(text: str, line: int = 0, path: str = "") -> FoundFault:
-    """A fault, cut to what may be told of it."""
+def make_fault(text: str, line: int = 0, path: str = "") -> FoundFault:
+    """Creates an error, truncated to the size limits."""
     told = " ".join(text.split())
     if len(told) > TEXT_CHARS:  # a long value stands somewhere in the middle; what is wrong with it, at either end
         told = f"{told[: TEXT_CHARS // 2]}…{told[1 - TEXT_CHARS // 2 :]}"

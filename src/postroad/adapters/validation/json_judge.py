@@ -11,10 +11,10 @@ from typing import Any
 
 import jsonschema_rs
 
-from postroad.adapters.validation.frames import FAULTS_MOST, NO_REASON, FoundFault, found
+from postroad.adapters.validation.frames import MAX_FAULTS, NO_REASON, FoundFault, make_fault
 from postroad.core.model.asset import AssetKind
-from postroad.core.schemas.reading import Reference, json_identity
-from postroad.core.schemas.shelf import Shelf
+from postroad.core.schemas.schema_reader import SchemaReference, json_identity
+from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 
 SCHEME = "catalogue:///"
@@ -25,7 +25,7 @@ _PATTERNS = jsonschema_rs.RegexOptions()
 
 class JsonJudge:
     def __init__(self, name: str, texts: dict[str, str]) -> None:
-        self._shelf = Shelf(AssetKind.JSONSCHEMA, texts)
+        self._shelf = SchemaTexts(AssetKind.JSONSCHEMA, texts)
         self._schemas = {one: _schema(text) for one, text in texts.items()}
         schema = self._schemas[name]
         base = None if json_identity(schema) else f"{SCHEME}{name.encode().hex()}"
@@ -43,13 +43,13 @@ class JsonJudge:
         try:
             value = _READER.decode(document.removeprefix(b"\xef\xbb\xbf").decode())
         except (ValueError, RecursionError) as fault:
-            return [found(f"this is not JSON in UTF-8: {fault}", getattr(fault, "lineno", 0))]
+            return [make_fault(f"this is not JSON in UTF-8: {fault}", getattr(fault, "lineno", 0))]
         if self._validator.is_valid(value):
             return []
         return (self._listed(value) if len(document) <= LISTED_BYTES else self._first(value)) or [NO_REASON]
 
     def _listed(self, value: Any) -> list[FoundFault]:
-        return [_fault(error) for error, _ in zip(self._validator.iter_errors(value), range(FAULTS_MOST), strict=False)]
+        return [_fault(error) for error, _ in zip(self._validator.iter_errors(value), range(MAX_FAULTS), strict=False)]
 
     def _first(self, value: Any) -> list[FoundFault]:
         try:
@@ -59,7 +59,7 @@ class JsonJudge:
         return []
 
     def _retrieved(self, uri: str) -> Any:
-        name = self._shelf.target(Reference(location=uri))
+        name = self._shelf.target(SchemaReference(location=uri))
         if not name:
             raise LookupError(f"{uri} is not in the catalogue")
         return self._schemas[name]
@@ -73,7 +73,7 @@ def _schema(text: str) -> Any:
 
 
 def _fault(error: jsonschema_rs.ValidationError) -> FoundFault:
-    return found(error.message, 0, _pointer(error.instance_path))
+    return make_fault(error.message, 0, _pointer(error.instance_path))
 
 
 def _pointer(path: list[str | int]) -> str:
@@ -85,7 +85,7 @@ def _refuse_constant(name: str) -> Any:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A name that comes twice is refused: whoever receives the document might read the other one."""
+    """Builds an object; duplicate names are refused, because parsers disagree on which one counts."""
     members = dict(pairs)
     if len(members) < len(pairs):
         raise ValueError("a name comes twice in one object")

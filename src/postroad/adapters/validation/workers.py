@@ -1,4 +1,4 @@
-"""Documents judged by schemas in confined worker processes; the server's end.
+"""The server's pool of confined workers that validate documents against schemas.
 
 Kept rules: no schema is ever compiled in the server. A call names its schema by digest, and sends the texts when the worker does
 not have them.
@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from postroad.adapters.confined.frames import Answers, Outcome, Terms
-from postroad.adapters.confined.penalties import PenaltyBox
+from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome, WorkerTerms
+from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.validation.frames import UNKNOWN, Validation, read_faults
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused, Unavailable
-from postroad.flow.trial_turns import TrialTurns
+from postroad.flow.concurrency.trial_limit import TrialLimit
 
 ROOM = "postroad.adapters.validation.worker_main"
 DEADLINE_S = 5.0
@@ -42,9 +42,9 @@ class ValidationWorkers(WorkerPool):
         memory_bytes: int = MEMORY_BYTES,
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
-        turns: TrialTurns | None = None,
+        turns: TrialLimit | None = None,
     ) -> None:
-        terms = Terms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
+        terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
         super().__init__(
             terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
         )
@@ -54,7 +54,7 @@ class ValidationWorkers(WorkerPool):
         await self._perform(schema, None)
 
     async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
-        """What is wrong with the document, the first faults of many; nothing when it is valid."""
+        """Returns the first errors of the document; empty when it is valid."""
         output = await self._perform(schema, document)
         return tuple(DocumentFault(text=fault.text, line=fault.line, path=fault.path) for fault in read_faults(output))
 
@@ -67,21 +67,21 @@ class ValidationWorkers(WorkerPool):
             raise _refusal(outcome, schema)
         return outcome.output
 
-    async def _asked(self, call: Validation) -> Outcome:
+    async def _asked(self, call: Validation) -> WorkerOutcome:
         try:
             outcome = await self.checked_attempt(call)
         except Refused as refusal:
             raise Refused(
                 _CODES.get(refusal.code, refusal.code), refusal.detail.replace("stylesheet", "schema")
             ) from None
-        if isinstance(outcome, Answers):
+        if isinstance(outcome, SourceAnswers):
             raise Unavailable(
                 "network.unavailable", "A validating worker answered something else; try again in a moment"
             )
         return outcome
 
 
-def _refusal(outcome: Outcome, schema: Schema) -> Refused:
+def _refusal(outcome: WorkerOutcome, schema: Schema) -> Refused:
     place = f"line {outcome.line}" if outcome.line else ""
     detail = f"{place}: {outcome.detail}" if place else outcome.detail
     if outcome.code == "schema.invalid":

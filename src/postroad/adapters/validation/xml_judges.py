@@ -13,13 +13,13 @@ from typing import Any
 
 from lxml import etree
 
-from postroad.adapters.validation.frames import FAULTS_MOST, NO_REASON, FoundFault, found
+from postroad.adapters.validation.frames import MAX_FAULTS, NO_REASON, FoundFault, make_fault
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.xml import check_well_formed, to_utf8
 from postroad.core.model.asset import AssetKind
 from postroad.core.schemas.doctype import without_doctype
-from postroad.core.schemas.reading import Reference, references_in
-from postroad.core.schemas.shelf import Shelf
+from postroad.core.schemas.schema_reader import SchemaReference, list_references
+from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 
 SCHEME = "catalogue:///"
@@ -51,7 +51,7 @@ class _FromCatalogue(etree.Resolver):
 
 class XsdJudge:
     def __init__(self, name: str, texts: dict[str, str]) -> None:
-        shelf = Shelf(AssetKind.SCHEMA, texts)
+        shelf = SchemaTexts(AssetKind.SCHEMA, texts)
         others = {_key(one): _linked(shelf, one, None) for one in texts if one != name}
         resolver = _FromCatalogue({key: etree.tostring(root) for key, root in others.items()})
         root = _linked(shelf, name, resolver)
@@ -65,10 +65,10 @@ class XsdJudge:
         utf8 = _admitted(document)
         seen = self._seen_while_parsing(utf8)
         if len(seen) > FEW:
-            return seen[:FAULTS_MOST]
+            return seen[:MAX_FAULTS]
         if (seen or self._knows_ids) and not self._valid(_tree(utf8, _parser())):
             return _told(self._schema.error_log)
-        return seen[:FAULTS_MOST]
+        return seen[:MAX_FAULTS]
 
     def _seen_while_parsing(self, utf8: bytes) -> list[FoundFault]:
         """The faults that show at once: without lines, and without ids that come twice, which need the whole document."""
@@ -76,8 +76,8 @@ class XsdJudge:
         try:
             etree.fromstring(utf8, parser)
         except etree.XMLSyntaxError as fault:
-            logged = [found(entry.message, entry.line) for entry in list(parser.error_log)[: FEW + 1]]
-            return logged or [found(fault.msg or "it cannot be parsed", fault.lineno or 0)]
+            logged = [make_fault(entry.message, entry.line) for entry in list(parser.error_log)[: FEW + 1]]
+            return logged or [make_fault(fault.msg or "it cannot be parsed", fault.lineno or 0)]
         return []
 
     def _valid(self, tree: etree._Element) -> bool:
@@ -89,7 +89,7 @@ class XsdJudge:
 
 class DtdJudge:
     def __init__(self, name: str, texts: dict[str, str]) -> None:
-        shelf = Shelf(AssetKind.DTD, texts)
+        shelf = SchemaTexts(AssetKind.DTD, texts)
         parser = _parser(load_dtd=True)
         parser.resolvers.add(_FromShelf(shelf))
         try:
@@ -111,16 +111,16 @@ class DtdJudge:
 class _FromShelf(_FromCatalogue):
     """Parameter entities are named as the DTD's author liked, so they are found as any reference is."""
 
-    def __init__(self, shelf: Shelf) -> None:
+    def __init__(self, shelf: SchemaTexts) -> None:
         super().__init__({_key(name): text.encode() for name, text in shelf.texts.items()})
         self._shelf = shelf
 
     def resolve(self, system_url: str, public_id: str, context: object = None) -> Any:
-        name = self._shelf.target(Reference(location=system_url))
+        name = self._shelf.target(SchemaReference(location=system_url))
         return super().resolve(SCHEME + _key(name) if name else system_url, public_id, context)
 
 
-def _linked(shelf: Shelf, name: str, resolver: etree.Resolver | None) -> etree._Element:
+def _linked(shelf: SchemaTexts, name: str, resolver: etree.Resolver | None) -> etree._Element:
     """A schema whose references are addresses in the catalogue."""
     parser = _parser()
     if resolver is not None:
@@ -128,8 +128,8 @@ def _linked(shelf: Shelf, name: str, resolver: etree.Resolver | None) -> etree._
     utf8 = shelf.texts[name].encode()
     check_well_formed(to_utf8(utf8), LIMITS)
     root = _tree(utf8, parser, base_url=SCHEME + _key(name))
-    for node in references_in(root):
-        wanted = Reference(location=node.get("schemaLocation", ""), namespace=node.get("namespace", ""))
+    for node in list_references(root):
+        wanted = SchemaReference(location=node.get("schemaLocation", ""), namespace=node.get("namespace", ""))
         target = shelf.target(wanted)
         if target:
             node.set("schemaLocation", SCHEME + _key(target))
@@ -163,5 +163,5 @@ def _not_compiled(log: Any, otherwise: str) -> Refused:
 
 def _told(log: Any) -> list[FoundFault]:
     """The faults of what is known to have some."""
-    told = [found(entry.message, entry.line, entry.path or "") for entry in list(log)[:FAULTS_MOST]]
+    told = [make_fault(entry.message, entry.line, entry.path or "") for entry in list(log)[:MAX_FAULTS]]
     return told or [NO_REASON]

@@ -18,8 +18,17 @@ cannot be understood in exactly one way is refused and the connection closed.
 
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import TrustedProxies
-from postroad.api.http.request import FastHandler, FastRoute, Reply, Request
+from postroad.api.http.request import FastHandler, FastReply, FastRequest, FastRoute
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 
-__all__ = ["FastHandler", "FastRoute", "HttpLimits", "HttpServer", "Reply", "Request", "TlsFront", "TrustedProxies"]
+__all__ = [
+    "FastHandler",
+    "FastReply",
+    "FastRequest",
+    "FastRoute",
+    "HttpLimits",
+    "HttpServer",
+    "TlsFront",
+    "TrustedProxies",
+]

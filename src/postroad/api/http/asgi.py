@@ -1,4 +1,4 @@
-"""Hands one request to the ASGI 3 application and carries its answer back.
+"""Passes one request to the ASGI 3 application and writes its response.
 
 The rule: both directions stream and both push back. The application is fed no faster than it receives, and its
 ``send`` waits while the client does not read. Once the client is gone, ``receive`` says so and ``send`` raises
@@ -11,11 +11,11 @@ import asyncio
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote_to_bytes
 
-from postroad.api.http.answer import Answer
+from postroad.api.http.application_response import ApplicationResponse
+from postroad.api.http.error_log import log_error
 from postroad.api.http.front import Event, Front, Scope
-from postroad.api.http.head import Head
-from postroad.api.http.mistakes import log_mistake
-from postroad.api.http.proxy import Origin
+from postroad.api.http.head import RequestHead
+from postroad.api.http.proxy import ClientOrigin
 
 if TYPE_CHECKING:
     from postroad.api.http.protocol import HttpConnection
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
 DISCONNECT: Event = {"type": "http.disconnect"}
 
 
-class Exchange:
+class AsgiExchange:
     """One request in the hands of the application."""
 
     __slots__ = ("_answer", "_buffered", "_complete", "_connection", "_disconnected", "_front", "_handed_over", "_head",
                  "_origin", "_pieces", "_wake")  # fmt: skip
 
-    def __init__(self, connection: HttpConnection, front: Front, head: Head, origin: Origin) -> None:
+    def __init__(self, connection: HttpConnection, front: Front, head: RequestHead, origin: ClientOrigin) -> None:
         self._connection = connection
         self._front = front
         self._head = head
         self._origin = origin
-        self._answer = Answer(head, front.date)
+        self._answer = ApplicationResponse(head, front.date)
         self._pieces: list[bytes] = []
         self._buffered = 0
         self._complete = False  # the whole body has arrived
@@ -124,13 +124,13 @@ class Exchange:
     def _fail(self, error: Exception) -> None:
         if self._disconnected:
             return  # whatever went wrong then, went wrong because the client left
-        log_mistake(self._head.method, self._head.path, error)
+        log_error(self._head.method, self._head.path, error)
         if self._answer.sent and not self._answer.finished:
             self._connection.abort()
         elif not self._answer.finished:
             detail = "the request was not carried out; try again"
             content_type, body = self._front.problem(500, "internal", detail, self._head)
-            self._answer = Answer(self._head, self._front.date)
+            self._answer = ApplicationResponse(self._head, self._front.date)
             self._answer.start(500, [(b"content-type", content_type)], closes=True)
             self._connection.write(self._answer.body(body, more=False))
             self._connection.exchange_ended(self, keeps=False)

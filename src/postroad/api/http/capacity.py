@@ -1,4 +1,4 @@
-"""What all connections share: places for connections, and room for bodies.
+"""Limits that all connections share: the number of connections, and memory for bodies.
 
 The rule: when room is short, new bodies wait and begun ones go on, so that what is held can always be finished and
 released; only at twice the limit are begun ones refused. Nobody waits for somebody who waits.
@@ -14,7 +14,7 @@ from postroad.api.http.limits import HttpLimits
 OVERFLOW_CONNECTIONS = 64  # how many refused connections may stay long enough to read why
 
 
-class Waiting(Protocol):
+class WaitingConnection(Protocol):
     def room_is_free(self) -> None: ...
 
 
@@ -24,7 +24,7 @@ class Capacity:
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._per_peer: Counter[str] = Counter()
-        self._waiting: deque[Waiting] = deque()
+        self._waiting: deque[WaitingConnection] = deque()
         self.connections = 0
         self.body_bytes = 0
 
@@ -40,7 +40,7 @@ class Capacity:
         return True
 
     def may_explain(self, open_connections: int) -> bool:
-        """Whether a connection without a place may stay long enough to be told why."""
+        """Whether a connection over the limit may stay long enough to receive an explanation."""
         return open_connections <= self.connections + OVERFLOW_CONNECTIONS
 
     def leave(self, peer: str, *, counted_by_peer: bool) -> None:
@@ -55,7 +55,7 @@ class Capacity:
         return self.body_bytes < self._limits.bodies_in_flight_bytes
 
     def may_go_on(self, size: int) -> bool:
-        """Whether there is room for so much more of a body that has begun; a body that is alone may always go on."""
+        """Whether there is memory for more of a body that has begun; a body that is alone may always continue."""
         return not self.body_bytes or self.body_bytes + size <= 2 * self._limits.bodies_in_flight_bytes
 
     def hold(self, size: int) -> None:
@@ -66,9 +66,9 @@ class Capacity:
         while self._waiting and self.may_begin:
             self._waiting.popleft().room_is_free()
 
-    def wait(self, connection: Waiting) -> None:
+    def wait(self, connection: WaitingConnection) -> None:
         self._waiting.append(connection)
 
-    def forget(self, connection: Waiting) -> None:
+    def forget(self, connection: WaitingConnection) -> None:
         if connection in self._waiting:
             self._waiting.remove(connection)

@@ -1,4 +1,4 @@
-"""How long each phase of a connection may last, and what happens then: one pure decision, asked by the server's clock.
+"""Time limits for each phase of a connection, and what to do when one is exceeded; a pure decision.
 
 The rule: time counts against a client only while it is the client we wait for.
 """
@@ -11,7 +11,7 @@ from postroad.api.http.limits import HttpLimits
 from postroad.errors import Refused
 
 
-class Phase(Enum):
+class ConnectionPhase(Enum):
     IDLE = auto()  # nothing asked, nothing owed
     HEAD = auto()  # a request has begun to arrive
     BODY = auto()  # its body is arriving
@@ -22,35 +22,39 @@ class Phase(Enum):
     LINGERING = auto()  # refused; the client may read why
 
 
-class Ending(Enum):
+class ConnectionEnding(Enum):
     CLOSE = auto()
     ABORT = auto()
 
 
-Verdict = Refused | Ending | None
+Verdict = Refused | ConnectionEnding | None
 
 
-def verdict(phase: Phase, elapsed_s: float, body_bytes: int, limits: HttpLimits) -> Verdict:
-    """What to do with a connection that has been in ``phase`` for ``elapsed_s``, with so much of a body received."""
-    if phase is Phase.BODY:
+def judge_phase(phase: ConnectionPhase, elapsed_s: float, body_bytes: int, limits: HttpLimits) -> Verdict:
+    """Decides what to do with a connection that has been in ``phase`` for ``elapsed_s`` and sent so many body bytes."""
+    if phase is ConnectionPhase.BODY:
         return _body_verdict(elapsed_s, body_bytes, limits)
-    if phase is Phase.WORKING or elapsed_s <= _allowed_s(phase, limits):
+    if phase is ConnectionPhase.WORKING or elapsed_s <= _allowed_s(phase, limits):
         return None
-    if phase is Phase.HEAD:
+    if phase is ConnectionPhase.HEAD:
         return Refused("request.timeout", f"send the whole request head within {limits.header_deadline_s:g} s")
-    if phase is Phase.WAITING:
+    if phase is ConnectionPhase.WAITING:
         return Refused("network.busy", "the server holds too many bodies; try again in a moment")
-    return Ending.ABORT if phase in (Phase.STALLED, Phase.ANSWERING) else Ending.CLOSE
+    return (
+        ConnectionEnding.ABORT
+        if phase in (ConnectionPhase.STALLED, ConnectionPhase.ANSWERING)
+        else ConnectionEnding.CLOSE
+    )
 
 
-def _allowed_s(phase: Phase, limits: HttpLimits) -> float:
+def _allowed_s(phase: ConnectionPhase, limits: HttpLimits) -> float:
     return {
-        Phase.IDLE: limits.idle_s,
-        Phase.HEAD: limits.header_deadline_s,
-        Phase.WAITING: limits.capacity_wait_s,
-        Phase.ANSWERING: limits.answer_deadline_s,
-        Phase.STALLED: limits.stalled_write_s,
-        Phase.LINGERING: limits.linger_s,
+        ConnectionPhase.IDLE: limits.idle_s,
+        ConnectionPhase.HEAD: limits.header_deadline_s,
+        ConnectionPhase.WAITING: limits.capacity_wait_s,
+        ConnectionPhase.ANSWERING: limits.answer_deadline_s,
+        ConnectionPhase.STALLED: limits.stalled_write_s,
+        ConnectionPhase.LINGERING: limits.linger_s,
     }[phase]
 
 

@@ -1,4 +1,4 @@
-"""A request on its way to a fast route: its body is kept until it is whole, then the handler is called.
+"""A request to a fast route: collects its body, then calls the handler.
 
 The rule: bytes that we keep are counted, from the moment they arrive until the request is answered or the client is
 gone.
@@ -6,22 +6,24 @@ gone.
 
 from __future__ import annotations
 
+from postroad.api.http.error_log import log_error
 from postroad.api.http.front import Front
-from postroad.api.http.head import Head
-from postroad.api.http.mistakes import log_mistake
+from postroad.api.http.head import RequestHead
 from postroad.api.http.outbox import Outbox
-from postroad.api.http.proxy import Origin
-from postroad.api.http.request import FastRoute, Request
+from postroad.api.http.proxy import ClientOrigin
+from postroad.api.http.request import FastRequest, FastRoute
 from postroad.errors import Refused
 
 
-def serve(front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Origin, body: bytes, now: float) -> None:
+def serve(
+    front: Front, outbox: Outbox, route: FastRoute, head: RequestHead, origin: ClientOrigin, body: bytes, now: float
+) -> None:
     """Calls the handler with a whole request. ``body`` is counted by ``Capacity`` only if the answer comes later."""
     reply = outbox.open(head.version, not head.keep_alive, head.method == b"HEAD", now)
     try:
-        route.handler(Request(head, origin, body, now), reply)
+        route.handler(FastRequest(head, origin, body, now), reply)
     except Exception as error:
-        log_mistake(head.method, head.path, error)
+        log_error(head.method, head.path, error)
         if not reply.answered:
             content_type, problem = front.problem(500, "internal", "the request was not carried out; try again", head)
             reply(500, problem, content_type)
@@ -35,7 +37,7 @@ class FastCall:
 
     __slots__ = ("_front", "_head", "_held", "_origin", "_outbox", "_pieces", "_route")
 
-    def __init__(self, front: Front, outbox: Outbox, route: FastRoute, head: Head, origin: Origin) -> None:
+    def __init__(self, front: Front, outbox: Outbox, route: FastRoute, head: RequestHead, origin: ClientOrigin) -> None:
         self._front = front
         self._outbox = outbox
         self._route = route
@@ -65,7 +67,7 @@ class FastCall:
         serve(self._front, self._outbox, self._route, self._head, self._origin, body, now)
 
     def drop(self) -> None:
-        """Gives back the room that was held; ``serve`` counts it anew for as long as the answer takes."""
+        """Releases the memory held for the body; ``serve`` counts it again while the response is pending."""
         held, self._held = self._held, 0
         self._pieces.clear()
         self._front.capacity.free(held)

@@ -1,4 +1,6 @@
-"""Says where a body ends. Two ways: a count known beforehand, or chunks.
+"""Finds the end of a request body: by a known length, or by chunks.
+
+Two ways: a count known beforehand, or chunks.
 
 Both take bytes as they come, in any cut, and give back what belongs to the body and what comes after it. The rule of
 the chunked one: only what RFC 9112 allows in the strictest reading; every line ends with CRLF; no sign, blank or
@@ -21,30 +23,30 @@ SIZE_LINE = re.compile(rb"([0-9A-Fa-f]{1,15})(?:;[\t\x20-\x7e\x80-\xff]*)?")
 FORBIDDEN_TRAILERS = (b"content-length:", b"transfer-encoding:", b"host:")
 
 
-class Taken(NamedTuple):
+class FramedContent(NamedTuple):
     content: bytes
     rest: bytes
     complete: bool
 
 
 class Framing(Protocol):
-    def take(self, data: bytes) -> Taken:
+    def take(self, data: bytes) -> FramedContent:
         """Tells content from what comes after it, and whether the body is complete. Raises ``Refused``."""
 
 
-class Counted:
+class LengthFraming:
     __slots__ = ("remaining",)
 
     def __init__(self, length: int) -> None:
         self.remaining = length
 
-    def take(self, data: bytes) -> Taken:
+    def take(self, data: bytes) -> FramedContent:
         content = data[: self.remaining]
         self.remaining -= len(content)
-        return Taken(content, data[len(content) :], self.remaining == 0)
+        return FramedContent(content, data[len(content) :], self.remaining == 0)
 
 
-class Chunked:
+class ChunkedFraming:
     __slots__ = ("_content_bytes", "_held", "_in_trailers", "_limit", "_overhead", "_remaining", "_trailer_bytes")
 
     def __init__(self, limit: int) -> None:
@@ -56,7 +58,7 @@ class Chunked:
         self._in_trailers = False
         self._trailer_bytes = 0
 
-    def take(self, data: bytes) -> Taken:
+    def take(self, data: bytes) -> FramedContent:
         pieces: list[bytes] = []
         data, position = self._held + data, 0
         while not self._in_trailers:
@@ -67,9 +69,9 @@ class Chunked:
         if self._in_trailers:
             position, complete = self._take_trailers(data, position)
             if complete:
-                return Taken(b"".join(pieces), data[position:], True)
+                return FramedContent(b"".join(pieces), data[position:], True)
         self._held = data[position:]
-        return Taken(b"".join(pieces), b"", False)
+        return FramedContent(b"".join(pieces), b"", False)
 
     def _take_size(self, data: bytes, position: int) -> int:
         end = self._line_end(data, position, CHUNK_LINE_BYTES)

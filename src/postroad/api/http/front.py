@@ -1,4 +1,4 @@
-"""What every connection of one server shares: limits, routes, the application, and the clock's latest word.
+"""State shared by all connections of one server: limits, routes, the application, and the date header.
 
 The rule: a connection reaches nothing but its own socket and this; two servers in one process share nothing.
 """

@@ -1,4 +1,4 @@
-"""Back-pressure, both ways: when a connection's input stops being read, and when its output has to wait.
+"""Back-pressure in both directions: pauses reading input, and waits for output to drain.
 
 The rule: each gate remembers since when it is shut, because time spent behind our own gate is never the client's fault.
 """
@@ -64,7 +64,7 @@ class WriteGate:
         return self._watched_since_s
 
     def still_moves(self, now: float, bytes_per_s: int) -> bool:
-        """Whether enough of what was unsent has left since the watch began; the watch then begins anew."""
+        """Whether enough output has left since the watch began; restarts the watch."""
         before, wanted = self._unsent_bytes, (now - self._watched_since_s) * bytes_per_s
         self.watch(now)
         return before - self._unsent_bytes >= wanted

@@ -18,15 +18,15 @@ from postroad.errors import Refused
 
 METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
 FRAMING = frozenset({b"content-length", b"transfer-encoding", b"host", b"expect", b"connection", b"upgrade"})
-NOTED = FRAMING | FORWARDED
+PARSED_HEADERS = FRAMING | FORWARDED
 VERSIONS = (b"HTTP/1.1\r\n", b"HTTP/1.0\r\n")
 QUESTION_MARK, HASH, SLASH = b"?#/"
 END = b"\r\n\r\n"
 REMEMBERED_BYTES = 1024
 
 
-class Head:
-    """What a head says, as far as the server itself must know it. httptools calls ``on_header``."""
+class RequestHead:
+    """A parsed request head, as far as the server itself uses it. httptools calls ``on_header``."""
 
     query = b""
     content_length = 0
@@ -49,7 +49,7 @@ class Head:
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
         self.headers.append((name, value))
-        if name in NOTED:
+        if name in PARSED_HEADERS:
             if name == b"host":
                 self.hosts += 1
             elif name == b"content-length":
@@ -96,12 +96,12 @@ def head_end(pending: bytes, limits: HttpLimits) -> int:
     return end + len(END) if end >= 0 else -1
 
 
-def read_head(raw: bytes, limits: HttpLimits) -> Head:
+def read_head(raw: bytes, limits: HttpLimits) -> RequestHead:
     """``raw`` is a whole head with its empty line, as measured by ``head_end``."""
     if raw.count(b"\n") - 2 > limits.header_count:
         raise Refused("request.header-too-large", f"send at most {limits.header_count} headers")
     method, target, version = _request_line(raw)
-    head = Head(method, target, version)
+    head = RequestHead(method, target, version)
     _parse(head, raw)
     if raw.find(b" \r\n") >= 0 or raw.find(b"\t\r\n") >= 0:  # rare, so looked for once rather than stripped from each
         head.headers = [(name, value.rstrip(b" \t")) for name, value in head.headers]
@@ -134,9 +134,9 @@ class HeadMemory:
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._raw = b""
-        self._head: Head | None = None
+        self._head: RequestHead | None = None
 
-    def read(self, raw: bytes) -> Head:
+    def read(self, raw: bytes) -> RequestHead:
         if self._head is not None and raw == self._raw:
             return self._head
         head = read_head(raw, self._limits)
@@ -145,7 +145,7 @@ class HeadMemory:
         return head
 
 
-def _parse(head: Head, raw: bytes) -> None:
+def _parse(head: RequestHead, raw: bytes) -> None:
     try:
         httptools.HttpRequestParser(head).feed_data(raw)
     except httptools.HttpParserUpgrade:
@@ -158,7 +158,7 @@ def _parse(head: Head, raw: bytes) -> None:
         raise Refused("request.malformed", f"the request head is not valid HTTP/1.1: {error}") from None
 
 
-def _check_framing(head: Head) -> None:
+def _check_framing(head: RequestHead) -> None:
     if head.version == b"1.0" and head.chunked:
         raise Refused("request.malformed", "HTTP/1.0 has no Transfer-Encoding; send Content-Length")
     if head.hosts != 1 and (head.hosts or head.version == b"1.1"):
@@ -169,7 +169,7 @@ def _check_framing(head: Head) -> None:
         head.expects_continue = False
 
 
-def _split_target(head: Head, target: bytes) -> None:
+def _split_target(head: RequestHead, target: bytes) -> None:
     if target[0] != SLASH:
         target = _origin_form(target, head.method)
     if HASH in target:

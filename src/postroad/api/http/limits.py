@@ -1,4 +1,4 @@
-"""What one client, and all of them together, may cost the server.
+"""Limits on what one client, and all clients together, may cost the server.
 
 The rule: every limit has a default that is safe on an open port, every one can be set, and none can be switched off
 by a client.

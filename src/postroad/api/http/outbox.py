@@ -1,4 +1,4 @@
-"""The answers of one connection, sent in the order of its requests.
+"""The responses of one connection, sent in the order of its requests.
 
 An answer that is ready before an earlier one waits for it. The rule: whatever becomes ready while input is being read
 leaves in one write at the end, so that a pipelining client costs one system call and not one per answer.
@@ -11,8 +11,8 @@ from collections import deque
 from collections.abc import Callable
 
 from postroad.api.http.capacity import Capacity
-from postroad.api.http.mistakes import log_mistake
-from postroad.api.http.request import Headers, Reply
+from postroad.api.http.error_log import log_error
+from postroad.api.http.request import FastReply, Headers
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
 
 COPY_BYTES = 16 * 1024  # below it, one joined buffer is cheaper than two
@@ -31,14 +31,14 @@ class Outbox:
         self._sent = sent  # told after each flush, with whether the connection ends here
         self.corked = False
         self.draining = False
-        self.replies: deque[Reply] = deque()
+        self.replies: deque[FastReply] = deque()
 
-    def open(self, version: bytes, closes: bool, head_only: bool, asked_at_s: float) -> Reply:
-        reply = Reply(self, version, closes, head_only, asked_at_s)
+    def open(self, version: bytes, closes: bool, head_only: bool, asked_at_s: float) -> FastReply:
+        reply = FastReply(self, version, closes, head_only, asked_at_s)
         self.replies.append(reply)
         return reply
 
-    def answer(self, reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> None:
+    def answer(self, reply: FastReply, status: int, body: bytes, content_type: bytes, headers: Headers) -> None:
         if reply.closed:
             reply.answered = True
             return
@@ -53,7 +53,7 @@ class Outbox:
             self.flush()
 
     def _render(
-        self, reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers
+        self, reply: FastReply, status: int, body: bytes, content_type: bytes, headers: Headers
     ) -> bytes | list[bytes]:
         if _is_usual(reply, status, body, content_type, headers):
             return USUAL % (STATUS_LINES[status], self._date.line, content_type, len(body), body)
@@ -95,7 +95,7 @@ class Outbox:
         self._sent(closes)
 
     def lose(self) -> None:
-        """The client is gone: everyone who still meant to answer it is told."""
+        """Notifies every pending reply that the client has disconnected."""
         lost, self.replies = list(self.replies), deque()
         for reply in lost:
             held, reply.body_bytes_held = reply.body_bytes_held, 0
@@ -103,10 +103,10 @@ class Outbox:
             try:
                 reply.disconnect()
             except Exception as error:
-                log_mistake(b"on_disconnect", b"", error)
+                log_error(b"on_disconnect", b"", error)
 
 
-def _is_usual(reply: Reply, status: int, body: bytes, content_type: bytes, headers: Headers) -> bool:
+def _is_usual(reply: FastReply, status: int, body: bytes, content_type: bytes, headers: Headers) -> bool:
     """Whether one format renders the answer: no headers of its own, nothing to say about the connection, a short body."""
     plain = not (headers or reply.closes or reply.head_only) and reply.version == b"1.1"
     return (

@@ -16,17 +16,17 @@ import asyncio
 import re
 from typing import cast
 
-from postroad.api.http.again import Again
-from postroad.api.http.asgi import Exchange
-from postroad.api.http.deadlines import Ending, Phase, verdict
+from postroad.api.http.asgi import AsgiExchange
+from postroad.api.http.deadlines import ConnectionEnding, ConnectionPhase, judge_phase
 from postroad.api.http.fast import FastCall, serve
-from postroad.api.http.framing import Chunked, Counted
+from postroad.api.http.framing import ChunkedFraming, LengthFraming
 from postroad.api.http.front import Front
 from postroad.api.http.gates import ReadGate, WriteGate
-from postroad.api.http.head import Head, HeadMemory, head_end
-from postroad.api.http.incoming import Incoming
+from postroad.api.http.head import HeadMemory, RequestHead, head_end
+from postroad.api.http.incoming_request import IncomingRequest
 from postroad.api.http.outbox import Outbox
-from postroad.api.http.proxy import Origin
+from postroad.api.http.proxy import ClientOrigin
+from postroad.api.http.repeated_head import RepeatedHead
 from postroad.api.http.request import FastRoute
 from postroad.api.http.wire import CONTINUE
 from postroad.core.model.refusals import status_of
@@ -40,18 +40,18 @@ class HttpConnection(asyncio.Protocol):
     def __init__(self, front: Front) -> None:
         self._front = front
         self._pending = b""
-        self._incoming: Incoming | None = None
-        self._exchange: Exchange | None = None
+        self._incoming: IncomingRequest | None = None
+        self._exchange: AsgiExchange | None = None
         self._since_s = front.loop.time()  # when the present phase began
-        self._deaf = False  # nothing more is understood on this connection
-        self._lingers = False
-        self._waits = False  # for room for a body
-        self._waits_since_s = 0.0
-        self._parked = False  # a whole head waits until the answers before it have left
+        self._input_closed = False  # nothing more is understood on this connection
+        self._draining_input = False
+        self._blocked_on_capacity = False  # for room for a body
+        self._blocked_since_s = 0.0
+        self._blocked_on_replies = False  # a whole head waits until the answers before it have left
         self._has_place = False
         self._heads = HeadMemory(front.limits)
-        self._head: Head | None = None  # the last one that could be read: refusals come in its form
-        self._again: Again | None = None
+        self._head: RequestHead | None = None  # the last one that could be read: refusals come in its form
+        self._again: RepeatedHead | None = None
         self.owes_continue = False
 
     # the socket speaks
@@ -60,7 +60,7 @@ class HttpConnection(asyncio.Protocol):
         front, self._transport = self._front, cast(asyncio.Transport, transport)
         name, tls = transport.get_extra_info("peername"), transport.get_extra_info("ssl_object")
         peer = str(name[0]) if isinstance(name, tuple) else ""
-        direct = Origin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
+        direct = ClientOrigin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
         self._direct = front.proxies.origin((), direct)  # a proxy's own certificate is not that of whom it speaks for
         self._reads = ReadGate(self._transport, front.loop)
         self._writes = WriteGate(self._transport)
@@ -79,7 +79,7 @@ class HttpConnection(asyncio.Protocol):
             now = self._since_s = self._front.loop.time()
             serve(self._front, self.outbox, again.route, again.head, self._direct, data[len(again.raw) :], now)
             return
-        if self._deaf:
+        if self._input_closed:
             return
         if not self._pending and self._incoming is None:
             self._since_s = self._front.loop.time()
@@ -93,7 +93,7 @@ class HttpConnection(asyncio.Protocol):
             return False
         if any(reply.waits_for_news for reply in owed):
             return False  # it has left, as far as anybody can tell, and what is handed to it would be lost
-        self._become_deaf()
+        self._stop_reading_requests()
         owed[-1].closes = True
         return True
 
@@ -106,7 +106,7 @@ class HttpConnection(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         front, exchange = self._front, self._exchange
-        self._become_deaf()
+        self._stop_reading_requests()
         front.leave(self)
         if self._has_place:
             front.capacity.leave(self._direct.peer, counted_by_peer=not front.proxies.trusts(self._direct.peer))
@@ -143,7 +143,7 @@ class HttpConnection(asyncio.Protocol):
             or self.outbox.replies
             or self._incoming is not None
             or self._exchange is not None
-            or self._deaf
+            or self._input_closed
             or self._front.draining
             or not self._writes.is_open
             or not self._front.capacity.may_begin
@@ -152,8 +152,8 @@ class HttpConnection(asyncio.Protocol):
     def _is_busy(self) -> bool:
         return (
             self._exchange is not None
-            or self._waits
-            or self._parked
+            or self._blocked_on_capacity
+            or self._blocked_on_replies
             or self._front.draining
             or not self._writes.is_open
             or len(self.outbox.replies) >= self._front.limits.pipelined
@@ -170,55 +170,55 @@ class HttpConnection(asyncio.Protocol):
         route = front.route(head.method, head.path)
         if not self._may_begin(head, route):
             return False
-        self._waits_since_s = 0.0
+        self._blocked_since_s = 0.0
         body_end = end + head.content_length
         if route is not None and not head.chunked and len(pending) >= body_end:
             self._pending = pending[body_end:]
-            self._again = Again.of(pending[:end], head, route)
+            self._again = RepeatedHead.of(pending[:end], head, route)
             self._serve_whole(head, route, pending[end:body_end])
         else:
             self._pending = pending[end:]
             self._begin(head, route)
         return True
 
-    def _may_begin(self, head: Head, route: FastRoute | None) -> bool:
+    def _may_begin(self, head: RequestHead, route: FastRoute | None) -> bool:
         if route is None and self.outbox.replies:
-            self._parked = True  # an exchange writes to the socket itself, so it waits for its turn
+            self._blocked_on_replies = True  # an exchange writes to the socket itself, so it waits for its turn
             return False
         limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
         if head.content_length > limit:
             raise Refused("wire.too-large", f"send at most {limit} bytes here" if limit else "send no body here")
         if route is None or self._front.capacity.may_begin or not (head.content_length or head.chunked):
             return True
-        self._waits = True
-        self._waits_since_s = self._waits_since_s or self._front.loop.time()
+        self._blocked_on_capacity = True
+        self._blocked_since_s = self._blocked_since_s or self._front.loop.time()
         self._front.capacity.wait(self)
         return False
 
     def room_is_free(self) -> None:
         """Called by ``Capacity`` when a body that had to wait may begin."""
-        self._waits = False
+        self._blocked_on_capacity = False
         self._front.loop.call_soon(self.resume)
 
-    def _origin(self, head: Head) -> Origin:
+    def _origin(self, head: RequestHead) -> ClientOrigin:
         return self._front.proxies.origin(head.forwarded, self._direct)
 
-    def _serve_whole(self, head: Head, route: FastRoute, body: bytes) -> None:
+    def _serve_whole(self, head: RequestHead, route: FastRoute, body: bytes) -> None:
         origin = self._origin(head) if head.forwarded else self._direct
         if not head.keep_alive:
-            self._become_deaf()
+            self._stop_reading_requests()
         serve(self._front, self.outbox, route, head, origin, body, self._front.loop.time())
 
-    def _begin(self, head: Head, route: FastRoute | None) -> None:
+    def _begin(self, head: RequestHead, route: FastRoute | None) -> None:
         front, now, origin = self._front, self._front.loop.time(), self._origin(head)
         self.owes_continue = head.expects_continue and not self._pending
         if route is None:
-            sink: FastCall | Exchange = Exchange(self, front, head, origin)
-            self._exchange, limit = cast(Exchange, sink), front.limits.body_bytes
+            sink: FastCall | AsgiExchange = AsgiExchange(self, front, head, origin)
+            self._exchange, limit = cast(AsgiExchange, sink), front.limits.body_bytes
         else:
             sink, limit = FastCall(front, self.outbox, route, head, origin), route.max_body_bytes
-        framing = Chunked(limit) if head.chunked else Counted(head.content_length)
-        self._incoming = Incoming(framing, sink, now)
+        framing = ChunkedFraming(limit) if head.chunked else LengthFraming(head.content_length)
+        self._incoming = IncomingRequest(framing, sink, now)
         if not head.content_length and not head.chunked:
             self._complete(sink)
         if self._exchange is not None:
@@ -227,13 +227,13 @@ class HttpConnection(asyncio.Protocol):
             self.say_continue()
 
     def say_continue(self) -> None:
-        if self.owes_continue and not self._deaf:
+        if self.owes_continue and not self._input_closed:
             self.owes_continue = False
             self._transport.write(CONTINUE)
             if self._incoming is not None:
                 self._incoming.started_at_s = self._front.loop.time()
 
-    def _take_body(self, incoming: Incoming) -> bool:
+    def _take_body(self, incoming: IncomingRequest) -> bool:
         if incoming.sink.is_full:
             return False
         content, self._pending, complete = incoming.framing.take(self._pending)
@@ -244,17 +244,17 @@ class HttpConnection(asyncio.Protocol):
             self._complete(incoming.sink)
         return True
 
-    def _complete(self, sink: FastCall | Exchange) -> None:
+    def _complete(self, sink: FastCall | AsgiExchange) -> None:
         self._incoming, self.owes_continue = None, False
         self._since_s = self._front.loop.time()
         if isinstance(sink, FastCall) and not sink.keeps_connection:
-            self._become_deaf()
+            self._stop_reading_requests()
         sink.complete(self._since_s)
 
     def _adjust_reading(self) -> None:
         """Stops reading while what has arrived cannot be taken and has piled up; goes on when it can."""
         blocked = self._is_busy() if self._incoming is None else self._incoming.sink.is_full
-        if not self._deaf and blocked and len(self._pending) > self._front.limits.stream_buffer_bytes:
+        if not self._input_closed and blocked and len(self._pending) > self._front.limits.stream_buffer_bytes:
             self._reads.shut()
         else:
             shut_for_s = self._reads.open()
@@ -264,7 +264,7 @@ class HttpConnection(asyncio.Protocol):
     def resume(self) -> None:
         """Goes on with input that had to wait."""
         self._since_s = self._front.loop.time()
-        self._parked = False
+        self._blocked_on_replies = False
         self._advance()
 
     # answers leave
@@ -279,17 +279,17 @@ class HttpConnection(asyncio.Protocol):
                 self._close()
             elif self._exchange is None:
                 self.say_continue()
-        if self._pending and not self.outbox.corked and not self._deaf:
+        if self._pending and not self.outbox.corked and not self._input_closed:
             self._front.loop.call_soon(self.resume)
 
-    def exchange_ended(self, exchange: Exchange, keeps: bool) -> None:
+    def exchange_ended(self, exchange: AsgiExchange, keeps: bool) -> None:
         """The ASGI application has answered completely, or has failed to."""
         if self._exchange is not exchange:
             return
         self._exchange = None
         if not keeps or self._incoming is not None or self._front.draining:
-            self._lingers = self._incoming is not None
-            self._become_deaf()
+            self._draining_input = self._incoming is not None
+            self._stop_reading_requests()
             self._finish()
         else:
             self._front.loop.call_soon(self.resume)
@@ -311,32 +311,32 @@ class HttpConnection(asyncio.Protocol):
         """Ends what has taken too long."""
         phase, since_s = self._phase()
         received = self._incoming.received if self._incoming is not None else 0
-        decision = verdict(phase, now - since_s, received, self._front.limits)
+        decision = judge_phase(phase, now - since_s, received, self._front.limits)
         if isinstance(decision, Refused):
             self._refuse(decision)
-        elif decision is Ending.CLOSE:
+        elif decision is ConnectionEnding.CLOSE:
             self._close()
-        elif decision is Ending.ABORT and not (phase is Phase.STALLED and self._still_reads(now)):
+        elif decision is ConnectionEnding.ABORT and not (phase is ConnectionPhase.STALLED and self._still_reads(now)):
             self.abort()
 
     def _still_reads(self, now: float) -> bool:
         return self._writes.still_moves(now, self._front.limits.body_bytes_per_s)
 
-    def _phase(self) -> tuple[Phase, float]:
+    def _phase(self) -> tuple[ConnectionPhase, float]:
         replies, incoming = self.outbox.replies, self._incoming
         if not self._writes.is_open or self._transport.is_closing():
-            return Phase.STALLED, self._writes.watched_since_s
-        if self._deaf and not replies and self._exchange is None:
-            return Phase.LINGERING, self._since_s
-        if self._waits:
-            return Phase.WAITING, self._waits_since_s
+            return ConnectionPhase.STALLED, self._writes.watched_since_s
+        if self._input_closed and not replies and self._exchange is None:
+            return ConnectionPhase.LINGERING, self._since_s
+        if self._blocked_on_capacity:
+            return ConnectionPhase.WAITING, self._blocked_since_s
         if incoming is not None and not self.owes_continue:  # before that it is the client that waits for us
-            return (Phase.BODY if self._reads.is_open else Phase.WORKING), incoming.started_at_s
+            return (ConnectionPhase.BODY if self._reads.is_open else ConnectionPhase.WORKING), incoming.started_at_s
         if self._exchange is not None:
-            return Phase.WORKING, self._since_s
+            return ConnectionPhase.WORKING, self._since_s
         if self._pending and not self._is_busy():
-            return Phase.HEAD, self._since_s
-        return (Phase.ANSWERING, replies[0].asked_at_s) if replies else (Phase.IDLE, self._since_s)
+            return ConnectionPhase.HEAD, self._since_s
+        return (ConnectionPhase.ANSWERING, replies[0].asked_at_s) if replies else (ConnectionPhase.IDLE, self._since_s)
 
     # endings
 
@@ -347,7 +347,7 @@ class HttpConnection(asyncio.Protocol):
             self._close()
 
     def abort(self) -> None:
-        self._become_deaf()
+        self._stop_reading_requests()
         self._transport.abort()
 
     def _close(self) -> None:
@@ -355,12 +355,12 @@ class HttpConnection(asyncio.Protocol):
         self._writes.watch(self._front.loop.time())
         self._transport.close()
 
-    def _become_deaf(self) -> None:
+    def _stop_reading_requests(self) -> None:
         """Whatever else arrives is not understood; what was arriving is dropped."""
         incoming, self._incoming = self._incoming, None
-        self._deaf, self._pending, self.owes_continue = True, b"", False
-        if self._waits:
-            self._waits = False
+        self._input_closed, self._pending, self.owes_continue = True, b"", False
+        if self._blocked_on_capacity:
+            self._blocked_on_capacity = False
             self._front.capacity.forget(self)
         if incoming is not None and isinstance(incoming.sink, FastCall):
             incoming.sink.drop()
@@ -368,8 +368,8 @@ class HttpConnection(asyncio.Protocol):
     def _refuse(self, refused: Refused) -> None:
         """Answers in its turn, and understands nothing more on this connection."""
         exchange, self._exchange = self._exchange, None
-        self._lingers = True
-        self._become_deaf()
+        self._draining_input = True
+        self._stop_reading_requests()
         if exchange is not None:
             exchange.disconnect()
             if exchange.started:
@@ -388,7 +388,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _finish(self) -> None:
         """Closes; where the client may still be sending, only after it had time to read why."""
-        if not self._lingers:
+        if not self._draining_input:
             self._close()
             return
         self._since_s = self._front.loop.time()

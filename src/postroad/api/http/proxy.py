@@ -24,8 +24,8 @@ FORWARDED = frozenset(
 Said = Sequence[tuple[bytes, bytes]]
 
 
-class Origin(NamedTuple):
-    """Who is at the other end, as far as we believe it."""
+class ClientOrigin(NamedTuple):
+    """The other end of the connection, as far as it is trusted."""
 
     peer: str
     secure: bool
@@ -61,11 +61,11 @@ class TrustedProxies:
                 self._known[peer] = known
         return known
 
-    def origin(self, said: Said, direct: Origin) -> Origin:
-        """What the proxy's headers amount to, if ``direct`` is a proxy that we trust."""
+    def origin(self, said: Said, direct: ClientOrigin) -> ClientOrigin:
+        """The client's origin by the proxy's headers, if ``direct`` is a trusted proxy."""
         if not self.trusts(direct.peer):
             return direct
-        return Origin(self._address(said, direct.peer), _was_secure(said), _certificate(said))
+        return ClientOrigin(self._address(said, direct.peer), _was_secure(said), _certificate(said))
 
     def _address(self, said: Said, proxy: str) -> str:
         """The last entry that is no proxy of ours: each adds who asked it, and what stands before comes from the client."""

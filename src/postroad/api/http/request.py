@@ -1,4 +1,4 @@
-"""What a fast route sees: one whole request, and the one answer to it.
+"""The request and the reply of a fast route: one whole request, answered exactly once.
 
 A fast handler is a plain function called on the event loop with the whole body in memory. It may answer at once, or
 keep the ``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). The rule: each
@@ -12,19 +12,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from postroad.api.http.head import Head
+    from postroad.api.http.head import RequestHead
     from postroad.api.http.outbox import Outbox
-    from postroad.api.http.proxy import Origin
+    from postroad.api.http.proxy import ClientOrigin
 
 Headers = Sequence[tuple[bytes, bytes]]
 
 
-class Request:
+class FastRequest:
     """One request, read completely; never altered. Header names are lower-case; ``received_at_s`` is the loop's clock."""
 
     __slots__ = ("_head", "_origin", "body", "memo", "received_at_s")
 
-    def __init__(self, head: Head, origin: Origin, body: bytes, received_at_s: float) -> None:
+    def __init__(self, head: RequestHead, origin: ClientOrigin, body: bytes, received_at_s: float) -> None:
         self._head = head
         self._origin = origin
         self.body = body
@@ -67,7 +67,7 @@ class Request:
         return None
 
 
-class Reply:
+class FastReply:
     """The answer to one request: call it once, now or later."""
 
     __slots__ = ("_listeners", "_outbox", "answered", "asked_at_s", "body_bytes_held", "closed", "closes", "head_only",
@@ -101,11 +101,11 @@ class Reply:
 
     @property
     def waits_for_news(self) -> bool:
-        """Whether somebody wants to know if the client leaves: the answer may take long, or is worth something."""
+        """Whether a handler wants to be notified if the client disconnects."""
         return self._listeners is not None
 
     def disconnect(self) -> None:
-        """The connection says that the client is gone."""
+        """Called by the connection when the client has disconnected."""
         self.closed = True
         listeners, self._listeners = self._listeners, None
         if listeners and not self.answered:
@@ -113,7 +113,7 @@ class Reply:
                 listener()
 
 
-FastHandler = Callable[[Request, Reply], None]
+FastHandler = Callable[[FastRequest, FastReply], None]
 
 
 class FastRoute(NamedTuple):
@@ -123,4 +123,4 @@ class FastRoute(NamedTuple):
 
 FastRoutes = dict[tuple[bytes, bytes], FastRoute]
 # status, code, detail, and the head of the request if it could be read -> content type, body
-Problem = Callable[[int, str, str, "Head | None"], tuple[bytes, bytes]]
+Problem = Callable[[int, str, str, "RequestHead | None"], tuple[bytes, bytes]]

@@ -12,10 +12,10 @@ import socket
 import ssl
 
 from postroad.api.http.capacity import Capacity
+from postroad.api.http.error_log import log_error
 from postroad.api.http.front import AsgiApp, Front
 from postroad.api.http.lifespan import Lifespan
 from postroad.api.http.limits import HttpLimits
-from postroad.api.http.mistakes import log_mistake
 from postroad.api.http.protocol import HttpConnection
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoutes, Problem
@@ -90,7 +90,7 @@ class HttpServer:
             try:
                 connection.check(now)
             except Exception as error:  # one connection's mistake must not stop the clock of all
-                log_mistake(b"check", b"", error)
+                log_error(b"check", b"", error)
                 connection.abort()
 
     async def stop(self, drain_s: float) -> None:

@@ -48,7 +48,7 @@ class TlsFront:
         self._current = self._build()
 
     def reload_if_renewed(self) -> bool:
-        """The same, if either file has changed since; raises Misconfigured, and goes on with the old one, if they do not fit."""
+        """Reloads certificate and key if either file has changed; keeps the old pair and raises Misconfigured on mismatch."""
         changed_at = self._changed_at()
         if changed_at == self._renewed_at:
             return False

@@ -6,12 +6,12 @@ network and, in one form, to the provider that the person has just read about, a
 
 from starlette.routing import Route
 
-from postroad.api.pages.coming_back import show_state
-from postroad.api.pages.page import served
+from postroad.api.pages.page import serve_page
 from postroad.api.pages.provision import provision, show_form
+from postroad.api.pages.return_page import show_return_page
 
 PAGES = (
-    Route("/provision", served(show_form), methods=["GET"], name="provision_form"),
-    Route("/provision", served(provision), methods=["POST"], name="provision"),
-    Route("/provisioned/{gcid}", served(show_state), methods=["GET"], name="provisioned"),
+    Route("/provision", serve_page(show_form), methods=["GET"], name="provision_form"),
+    Route("/provision", serve_page(provision), methods=["POST"], name="provision"),
+    Route("/provisioned/{gcid}", serve_page(show_return_page), methods=["GET"], name="provisioned"),
 )

@@ -1,4 +1,4 @@
-"""What every page has: one frame, a policy for the browser, a person behind it, and refusals in words instead of JSON."""
+"""Parts shared by all pages: layout, content security policy, authentication, and refusals as text."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from urllib.parse import parse_qsl, quote
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
-from postroad.api.problem import of_error
-from postroad.api.resources.guarded import check_body, check_site, limit, peer_of, proof_of
+from postroad.api.problem import problem_of
+from postroad.api.resources.route_guards import check_body, check_site, limit_rate, peer_of, proof_of
 from postroad.core.model.caller import Caller
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
-from postroad.flow.authenticate import REQUIRED
-from postroad.flow.throttle import neighbourhood
+from postroad.flow.access.authenticate import REQUIRED
+from postroad.flow.access.throttle import normalize_peer
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 16 << 10
@@ -40,15 +40,15 @@ def page(title: str, body: str, status: int = 200, headers: Mapping[str, str] | 
     return Response(text, status, given, media_type="text/html; charset=utf-8")
 
 
-def served(show: Shown) -> Shown:
-    """The page, or why there is none."""
+def serve_page(show: Shown) -> Shown:
+    """Wraps a page so that refusals are shown as pages."""
 
     async def shown(request: Request) -> Response:
         try:
-            limit(request, f"peer {neighbourhood(peer_of(request))}")
-            return _led_on(request) or await show(request)
+            limit_rate(request, f"peer {normalize_peer(peer_of(request))}")
+            return _redirect_to_console(request) or await show(request)
         except (Refused, Unavailable) as error:
-            found = of_error(error)
+            found = problem_of(error)
             title = REFUSALS[error.code].title if error.code in REFUSALS else "Not now"
             headers = dict(found.headers) | (LOG_IN if error.code == "authentication.required" else {})
             return page(title, f"<p>{escape(error.detail)}.</p>", found.status, headers)
@@ -56,8 +56,8 @@ def served(show: Shown) -> Shown:
     return shown
 
 
-def _led_on(request: Request) -> Response | None:
-    """To the same page of the console, where there is one: there people log in as they are used to."""
+def _redirect_to_console(request: Request) -> Response | None:
+    """Redirects to the same page of the console, if there is one; people log in there."""
     ours, _, rest = request.url.path[1:].partition("/")
     if not request.app.state.api.has_console or request.method != "GET" or proof_of(request).authorization:
         return None
@@ -65,8 +65,8 @@ def _led_on(request: Request) -> Response | None:
     return RedirectResponse(f"{quote(path)}?{request.url.query}" if request.url.query else quote(path), 303)
 
 
-async def person_asking(request: Request) -> Caller:
-    """The person behind the browser, which asks for name and password when it is told to."""
+async def authenticate_person(request: Request) -> Caller:
+    """The authenticated person; asks the browser for name and password."""
     proof = proof_of(request)
     if not proof.authorization:
         raise Refused("authentication.required", REQUIRED)

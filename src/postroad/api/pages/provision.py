@@ -1,4 +1,4 @@
-"""Where a provisioning begins in a browser: a provider's own site links here, its future customer agrees and is sent back there.
+"""The page where account linking begins: the provider's site links to it, and the customer agrees and is sent back.
 
 The person proves who they are to this network first; what the form says is bound to them and to the provider they have read
 about. The address they are sent to afterwards is the one that the provider has registered.
@@ -12,24 +12,24 @@ from urllib.parse import urlsplit
 from starlette.requests import Request
 from starlette.responses import Response
 
-from postroad.api.pages.page import POLICY, form_of, page, person_asking, query_of
+from postroad.api.pages.page import POLICY, authenticate_person, form_of, page, query_of
 from postroad.api.resources.context import ApiContext
 from postroad.core.identity.page_origin import page_origin
 from postroad.core.model.directory import Role, Service
-from postroad.flow import administration_trust as trusting
-from postroad.flow.administration import organization_for
-from postroad.flow.provisioning_pages import check_shown, proof_for
+from postroad.flow.administration import provisioning as trusting
+from postroad.flow.administration.base import require_organization
+from postroad.flow.administration.provisioning import check_form_proof, make_form_proof
 
 
 async def show_form(request: Request) -> Response:
-    """Who would be connected with whom, and what that means; nothing happens before the person agrees."""
+    """Shows who would be linked with whom, and the consequences; the person must agree first."""
     api: ApiContext = request.app.state.api
-    caller = await person_asking(request)
+    caller = await authenticate_person(request)
     asked = query_of(request, "provider", "organization", "service")
-    provider = trusting.offering(caller, api.network.directory, asked.get("provider", ""))
+    provider = trusting.find_offering(caller, api.network.directory, asked.get("provider", ""))
     named = asked.get("organization") or caller.organization
-    house = organization_for(caller, api.network.directory, named, Role.DEVELOPER)
-    proof = proof_for(api.network, caller, provider)
+    house = require_organization(caller, api.network.directory, named, Role.DEVELOPER)
+    proof = make_form_proof(api.network, caller, provider)
     body = _form(provider, house.name, asked.get("service") or provider.name, proof)
     policy = " ".join(text for text in (POLICY, page_origin(provider.provisioning_url)) if text)
     return page(f"Connect {house.name} with {provider.address}", body, headers={"Content-Security-Policy": policy})
@@ -57,12 +57,12 @@ def _hidden(name: str, value: str) -> str:
 async def provision(request: Request) -> Response:
     """Begin it, and send the person to the provider's page."""
     api: ApiContext = request.app.state.api
-    caller = await person_asking(request)
+    caller = await authenticate_person(request)
     form = await form_of(request, "provider", "organization", "service", "proof")
-    wish = trusting.Wish(
+    wish = trusting.ProvisioningRequest(
         organization=form.get("organization", ""), provider=form.get("provider", ""), service=form.get("service", "")
     )
-    provider = trusting.offering(caller, api.network.directory, wish.provider)
-    check_shown(api.network, caller, provider, form)
-    begun = await trusting.begin(api.administration, caller, wish, api.own_address.url)
+    provider = trusting.find_offering(caller, api.network.directory, wish.provider)
+    check_form_proof(api.network, caller, provider, form)
+    begun = await trusting.begin_provisioning(api.administration, caller, wish, api.own_address.url)
     return Response(status_code=303, headers={"Location": begun.redirect, "Referrer-Policy": "no-referrer"})

@@ -7,48 +7,57 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictInt
 
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged, time_or_none
-from postroad.api.resources.guarded import GuardedRoute, OpenRoute, peer_of, proof_of
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
+from postroad.api.resources.context import (
+    Api,
+    ApiContext,
+    Asking,
+    answer,
+    empty_answer,
+    make_page,
+    page_answer,
+    time_or_none,
+)
 from postroad.api.resources.queries import Paging
-from postroad.core.configuration.shapes import Email, Line, Name, Password, RoleName, Shape, Word
+from postroad.api.resources.route_guards import GuardedRoute, OpenRoute, peer_of, proof_of
+from postroad.core.configuration.shapes import Email, Line, Name, Password, RoleName, StrictShape, Word
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import DAY_US, credential_warning, days_left
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
-from postroad.flow import administration_accounts as accounts
+from postroad.flow.administration import accounts
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
 router = APIRouter(route_class=GuardedRoute, tags=["account"])
 
 
-class Registration(Shape):
+class Registration(StrictShape):
     organization: Name
     email: Email
     name: Line = ""
     password: Annotated[Password, Field(min_length=15)]
 
 
-class Login(Shape):
+class Login(StrictShape):
     email: Email
     password: Password
 
 
-class AccountChange(Shape):
+class AccountChange(StrictShape):
     name: Line
 
 
-class PasswordChange(Shape):
+class PasswordChange(StrictShape):
     current: Password | None = None
     password: Annotated[Password, Field(min_length=15)]
 
 
-class NewPersonalKey(Shape):
+class NewPersonalKey(StrictShape):
     label: Word
     expires_in_days: Annotated[StrictInt, Field(ge=1, le=3_650)] = 365
 
 
-class Account(Shape):
+class Account(StrictShape):
     email: str
     name: str
     organization: str
@@ -57,24 +66,24 @@ class Account(Shape):
     version: int
 
 
-class KeyView(Shape):
+class KeyView(StrictShape):
     id: str
     label: str
     created_at: str | None
     expires_at: str | None
     days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
-    warning: Annotated[str, Field(description="What needs attention soon; empty when nothing does")]
+    warning: Annotated[str, Field(description="What needs attention soon; empty when empty_answer does")]
 
 
 class NewKey(KeyView):
     key: Annotated[str, Field(description="Shown once, now; the network keeps only a hash")]
 
 
-class LoginLink(Shape):
+class LoginLink(StrictShape):
     url: Annotated[str, Field(description="Opens the console and logs in, once; shown this once")]
 
 
-class KeyPage(Shape):
+class KeyPage(StrictShape):
     items: list[KeyView]
     next: str | None = None
 
@@ -113,7 +122,7 @@ async def register(request: Request, api: Api, wish: Registration) -> Response:
 async def login(request: Request, api: Api, wish: Login) -> Response:
     """Exchange e-mail and password for a personal key that ends after 12 hours."""
     caller = await _by_password(request, api, wish.email, wish.password)
-    key, credential = await accounts.log_in(api.administration, accounts.person_of(caller))
+    key, credential = await accounts.log_in(api.administration, accounts.require_person(caller))
     return answer(key_view(credential, api.network.clock.now_us()) | {"key": key})
 
 
@@ -122,14 +131,14 @@ async def logout(request: Request, api: Api, caller: Asking) -> Response:
     """End the key with which this is asked."""
     key = _key_in_use(request)
     if key:
-        await accounts.revoke(api.administration, accounts.person_of(caller), key, "logout")
-    return nothing()
+        await accounts.revoke(api.administration, accounts.require_person(caller), key, "logout")
+    return empty_answer()
 
 
 @router.get("/v1/account", response_model=Account)
 async def read_account(request: Request, api: Api, caller: Asking) -> Response:
     """Who you are."""
-    person = accounts.person_of(caller)
+    person = accounts.require_person(caller)
     version = api.network.directory.object_version("person", person.email.casefold())
     return not_modified(request, tag_of(version)) or answer(account_view(person, version), tag=tag_of(version))
 
@@ -137,9 +146,9 @@ async def read_account(request: Request, api: Api, caller: Asking) -> Response:
 @router.put("/v1/account", response_model=Account)
 async def change_account(api: Api, caller: Asking, wish: AccountChange, if_match: IfMatch = None) -> Response:
     """Change your name."""
-    person = accounts.person_of(caller)
+    person = accounts.require_person(caller)
     key = person.email.casefold()
-    seen = seen_version(if_match, api.network.directory.object_version("person", key))
+    seen = check_if_match(if_match, api.network.directory.object_version("person", key))
     await accounts.rename(api.administration, person, wish.name, seen)
     changed, version = api.network.directory.people[key], api.network.directory.object_version("person", key)
     return answer(account_view(changed, version), tag=tag_of(version))
@@ -148,28 +157,28 @@ async def change_account(api: Api, caller: Asking, wish: AccountChange, if_match
 @router.put("/v1/account/password", status_code=204)
 async def change_password(request: Request, api: Api, caller: Asking, wish: PasswordChange) -> Response:
     """Set your password; every other login ends. The current one is asked for if there is one."""
-    person = accounts.person_of(caller)
+    person = accounts.require_person(caller)
     if accounts.has_password(api.network.directory, person):
         await _by_password(request, api, person.email, wish.current or "")
     key = _key_in_use(request)
     await accounts.set_password(api.administration, person, wish.password, key, key if caller.invited else "")
-    return nothing()
+    return empty_answer()
 
 
 @router.post("/v1/account/login-link", status_code=201, response_model=LoginLink)
 async def make_login_link(api: Api, caller: Asking) -> Response:
     """A link that opens the console in a browser and logs you in, once, within a quarter of an hour."""
-    key = await accounts.make_link(api.administration, accounts.person_of(caller))
+    key = await accounts.make_link(api.administration, accounts.require_person(caller))
     return answer({"url": f"{api.own_address.url}/login/link?once={key}"}, 201)
 
 
 @router.get("/v1/account/keys", response_model=KeyPage)
 async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
     """Your personal keys and logins, without the keys themselves."""
-    person = accounts.person_of(caller)
+    person = accounts.require_person(caller)
     owned = api.network.directory.credentials_of(person=person.email)
     keys = sorted((item for item in owned if item.kind is CredentialKind.KEY), key=lambda item: item.id)
-    page = paged(request, api, caller, query, keys, lambda item: item.id)
+    page = make_page(request, api, caller, query, keys, lambda item: item.id)
     now_us = api.network.clock.now_us()
     return page_answer(request, page._replace(items=[key_view(item, now_us) for item in page.items]))
 
@@ -178,7 +187,7 @@ async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -
 async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
     """Make a personal key. It is shown in this answer and never again."""
     until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US
-    person = accounts.person_of(caller)
+    person = accounts.require_person(caller)
     key, credential = await accounts.make_key(api.administration, person, wish.label, until_us)
     return answer(key_view(credential, api.network.clock.now_us()) | {"key": key}, 201)
 
@@ -186,8 +195,8 @@ async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
 @router.delete("/v1/account/keys/{key_id}", status_code=204)
 async def revoke_key(api: Api, caller: Asking, key_id: str) -> Response:
     """Revoke one of your keys, at once."""
-    await accounts.revoke(api.administration, accounts.person_of(caller), key_id, "key revoked")
-    return nothing()
+    await accounts.revoke(api.administration, accounts.require_person(caller), key_id, "key revoked")
+    return empty_answer()
 
 
 async def _by_password(request: Request, api: ApiContext, email: str, password: str) -> Caller:

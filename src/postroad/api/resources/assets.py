@@ -8,19 +8,19 @@ from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of, version_to_replace
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import ASSET_TYPES, AssetRoute, GuardedRoute
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of, version_to_replace
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
+from postroad.api.resources.route_guards import ASSET_TYPES, AssetRoute, GuardedRoute
 from postroad.api.resources.versions import VersionPage, version_answer
-from postroad.core.configuration.assets import asset_summary
-from postroad.core.configuration.shapes import Prose, Shape
+from postroad.core.configuration.entries.assets import asset_summary
+from postroad.core.configuration.shapes import Prose, StrictShape
 from postroad.core.model.asset import Asset, AssetKind, asset_key
 from postroad.core.model.directory import Role
 from postroad.errors import Refused
-from postroad.flow import administration_assets as changing
-from postroad.flow.administration import service_for
+from postroad.flow.administration import assets as changing
+from postroad.flow.administration.base import require_service
 
 router = APIRouter(route_class=GuardedRoute, tags=["assets"])
 contents = APIRouter(route_class=AssetRoute, tags=["assets"])
@@ -44,7 +44,7 @@ IfNoneMatch = Annotated[
 ]
 
 
-class AssetView(Shape):
+class AssetView(StrictShape):
     """An asset without its content."""
 
     kind: AssetKind
@@ -55,7 +55,7 @@ class AssetView(Shape):
     version: int
 
 
-class AssetPage(Shape):
+class AssetPage(StrictShape):
     items: list[AssetView]
     next: str | None = None
 
@@ -64,7 +64,7 @@ class AssetQuery(PageQuery):
     kind: Annotated[AssetKind | None, Field(description="Only of this kind")] = None
 
 
-class SaveQuery(Shape):
+class SaveQuery(StrictShape):
     description: Annotated[Prose | None, Field(description="Stays as it is when left out")] = None
 
 
@@ -81,8 +81,8 @@ async def list_assets(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[AssetQuery, Query()]
 ) -> Response:
     """The assets of a service, without their contents."""
-    found = changing.owned_assets(caller, api.network.directory, service, query.kind)
-    page = paged(request, api, caller, query, found, lambda asset: f"{asset.kind.value}/{asset.name}")
+    found = changing.list_owned_assets(caller, api.network.directory, service, query.kind)
+    page = make_page(request, api, caller, query, found, lambda asset: f"{asset.kind.value}/{asset.name}")
     return page_answer(request, page._replace(items=[asset_view(api, asset) for asset in page.items]))
 
 
@@ -91,14 +91,14 @@ async def list_asset_versions(
     request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str, query: Paging
 ) -> Response:
     """Every version of an asset, newest first: when, by whom, and the digest of what it was."""
-    owner = service_for(caller, api.network.directory, service, Role.VIEWER)
+    owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "asset", asset_key(owner.gcid, kind, name))
 
 
 @contents.get(ASSET, response_class=Response, responses={200: {"content": FILE}})
 async def read_asset(request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str) -> Response:
     """The content of an asset."""
-    asset = changing.asset_named(caller, api.network.directory, service, kind, name)
+    asset = changing.find_asset(caller, api.network.directory, service, kind, name)
     tag = tag_of(_version(api, asset))
     headers = {
         "ETag": tag,
@@ -128,7 +128,7 @@ async def save_asset(
     if_none_match: IfNoneMatch = None,
 ) -> Response:
     """Save an asset under this name; it is compiled first, and every fault is named. Replacing needs If-Match."""
-    owner = service_for(caller, api.network.directory, service, Role.DEVELOPER)
+    owner = require_service(caller, api.network.directory, service, Role.DEVELOPER)
     content = content_of(await request.body())
     existing = api.network.directory.asset(owner.gcid, kind, name)
     current = api.network.directory.object_version("asset", asset_key(owner.gcid, kind, name))
@@ -150,10 +150,10 @@ async def remove_asset(
     api: Api, caller: Asking, service: str, kind: AssetKind, name: str, if_match: IfMatch = None
 ) -> Response:
     """Remove an asset; its versions stay on record."""
-    asset = changing.asset_named(caller, api.network.directory, service, kind, name, Role.DEVELOPER)
-    seen = seen_version(if_match, _version(api, asset))
+    asset = changing.find_asset(caller, api.network.directory, service, kind, name, Role.DEVELOPER)
+    seen = check_if_match(if_match, _version(api, asset))
     await changing.remove(api.administration, caller, asset, seen)
-    return nothing()
+    return empty_answer()
 
 
 def content_of(body: bytes) -> str:

@@ -1,4 +1,4 @@
-"""What is asked and answered about batches."""
+"""Request and response types of the batch resources."""
 
 from __future__ import annotations
 
@@ -7,21 +7,16 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.batch_stories import (
-    DrawnView,
-    PartnerAnswerView,
-    answer_view,
-    drawn_view,
-)
+from postroad.api.resources.batch_history_views import DrawnView, PartnerAnswerView, answer_view, drawn_view
 from postroad.api.resources.context import time_or_none
-from postroad.core.audit.batch_members import Member
-from postroad.core.audit.batches import drawn, partner_answer
-from postroad.core.audit.story import BatchChange
-from postroad.core.batching.due import Due, share_at
+from postroad.core.batching.close_criteria import BatchDue, share_at
 from postroad.core.codecs.lexical import write_time
-from postroad.core.configuration.shapes import Line, Shape, Word
+from postroad.core.configuration.shapes import Line, StrictShape, Word
 from postroad.core.model.batch import Batch, BatchState, Criterion
-from postroad.flow.administration_batch_reading import SeenBatch, Sending, ShownBatch
+from postroad.core.model.history import BatchChange
+from postroad.core.visibility.batch_membership import number_ranges, partner_answer
+from postroad.core.visibility.redact_batch_member import RedactedMember
+from postroad.flow.administration.batches import BatchReport, InterchangeStatus, ListedBatch
 
 StateName = BatchState | Literal["", "all"]
 
@@ -33,15 +28,15 @@ class BatchQuery(PageQuery):
     ] = ""
 
 
-class SteeringWish(Shape):
+class SteeringWish(StrictShape):
     reason: Annotated[Line, Field(description="Goes on record")] = ""
 
 
-class ReasonedWish(Shape):
+class ReasonedWish(StrictShape):
     reason: Annotated[Word, Field(description="Goes on record")]
 
 
-class CriterionView(Shape):
+class CriterionView(StrictShape):
     """What one of a policy's criteria says of a batch."""
 
     criterion: Annotated[Criterion | None, Field(description="None when the batch is past all of them")]
@@ -50,7 +45,7 @@ class CriterionView(Shape):
     told: Annotated[str, Field(description="In words")]
 
 
-class BatchView(Shape):
+class BatchView(StrictShape):
     id: str
     version: Annotated[int, Field(description="Grows with every change; the ETag")]
     service: Annotated[str, Field(description="Address of the batcher")]
@@ -71,12 +66,12 @@ class BatchView(Shape):
     interchange: Annotated[str, Field(description="Session of the stream that was made of it")]
 
 
-class BatchPage(Shape):
+class BatchPage(StrictShape):
     items: list[BatchView]
     next: str | None = None
 
 
-class SendingView(Shape):
+class SendingView(StrictShape):
     """Where the interchange of a batch is."""
 
     recipient: str
@@ -88,7 +83,7 @@ class SendingView(Shape):
     reason: str
 
 
-class BatchChangeView(Shape):
+class BatchChangeView(StrictShape):
     """Something that happened to a batch."""
 
     at: str
@@ -107,7 +102,7 @@ class BatchDetails(BatchView):
     changes: Annotated[list[BatchChangeView], Field(description="The latest of all that happened to it, oldest first")]
 
 
-class BatchMemberView(Shape):
+class BatchMemberView(StrictShape):
     delivery: Annotated[int, Field(description="Number of the delivery, which names the member")]
     session: str
     sender: str = Field(alias="from")
@@ -122,12 +117,12 @@ class BatchMemberView(Shape):
     reasons: list[str]
 
 
-class BatchMemberPage(Shape):
+class BatchMemberPage(StrictShape):
     items: list[BatchMemberView]
     next: str | None = None
 
 
-def batch_view(seen: SeenBatch, now_us: int) -> dict[str, Any]:
+def batch_view(seen: ListedBatch, now_us: int) -> dict[str, Any]:
     batch = seen.batch
     return {
         "id": batch.id,
@@ -151,19 +146,19 @@ def batch_view(seen: SeenBatch, now_us: int) -> dict[str, Any]:
     }
 
 
-def details_view(shown: ShownBatch, now_us: int) -> dict[str, Any]:
+def details_view(shown: BatchReport, now_us: int) -> dict[str, Any]:
     made = shown.known.assembled
     return batch_view(shown.seen, now_us) | {
         "criteria": [criterion_view(one, shown.seen.batch, now_us) for one in shown.criteria],
         "standard": made.standard if made is not None else "",
-        "numbers": [drawn_view(one) for one in drawn(made)] if made is not None else [],
+        "numbers": [drawn_view(one) for one in number_ranges(made)] if made is not None else [],
         "sending": _sending_view(shown.sending) if shown.sending is not None else None,
         "answers": [answer_view(partner_answer(one)) for one in shown.known.answers],
         "changes": [_change_view(one) for one in shown.changes],
     }
 
 
-def criterion_view(due: Due, batch: Batch, now_us: int) -> dict[str, Any]:
+def criterion_view(due: BatchDue, batch: Batch, now_us: int) -> dict[str, Any]:
     return {
         "criterion": due.criterion.value if due.criterion is not None else None,
         "at": write_time(due.when_us) if due.when_us is not None else None,
@@ -182,7 +177,7 @@ def _change_view(change: BatchChange) -> dict[str, Any]:
     }
 
 
-def _sending_view(sending: Sending) -> dict[str, Any]:
+def _sending_view(sending: InterchangeStatus) -> dict[str, Any]:
     return {
         "recipient": sending.recipient,
         "delivery": sending.delivery,
@@ -194,7 +189,7 @@ def _sending_view(sending: Sending) -> dict[str, Any]:
     }
 
 
-def member_view(member: Member) -> dict[str, Any]:
+def member_view(member: RedactedMember) -> dict[str, Any]:
     return {
         "delivery": member.id,
         "session": member.session,

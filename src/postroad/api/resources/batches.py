@@ -1,4 +1,7 @@
-"""Batches: see what is gathered, what each batch waits for and what became of it. Steering them is in ``batch_steering``."""
+"""Lists and reads batches; the actions on them are in ``batch_actions``.
+
+Steering them is in ``batch_steering``.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,13 @@ from typing import Annotated
 
 from fastapi import APIRouter, Query, Request, Response
 
-from postroad.api.pagination import Page, PageQuery, asked_by
+from postroad.api.pagination import CursorPage, PageQuery, question_key
 from postroad.api.resources import batch_shapes as shapes
 from postroad.api.resources.conditional import tag_of
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, page_answer
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.model.caller import Caller
-from postroad.flow import administration_batch_reading as reading
+from postroad.flow.administration import batches as reading
 
 router = APIRouter(route_class=GuardedRoute, tags=["batches"])
 
@@ -26,13 +29,13 @@ async def list_batches(
     request: Request, api: Api, caller: Asking, query: Annotated[shapes.BatchQuery, Query()]
 ) -> Response:
     """Batches of your batchers: those that are still to be sent, or those in a state; newest first."""
-    asked = asked_by(caller.name, request)
+    asked = question_key(caller.name, request)
     before = api.cursors.read(asked, query.cursor) or reading.NEWEST
-    wish = reading.Wish(service=query.service, state=query.state, before=before, limit=query.limit)
+    wish = reading.BatchSearch(service=query.service, state=query.state, before=before, limit=query.limit)
     page = await reading.browse(api.network, caller, wish)
     following = api.cursors.write(asked, page.next_before) if page.next_before is not None else None
     now_us = api.network.clock.now_us()
-    return page_answer(request, Page([shapes.batch_view(one, now_us) for one in page.found], following))
+    return page_answer(request, CursorPage([shapes.batch_view(one, now_us) for one in page.found], following))
 
 
 @router.get(BATCH, response_model=shapes.BatchDetails)
@@ -46,13 +49,13 @@ async def list_batch_members(
     request: Request, api: Api, caller: Asking, batch: str, query: Annotated[PageQuery, Query()]
 ) -> Response:
     """All that ever joined a batch, in the order of arrival; those that have left it too."""
-    asked, veil = asked_by(caller.name, request), api.network.tokens.veil
+    asked, veil = question_key(caller.name, request), api.network.tokens.veil
     position = api.cursors.read(asked, query.cursor)
     after = veil.real_number(int(position)) if position else 0
-    page = await reading.members(api.network, caller, batch, after, query.limit)
+    page = await reading.list_batch_members(api.network, caller, batch, after, query.limit)
     # A cursor can be read, and real numbers would tell hidden parties too much.
     following = api.cursors.write(asked, str(veil.number(page.next_after))) if page.next_after is not None else None
-    return page_answer(request, Page([shapes.member_view(member) for member in page.members], following))
+    return page_answer(request, CursorPage([shapes.member_view(member) for member in page.members], following))
 
 
 async def details_answer(api: ApiContext, caller: Caller, batch: str) -> Response:

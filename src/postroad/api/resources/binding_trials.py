@@ -1,4 +1,4 @@
-"""What is asked and answered when bindings are tried; ``services.binding_bench`` tries them."""
+"""Request and response types for trying bindings; ``services.binding_bench`` runs the trials."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from pydantic import Field, model_validator
 from postroad.api.resources.context import ApiContext
 from postroad.api.resources.explanations import LIMITS
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.configuration.shapes import Shape, Word
+from postroad.core.configuration.shapes import StrictShape, Word
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Message
-from postroad.flow.administration_trying import stored_message
-from postroad.services import binding_bench as bench
+from postroad.flow.administration.try_out.rules import load_stored_message
+from postroad.services.exchange import binding_trial as bench
 
 CONTENT_CHARS = 100_000
 
 
-class BindingTrial(Shape):
+class BindingTrial(StrictShape):
     """Exactly one of message and session; without a binding, all that you may see are tried."""
 
     message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
@@ -34,7 +34,7 @@ class BindingTrial(Shape):
         return self
 
 
-class TriedView(Shape):
+class TriedBindingView(StrictShape):
     name: str
     queue: str
     outcome: Literal["goes", "fails"]
@@ -44,24 +44,24 @@ class TriedView(Shape):
     error: str | None = None
 
 
-class TrialResult(Shape):
+class TrialResult(StrictShape):
     tried: Annotated[int, Field(description="How many bindings there are to meet")]
-    items: Annotated[list[TriedView], Field(description="Those that say yes, and those that fail")]
+    items: Annotated[list[TriedBindingView], Field(description="Those that say yes, and those that fail")]
 
 
-async def tried(api: ApiContext, caller: Caller, exchange: Service, wish: BindingTrial) -> dict[str, Any]:
+async def run_binding_trial(api: ApiContext, caller: Caller, exchange: Service, wish: BindingTrial) -> dict[str, Any]:
     message = await _message(api, caller, wish)
-    found = await bench.tried(api.administration, caller, exchange, wish.binding, message)
+    found = await bench.try_bindings(api.administration, caller, exchange, wish.binding, message)
     return {"tried": found.tried, "items": [_view(one) for one in found.met]}
 
 
 async def _message(api: ApiContext, caller: Caller, wish: BindingTrial) -> Message:
     if wish.session is not None:
-        return await stored_message(api.network, caller, wish.session)
+        return await load_stored_message(api.network, caller, wish.session)
     return JSON_FORM.decode_post(msgspec.json.encode(wish.message), LIMITS)
 
 
-def _view(one: bench.Met) -> dict[str, Any]:
+def _view(one: bench.MatchedBinding) -> dict[str, Any]:
     return {
         "name": one.name,
         "queue": one.queue,

@@ -1,4 +1,4 @@
-"""Bindings as the API shows them: what was written, how they are decided, and what they have come to."""
+"""Response types of bindings: as written, how they are evaluated, and their counters on this node."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from postroad.api.resources.context import ApiContext, time_or_none
-from postroad.core.configuration.bindings import BindingEntry
-from postroad.core.configuration.shapes import Name, Shape
-from postroad.core.exchange.bound import BoundExchange
-from postroad.core.exchange.matching import Explanation
-from postroad.core.exchange.wording import explained
+from postroad.core.configuration.entries.bindings import BindingEntry
+from postroad.core.configuration.shapes import Name, StrictShape
+from postroad.core.exchange.exchange import BoundExchange, describe_decision
+from postroad.core.exchange.matching import DecisionExplanation
 from postroad.core.model.caller import Caller
 from postroad.core.model.exchange import Binding, binding_key
-from postroad.flow.administration_bindings import queue_shown
+from postroad.flow.administration.bindings import describe_queue
 
 
 class NewBinding(BindingEntry):
@@ -26,7 +25,7 @@ class BindingView(BindingEntry):
     version: int
 
 
-class BindingState(Shape):
+class BindingState(StrictShape):
     """How a binding is decided, and what it has come to on this node since its exchange was first used there."""
 
     standing: Annotated[str, Field(description="shared, prefiltered, always, or none: it takes part in nothing")]
@@ -42,7 +41,7 @@ class ListedBinding(BindingView):
     state: BindingState
 
 
-class BindingPage(Shape):
+class BindingPage(StrictShape):
     items: list[ListedBinding]
     next: str | None = None
 
@@ -60,7 +59,7 @@ def version_of(api: ApiContext, binding: Binding) -> int:
 def binding_view(api: ApiContext, caller: Caller, binding: Binding) -> dict[str, Any]:
     return {
         "name": binding.name,
-        "queue": queue_shown(caller, binding, api.network.directory),
+        "queue": describe_queue(caller, binding, api.network.directory),
         "query": binding.query,
         "script": binding.script,
         "routing": binding.routing,
@@ -82,11 +81,11 @@ def explanation_view(exchange: BoundExchange, binding: Binding) -> dict[str, Any
     return _state(exchange, binding, found) | {"condition": said[0], "reason": said[1], "position": position}
 
 
-def _state(exchange: BoundExchange, binding: Binding, found: Explanation | None) -> dict[str, Any]:
+def _state(exchange: BoundExchange, binding: Binding, found: DecisionExplanation | None) -> dict[str, Any]:
     tally = exchange.tally(binding)
     return {
         "standing": found.standing.value if found is not None else "none",
-        "explanation": explained(binding, found),
+        "explanation": describe_decision(binding, found),
         "matched": tally.matched,
         "matchedAt": time_or_none(tally.matched_at_us),
         "errors": tally.errors,

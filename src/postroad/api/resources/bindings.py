@@ -12,7 +12,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.binding_trials import BindingTrial, TrialResult, tried
+from postroad.api.resources.binding_trials import BindingTrial, TrialResult, run_binding_trial
 from postroad.api.resources.binding_views import (
     BindingExplanation,
     BindingPage,
@@ -23,19 +23,19 @@ from postroad.api.resources.binding_views import (
     state_view,
     version_of,
 )
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import BenchRoute, GuardedRoute
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.paths import SERVICE
-from postroad.core.configuration.bindings import BindingEntry, binding_of
+from postroad.api.resources.route_guards import GuardedRoute, TrialRoute
+from postroad.core.configuration.entries.bindings import BindingEntry, binding_of
 from postroad.core.configuration.shapes import Line
 from postroad.core.model.caller import Caller
 from postroad.core.model.exchange import Binding
-from postroad.flow import administration_bindings as changing
-from postroad.flow.administration import visible_service
+from postroad.flow.administration import bindings as changing
+from postroad.flow.administration.base import find_visible_service
 
 router = APIRouter(route_class=GuardedRoute, tags=["bindings"])
-bench = APIRouter(route_class=BenchRoute, tags=["bindings"])
+bench = APIRouter(route_class=TrialRoute, tags=["bindings"])
 
 BINDINGS = SERVICE + "/bindings"
 BINDING = BINDINGS + "/{name:binding}"
@@ -55,12 +55,12 @@ async def list_bindings(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[BindingQuery, Query()]
 ) -> Response:
     """The bindings of an exchange: all for those who look after it, those of their own queues for others."""
-    exchange = changing.exchange_for(caller, api.network, service)
-    found = changing.bindings_seen(caller, api.network, exchange)
+    exchange = changing.find_exchange(caller, api.network, service)
+    found = changing.list_visible_bindings(caller, api.network, exchange)
     if query.queue:
-        queue = visible_service(caller, api.network.directory, query.queue).gcid
+        queue = find_visible_service(caller, api.network.directory, query.queue).gcid
         found = [binding for binding in found if binding.queue == queue]
-    page = paged(request, api, caller, query, found, lambda binding: binding.name.casefold())
+    page = make_page(request, api, caller, query, found, lambda binding: binding.name.casefold())
     if not page.items:
         return page_answer(request, page)
     opened = await api.network.exchanges.opened(exchange.gcid)
@@ -80,20 +80,20 @@ async def create_binding(api: Api, caller: Asking, service: str, wish: NewBindin
 @bench.post(BINDINGS + "/try", response_model=TrialResult)
 async def try_bindings(api: Api, caller: Asking, service: str, wish: BindingTrial) -> Response:
     """Which bindings a message would meet, why, and what would go out; nothing is stored or sent."""
-    return answer(await tried(api, caller, changing.exchange_for(caller, api.network, service), wish))
+    return answer(await run_binding_trial(api, caller, changing.find_exchange(caller, api.network, service), wish))
 
 
 @router.get(BINDING, response_model=BindingView)
 async def read_binding(request: Request, api: Api, caller: Asking, service: str, name: str) -> Response:
     """One binding as it was written."""
-    binding = changing.binding_named(caller, api.network, service, name)
+    binding = changing.find_binding(caller, api.network, service, name)
     return not_modified(request, tag_of(version_of(api, binding))) or _answer(api, caller, binding)
 
 
 @router.get(BINDING + "/explanation", response_model=BindingExplanation)
 async def explain_binding(api: Api, caller: Asking, service: str, name: str) -> Response:
     """How a binding is decided: shared with all others, prefiltered by what, or always evaluated; and its last error."""
-    binding = changing.binding_named(caller, api.network, service, name)
+    binding = changing.find_binding(caller, api.network, service, name)
     return answer(explanation_view(await api.network.exchanges.opened(binding.exchange), binding))
 
 
@@ -102,15 +102,15 @@ async def replace_binding(
     api: Api, caller: Asking, service: str, name: str, wish: BindingEntry, if_match: IfMatch = None
 ) -> Response:
     """Replace a binding; what is left out goes back to its usual value."""
-    current = changing.binding_named(caller, api.network, service, name)
-    seen = seen_version(if_match, version_of(api, current))
+    current = changing.find_binding(caller, api.network, service, name)
+    seen = check_if_match(if_match, version_of(api, current))
     wanted = binding_of(wish, current.exchange, current.name, wish.queue)
-    return _answer(api, caller, await changing.bind_otherwise(api.administration, caller, wanted, current, seen))
+    return _answer(api, caller, await changing.replace_binding(api.administration, caller, wanted, current, seen))
 
 
 @router.delete(BINDING, status_code=204)
 async def remove_binding(api: Api, caller: Asking, service: str, name: str, if_match: IfMatch = None) -> Response:
     """Unbind: from the next message on, nothing goes this way."""
-    binding = changing.binding_named(caller, api.network, service, name)
-    await changing.unbind(api.administration, caller, binding, seen_version(if_match, version_of(api, binding)))
-    return nothing()
+    binding = changing.find_binding(caller, api.network, service, name)
+    await changing.unbind(api.administration, caller, binding, check_if_match(if_match, version_of(api, binding)))
+    return empty_answer()

@@ -1,4 +1,4 @@
-"""ETag, If-Match and If-None-Match: nobody overwrites what they have not read, and nobody reads again what has not changed."""
+"""Conditional requests: ETag, If-Match and If-None-Match."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ def tag_of(version: int) -> str:
 
 
 def tag_of_view(view: Any) -> str:
-    """The ETag of what others are shown of an object: how often its owners have changed the rest, it does not tell."""
+    """An ETag of the public view of an object, which does not reveal other changes to it."""
     return f'"{blake2b(msgspec.json.encode(view, order="sorted"), digest_size=12).hexdigest()}"'
 
 
-def seen_version(if_match: str | None, current: int) -> int:
+def check_if_match(if_match: str | None, current: int) -> int:
     """The version that the caller has read, when it is the current one."""
     if not if_match:
         raise Refused("version.required", "Send If-Match with the ETag that you got when you read it")
@@ -42,7 +42,7 @@ def version_to_replace(if_match: str | None, if_none_match: str | None, current:
     if exists:
         if if_none_match and not if_match:
             raise Refused("version.conflict", "There is something of this name; read it, and send its ETag as If-Match")
-        return seen_version(if_match, current)
+        return check_if_match(if_match, current)
     if if_match:
         raise Refused("version.conflict", "There is nothing of this name to replace; leave If-Match out to make it")
     return current

@@ -9,13 +9,13 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictStr
 
 from postroad.api.resources.context import Api, ApiContext, Asking, answer
-from postroad.api.resources.guarded import YAML, DocumentRoute, OpenRoute, prefers
+from postroad.api.resources.route_guards import YAML, DocumentRoute, OpenRoute, prefers
+from postroad.core.configuration.change_plan import ChangedField, ConfigurationPlan, ObjectStep, StepAction
 from postroad.core.configuration.document import document_schema
-from postroad.core.configuration.shapes import Shape
-from postroad.core.configuration.steps import Action, FieldChange, Plan, PlannedStep
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.configuration.yaml_text import as_yaml
 from postroad.core.model.caller import Caller
-from postroad.flow import administration_configuration as configuring
+from postroad.flow.administration import configuration as configuring
 
 router = APIRouter(route_class=DocumentRoute, tags=["configuration"])
 opened = APIRouter(route_class=OpenRoute, tags=["configuration"])
@@ -23,7 +23,7 @@ opened = APIRouter(route_class=OpenRoute, tags=["configuration"])
 Document = Annotated[dict[str, Any], Field(description="The document; its schema is at /v1/configuration/schema")]
 
 
-class PlanWish(Shape):
+class PlanWish(StrictShape):
     document: Document
     prune: Annotated[StrictBool, Field(description="Also remove what the document does not name")] = False
 
@@ -32,26 +32,26 @@ class ApplyWish(PlanWish):
     version: Annotated[StrictStr, Field(max_length=64, description="The version of the plan that you have seen")]
 
 
-class FieldView(Shape):
+class FieldView(StrictShape):
     field: str
     before: Any
     after: Any
     resets: Annotated[bool, Field(description="The document does not name this field, so it returns to its default")]
 
 
-class StepView(Shape):
+class StepView(StrictShape):
     action: Literal["add", "change", "remove"]
     kind: str
     name: str
     fields: list[FieldView]
 
 
-class WarningView(Shape):
+class WarningView(StrictShape):
     pointer: str
     detail: str
 
 
-class PlanView(Shape):
+class PlanView(StrictShape):
     version: str
     add: int
     change: int
@@ -61,12 +61,12 @@ class PlanView(Shape):
     applied: bool
 
 
-def plan_view(plan: Plan, *, applied: bool) -> dict[str, Any]:
+def plan_view(plan: ConfigurationPlan, *, applied: bool) -> dict[str, Any]:
     return {
         "version": plan.version,
-        "add": plan.count(Action.ADD),
-        "change": plan.count(Action.CHANGE),
-        "remove": plan.count(Action.REMOVE),
+        "add": plan.count(StepAction.ADD),
+        "change": plan.count(StepAction.CHANGE),
+        "remove": plan.count(StepAction.REMOVE),
         # One at a time: a plan of thousands of steps would keep the interpreter's lock while it is written as a whole.
         "steps": [msgspec.Raw(msgspec.json.encode(_step_view(step))) for step in plan.steps],
         "warnings": [{"pointer": one.pointer, "detail": one.detail} for one in plan.warnings],
@@ -74,7 +74,7 @@ def plan_view(plan: Plan, *, applied: bool) -> dict[str, Any]:
     }
 
 
-def _step_view(step: PlannedStep) -> dict[str, Any]:
+def _step_view(step: ObjectStep) -> dict[str, Any]:
     return {
         "action": step.action.value,
         "kind": step.kind,
@@ -83,7 +83,7 @@ def _step_view(step: PlannedStep) -> dict[str, Any]:
     }
 
 
-def _field_view(change: FieldChange) -> dict[str, Any]:
+def _field_view(change: ChangedField) -> dict[str, Any]:
     return {"field": change.field, "before": change.before, "after": change.after, "resets": change.resets}
 
 
@@ -93,7 +93,7 @@ async def export_configuration(request: Request, api: Api, caller: Asking) -> Re
     as_text = prefers(request, YAML)
 
     def written() -> Response:
-        document = configuring.exported(caller, api.network.directory)
+        document = configuring.export_configuration(caller, api.network.directory)
         return Response(as_yaml(document), media_type=YAML) if as_text else answer(document)
 
     return await api.network.heavy_requests.run(caller.organization or caller.name, written)
@@ -109,7 +109,7 @@ async def read_schema() -> dict[str, Any]:
 async def plan_configuration(api: Api, caller: Asking, wish: PlanWish) -> Response:
     """What applying a document would change. Changes nothing."""
     with api.authenticator.registering.adding(caller.organization or caller.name):
-        plan = await configuring.planned(api.administration, caller, wish.document, prune=wish.prune)
+        plan = await configuring.plan_configuration(api.administration, caller, wish.document, prune=wish.prune)
     return await _answer_plan(api, caller, plan, applied=False)
 
 
@@ -123,6 +123,6 @@ async def apply_configuration(api: Api, caller: Asking, wish: ApplyWish) -> Resp
     return await _answer_plan(api, caller, plan, applied=True)
 
 
-async def _answer_plan(api: ApiContext, caller: Caller, plan: Plan, *, applied: bool) -> Response:
+async def _answer_plan(api: ApiContext, caller: Caller, plan: ConfigurationPlan, *, applied: bool) -> Response:
     who = caller.organization or caller.name
     return await api.network.heavy_requests.run(who, lambda: answer(plan_view(plan, applied=applied)))

@@ -1,4 +1,4 @@
-"""What operators have made for an organization, and its owners confirm."""
+"""Credentials and members that operators created and an organization's owners must confirm."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ from typing import Annotated
 from fastapi import APIRouter, Response
 from pydantic import Field
 
-from postroad.api.resources.context import Api, Asking, answer, nothing
-from postroad.api.resources.guarded import GuardedRoute
-from postroad.core.configuration.shapes import Shape
-from postroad.flow import administration_confirming as confirming
+from postroad.api.resources.context import Api, Asking, answer, empty_answer
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.configuration.shapes import StrictShape
+from postroad.flow.administration import confirmations as confirming
 
 router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 
 
-class PendingView(Shape):
+class PendingView(StrictShape):
     id: Annotated[str, Field(description="Of the credential, or the member's e-mail address")]
     kind: Annotated[str, Field(description="key, password, certificate or member")]
     name: str
     made_by: Annotated[str, Field(description="The operator")]
 
 
-class PendingList(Shape):
+class PendingList(StrictShape):
     items: list[PendingView]
 
 
 @router.get("/v1/organizations/{organization}/confirmations", response_model=PendingList)
 async def list_confirmations(api: Api, caller: Asking, organization: str) -> Response:
     """Credentials and members that operators have made, and that count once an owner has confirmed them."""
-    found = confirming.pending(caller, api.network.directory, organization)
+    found = confirming.list_pending(caller, api.network.directory, organization)
     items = [{"id": one.id, "kind": one.kind, "name": one.name, "madeBy": one.made_by} for one in found]
     return answer({"items": items})
 
@@ -38,4 +38,4 @@ async def list_confirmations(api: Api, caller: Asking, organization: str) -> Res
 async def confirm(api: Api, caller: Asking, organization: str, credential: str) -> Response:
     """Confirm a credential (by id) or a member (by e-mail address); for owners. Removing it instead refuses it."""
     await confirming.confirm(api.administration, caller, organization, credential)
-    return nothing()
+    return empty_answer()

@@ -1,4 +1,4 @@
-"""What every resource can reach: the network, who is asking, and the means to write answers."""
+"""The context of every resource: the network, the caller, and helpers that write responses."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from fastapi import Depends, Request, Response
 
-from postroad.api.pagination import Cursors, Page, PageQuery, asked_by, link_to_next
+from postroad.api.pagination import CursorPage, Cursors, PageQuery, link_to_next, question_key
 from postroad.bootstrap.own_address import OwnAddress
-from postroad.core.admission.rate import RateLimiter
-from postroad.core.codecs.detect import codec_for
+from postroad.core.admission.rate_limit import RateLimiter
 from postroad.core.codecs.lexical import write_time
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.native_formats import codec_for
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message
-from postroad.flow.administration import Administration
-from postroad.flow.administration_trying import Transform
-from postroad.flow.authenticate import Authenticator
+from postroad.flow.access.authenticate import Authenticator
+from postroad.flow.administration.base import Administration
+from postroad.flow.administration.try_out.rules import Transform
 from postroad.flow.network import Network
-from postroad.flow.reading import LARGE_BYTES, BodyReader, LargeBody
+from postroad.flow.stages.body_reader import LARGE_BYTES, BodyReader, LargeBody
 from postroad.ports import Validator
 
 COPIES_AT_ONCE = 200  # recipients that are told of on the event loop, in some milliseconds
@@ -57,18 +57,18 @@ async def read_message(api: ApiContext, caller: Caller, content_type: str, body:
             raise read.refusal.refused()
         if read.posting is not None and read.form:
             return read.posting.message
-        return await in_turn(api, caller, partial(codec_for(content_type, body).decode_post, body, limits))
+        return await run_in_turn(api, caller, partial(codec_for(content_type, body).decode_post, body, limits))
     return codec_for(content_type, body).decode_post(body, limits)
 
 
-async def in_turn(api: ApiContext, caller: Caller, work: Callable[[], _Done]) -> _Done:
-    """The result of ``work``, done in a thread in the turn of the caller's organization."""
+async def run_in_turn(api: ApiContext, caller: Caller, work: Callable[[], _Done]) -> _Done:
+    """Runs ``work`` in a thread, one at a time for each organization."""
     return await api.network.heavy_requests.run(caller.organization or caller.name, work)
 
 
-async def told_of_copies(api: ApiContext, caller: Caller, copies: int, work: Callable[[], _Done]) -> _Done:
-    """The result of ``work`` that tells of each recipient of a message, done in a thread where these are many."""
-    return work() if copies <= COPIES_AT_ONCE else await in_turn(api, caller, work)
+async def run_for_copies(api: ApiContext, caller: Caller, copies: int, work: Callable[[], _Done]) -> _Done:
+    """Runs ``work``, in a thread if the message has many recipients."""
+    return work() if copies <= COPIES_AT_ONCE else await run_in_turn(api, caller, work)
 
 
 def _context(request: Request) -> ApiContext:
@@ -93,18 +93,20 @@ def answer(content: Any, status: int = 200, *, tag: str = "", headers: Mapping[s
     return Response(msgspec.json.encode(content), status, given, media_type="application/json")
 
 
-def nothing() -> Response:
+def empty_answer() -> Response:
     return Response(status_code=204)
 
 
-def page_answer(request: Request, page: Page) -> Response:
+def page_answer(request: Request, page: CursorPage) -> Response:
     headers = {"Link": link_to_next(request, page.next)} if page.next else {}
     content: dict[str, Any] = {"items": list(page.items)}
     return answer(content | ({"next": page.next} if page.next else {}), headers=headers)
 
 
-def paged(request: Request, api: ApiContext, caller: Caller, query: PageQuery, items: list[Any], key: Any) -> Page:
-    return api.cursors.page(asked_by(caller.name, request), query, items, key)
+def make_page(
+    request: Request, api: ApiContext, caller: Caller, query: PageQuery, items: list[Any], key: Any
+) -> CursorPage:
+    return api.cursors.page(question_key(caller.name, request), query, items, key)
 
 
 def time_or_none(microseconds: int) -> str | None:

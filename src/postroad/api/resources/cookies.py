@@ -1,4 +1,7 @@
-"""Cookies: what a service is told again with every message from a given sender. For its own organization alone."""
+"""Cookies: content that a service receives with every message from a given sender, visible only to its organization.
+
+For its own organization alone.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +10,14 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictStr
 
-from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
-from postroad.core.configuration.shapes import Shape
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.message import Cookie
-from postroad.core.model.trust import COOKIE_CHARS_MOST, RegisteredCookie
-from postroad.flow import administration_trust as trusting
+from postroad.core.model.trust import MAX_COOKIE_CHARS, RegisteredCookie
+from postroad.flow.administration import provisioning as trusting
 
 router = APIRouter(route_class=GuardedRoute, tags=["cookies"])
 
@@ -22,8 +25,8 @@ COOKIES = SERVICE + "/cookies"
 COOKIE = COOKIES + "/{sender:service}"
 
 
-class CookieWish(Shape):
-    content: Annotated[StrictStr, Field(min_length=1, max_length=COOKIE_CHARS_MOST, description="Text or XML")]
+class CookieWish(StrictShape):
+    content: Annotated[StrictStr, Field(min_length=1, max_length=MAX_COOKIE_CHARS, description="Text or XML")]
     content_type: Annotated[StrictStr, Field(min_length=1, max_length=200)] = "text/plain"
 
 
@@ -31,7 +34,7 @@ class CookieView(CookieWish):
     sender: Annotated[str, Field(description="GCID of the sender whose messages it comes with")]
 
 
-class CookiePage(Shape):
+class CookiePage(StrictShape):
     items: list[CookieView]
     next: str | None = None
 
@@ -43,15 +46,15 @@ def cookie_view(found: RegisteredCookie) -> dict[str, Any]:
 @router.get(COOKIES, response_model=CookiePage)
 async def list_cookies(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """The cookies that a service of yours has registered."""
-    found = trusting.cookies_of(caller, api.network.directory, service)
-    page = paged(request, api, caller, query, found, lambda item: item.sender)
+    found = trusting.list_cookies(caller, api.network.directory, service)
+    page = make_page(request, api, caller, query, found, lambda item: item.sender)
     return page_answer(request, page._replace(items=[cookie_view(item) for item in page.items]))
 
 
 @router.get(COOKIE, response_model=CookieView)
 async def read_cookie(api: Api, caller: Asking, service: str, sender: str) -> Response:
     """The cookie for one sender."""
-    return answer(cookie_view(trusting.cookie_of(caller, api.network.directory, service, sender)))
+    return answer(cookie_view(trusting.find_cookie(caller, api.network.directory, service, sender)))
 
 
 @router.put(COOKIE, response_model=CookieView)
@@ -66,4 +69,4 @@ async def register_cookie(api: Api, caller: Asking, service: str, sender: str, w
 async def remove_cookie(api: Api, caller: Asking, service: str, sender: str) -> Response:
     """Remove a cookie; messages from this sender come without it from now on."""
     await trusting.register_cookie(api.administration, caller, service, sender, None)
-    return nothing()
+    return empty_answer()

@@ -1,4 +1,7 @@
-"""How a service proves itself: keys (shown once), passwords and certificates. Lists show no secrets."""
+"""Credentials of a service: keys (shown once), passwords and certificates. Lists show no secrets.
+
+Lists show no secrets.
+"""
 
 from __future__ import annotations
 
@@ -8,32 +11,32 @@ from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictInt
 
 from postroad.api.resources.accounts import key_view
-from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged, time_or_none
-from postroad.api.resources.guarded import GuardedRoute, proof_of
+from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer, time_or_none
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
-from postroad.core.configuration.possession import Possession
-from postroad.core.configuration.shapes import Password, Pem, Shape, Word
+from postroad.api.resources.route_guards import GuardedRoute, proof_of
+from postroad.core.configuration.key_possession import KeyPossessionProof
+from postroad.core.configuration.shapes import Password, Pem, StrictShape, Word
 from postroad.core.identity.expiry import DAY_US
 from postroad.core.model.directory import Credential, CredentialKind
-from postroad.flow import administration_credentials as proofs
+from postroad.flow.administration import credentials as proofs
 
 router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
 
 
-class NewServiceKey(Shape):
+class NewServiceKey(StrictShape):
     kind: Literal["key"]
     label: Word
     expires_in_days: Annotated[StrictInt, Field(ge=0, le=3_650, description="0: never")] = 0
 
 
-class NewServicePassword(Shape):
+class NewServicePassword(StrictShape):
     kind: Literal["password"]
     label: Word
     password: Annotated[Password, Field(min_length=15)]
 
 
-class NewServiceCertificate(Shape):
+class NewServiceCertificate(StrictShape):
     kind: Literal["certificate"]
     label: Word
     certificate: Pem
@@ -44,11 +47,11 @@ class NewServiceCertificate(Shape):
     ] = ""
 
 
-class Challenge(Shape):
+class Challenge(StrictShape):
     challenge: Annotated[str, Field(description="Sign this with the key of the certificate, within 15 minutes")]
 
 
-class CredentialView(Shape):
+class CredentialView(StrictShape):
     id: str
     kind: CredentialKind
     label: str
@@ -56,7 +59,7 @@ class CredentialView(Shape):
     starts_at: Annotated[str | None, Field(description="Of a certificate: not accepted before")]
     expires_at: str | None
     days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
-    warning: Annotated[str, Field(description="What needs attention soon; empty when nothing does")]
+    warning: Annotated[str, Field(description="What needs attention soon; empty when empty_answer does")]
     fingerprint: Annotated[str, Field(description="Of a certificate: SHA-256 of its DER form")]
     unconfirmed: Annotated[
         str, Field(description="The operator who made it, while no owner has confirmed it; it is refused until then")
@@ -67,7 +70,7 @@ class NewCredential(CredentialView):
     key: Annotated[str | None, Field(description="Of a key: shown once, now")] = None
 
 
-class CredentialPage(Shape):
+class CredentialPage(StrictShape):
     items: list[CredentialView]
     next: str | None = None
 
@@ -82,9 +85,9 @@ def credential_view(credential: Credential, now_us: int) -> dict[str, Any]:
 @router.get(SERVICE + "/credentials", response_model=CredentialPage)
 async def list_credentials(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """A service's credentials, without secrets."""
-    _, found = proofs.credentials(caller, api.network.directory, service)
+    _, found = proofs.list_credentials(caller, api.network.directory, service)
     found.sort(key=lambda item: item.id)
-    page = paged(request, api, caller, query, found, lambda item: item.id)
+    page = make_page(request, api, caller, query, found, lambda item: item.id)
     now_us = api.network.clock.now_us()
     return page_answer(request, page._replace(items=[credential_view(item, now_us) for item in page.items]))
 
@@ -92,7 +95,7 @@ async def list_credentials(request: Request, api: Api, caller: Asking, service: 
 @router.post("/v1/certificate-challenges", status_code=201, response_model=Challenge)
 async def make_certificate_challenge(api: Api, caller: Asking) -> Response:
     """A text to be signed with the key of a client certificate, which proves that you have that key."""
-    return answer({"challenge": proofs.certificate_challenge(api.administration, caller)}, 201)
+    return answer({"challenge": proofs.make_certificate_challenge(api.administration, caller)}, 201)
 
 
 @router.post(SERVICE + "/credentials", status_code=201, response_model=NewCredential)
@@ -115,8 +118,8 @@ async def add_credential(
         case NewServicePassword():
             made = await proofs.add_password(api.administration, caller, service, wish.label, wish.password)
         case NewServiceCertificate():
-            possession = Possession(wish.challenge, wish.signature) if wish.signature else None
-            evidence = proofs.Evidence(possession, proof_of(request).certificate_der)
+            possession = KeyPossessionProof(wish.challenge, wish.signature) if wish.signature else None
+            evidence = proofs.KeyEvidence(possession, proof_of(request).certificate_der)
             made = await proofs.add_certificate(
                 api.administration, caller, service, wish.label, wish.certificate, evidence
             )
@@ -127,4 +130,4 @@ async def add_credential(
 async def remove_credential(api: Api, caller: Asking, service: str, credential: str) -> Response:
     """Remove a credential; it is refused from now on."""
     await proofs.remove(api.administration, caller, service, credential)
-    return nothing()
+    return empty_answer()

@@ -1,4 +1,4 @@
-"""What is asked and answered about dead letters."""
+"""Request and response types of the dead letter resources."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from postroad.api.pagination import PageQuery
-from postroad.core.audit.letters import Letter
-from postroad.core.audit.story import Event
 from postroad.core.codecs.lexical import read_time, write_time
-from postroad.core.configuration.shapes import Line, Seconds, Shape, Word
-from postroad.core.delivery.dead_letters import MEANING, Cause, Group
+from postroad.core.configuration.shapes import Line, Seconds, StrictShape, Word
+from postroad.core.delivery.dead_letters import MEANING, Cause, LetterGroup
+from postroad.core.model.history import HistoryEvent
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.visibility.redact_dead_letter import DeadLetterView
 from postroad.errors import Refused
-from postroad.flow.administration_dead_letters import Wish
-from postroad.flow.administration_resending import Dealt
+from postroad.flow.administration.dead_letters import DeadLetterSearch, LetterOutcome
 
-PAGE_MOST = 100  # letters that are dealt with in one call
+MAX_PAGE = 100  # letters that are dealt with in one call
 
 
 def _check_time(text: str) -> str:
@@ -30,8 +29,8 @@ def _check_time(text: str) -> str:
 Time = Annotated[StrictStr, Field(max_length=40), AfterValidator(_check_time)]
 
 
-class Filters(Shape):
-    """Which letters are meant, by what you may know of them."""
+class Filters(StrictShape):
+    """Filters that select dead letters by what the caller may see of them."""
 
     service: Annotated[Line, Field(description="GCID or address of the service at which it failed")] = ""
     sender: Annotated[Line, Field(description="GCID or address of the service that sent the message")] = ""
@@ -45,8 +44,8 @@ class Filters(Shape):
     def are_given(self) -> bool:
         return any(getattr(self, name) for name in Filters.model_fields)
 
-    def wish(self, after: int, upto: int, limit: int) -> Wish:
-        return Wish(
+    def wish(self, after: int, upto: int, limit: int) -> DeadLetterSearch:
+        return DeadLetterSearch(
             service=self.service,
             sender=self.sender,
             cause=self.cause,
@@ -73,7 +72,7 @@ class ManyLetters(Filters):
 
     all: Annotated[StrictBool, Field(description="Without any filter: all of your dead letters")] = False
     dry_run: Annotated[StrictBool, Field(description="Only say how many are meant, and show some")] = False
-    limit: Annotated[StrictInt, Field(ge=1, le=PAGE_MOST)] = PAGE_MOST
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_PAGE)] = MAX_PAGE
     cursor: Annotated[StrictStr, Field(max_length=500)] = ""
 
     @model_validator(mode="after")
@@ -83,12 +82,12 @@ class ManyLetters(Filters):
         return self
 
 
-class ResendWish(Shape):
+class ResendWish(StrictShape):
     reason: Annotated[Line, Field(description="Goes on record")] = ""
     expires_in_s: Annotated[Seconds, Field(description="Of the new round; 0: as long as the message at first")] = 0
 
 
-class DropWish(Shape):
+class DropWish(StrictShape):
     reason: Annotated[Word, Field(description="Goes on record")]
 
 
@@ -100,7 +99,7 @@ class DropMany(ManyLetters, DropWish):
     pass
 
 
-class LetterView(Shape):
+class LetterView(StrictShape):
     delivery: Annotated[int, Field(description="Number of the delivery, which names the letter")]
     session: str
     failed_at: str
@@ -119,12 +118,12 @@ class LetterView(Shape):
     open: Annotated[bool, Field(description="Nobody has resent or dropped it")]
 
 
-class LetterPage(Shape):
+class LetterPage(StrictShape):
     items: list[LetterView]
     next: str | None = None
 
 
-class GroupView(Shape):
+class GroupView(StrictShape):
     service: str
     cause: Cause
     meaning: str
@@ -135,19 +134,19 @@ class GroupView(Shape):
     reason: str
 
 
-class GroupList(Shape):
+class GroupList(StrictShape):
     items: list[GroupView]
     complete: Annotated[bool, Field(description="False when there are more letters than were looked at")]
 
 
-class LetterEvent(Shape):
+class LetterEvent(StrictShape):
     at: str
     what: str
     by: str
     detail: str
 
 
-class LetterPart(Shape):
+class LetterPart(StrictShape):
     id: str
     content_type: str
     size: int
@@ -161,7 +160,7 @@ class LetterDetails(LetterView):
     ]
 
 
-class Counted(Shape):
+class Counted(StrictShape):
     """The answer to a dry run."""
 
     matches: int
@@ -169,23 +168,23 @@ class Counted(Shape):
     sample: list[LetterView]
 
 
-class DealtView(Shape):
+class DealtView(StrictShape):
     letter: Annotated[int, Field(description="The dead letter")]
     delivery: Annotated[int, Field(description="What it is now, where it was resent")] = 0
     code: Annotated[str, Field(description="Why it was refused; empty when it was not")] = ""
     detail: str = ""
 
 
-class DealtPage(Shape):
+class DealtPage(StrictShape):
     items: list[DealtView]
     next: str | None = None
 
 
-class ResentView(Shape):
+class ResentView(StrictShape):
     delivery: Annotated[int, Field(description="The new delivery")]
 
 
-def letter_view(letter: Letter) -> dict[str, Any]:
+def letter_view(letter: DeadLetterView) -> dict[str, Any]:
     return {
         "delivery": letter.id,
         "session": letter.session,
@@ -206,7 +205,7 @@ def letter_view(letter: Letter) -> dict[str, Any]:
     }
 
 
-def group_view(group: Group) -> dict[str, Any]:
+def group_view(group: LetterGroup) -> dict[str, Any]:
     return {
         "service": group.service,
         "cause": group.cause.value,
@@ -219,7 +218,7 @@ def group_view(group: Group) -> dict[str, Any]:
     }
 
 
-def event_view(event: Event) -> dict[str, Any]:
+def event_view(event: HistoryEvent) -> dict[str, Any]:
     return {"at": write_time(event.at_us), "what": event.what, "by": event.by, "detail": event.detail}
 
 
@@ -227,7 +226,7 @@ def part_view(part: PartFacts) -> dict[str, Any]:
     return {"id": part.id, "contentType": part.content_type, "size": part.size, "attachment": part.attachment}
 
 
-def dealt_view(dealt: Dealt) -> dict[str, Any]:
+def dealt_view(dealt: LetterOutcome) -> dict[str, Any]:
     refusal = dealt.refusal
     return {
         "letter": dealt.letter.id,

@@ -10,19 +10,19 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
-from postroad.api.pagination import Page, asked_by
+from postroad.api.pagination import CursorPage, question_key
 from postroad.api.resources import dead_letter_shapes as shapes
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer
-from postroad.api.resources.guarded import StoryRoute
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, page_answer
 from postroad.api.resources.paths import LETTER, LETTERS
+from postroad.api.resources.route_guards import HistoryRoute
 from postroad.core.model.caller import Caller
-from postroad.flow import administration_dead_letters as reading
-from postroad.flow import administration_resending as dealing
-from postroad.flow.administration_dead_letters import NUMBER_MOST, Wish
+from postroad.flow.administration import dead_letters as dealing
+from postroad.flow.administration import dead_letters as reading
+from postroad.flow.administration.dead_letters import MAX_NUMBER, DeadLetterSearch
 
-router = APIRouter(route_class=StoryRoute, tags=["dead letters"])
+router = APIRouter(route_class=HistoryRoute, tags=["dead letters"])
 
-Delivery = Annotated[int, Path(ge=1, le=NUMBER_MOST, description="Number of the delivery, as the list tells")]
+Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as the list tells")]
 Many = shapes.ResendMany | shapes.DropMany
 
 
@@ -31,17 +31,17 @@ async def list_dead_letters(
     request: Request, api: Api, caller: Asking, query: Annotated[shapes.LetterQuery, Query()]
 ) -> Response:
     """Messages of your services, and at them, that failed for good and that nobody has dealt with; oldest first."""
-    asked = asked_by(caller.name, request)
+    asked = question_key(caller.name, request)
     after, upto = _position(api, asked, query.cursor)
     page = await reading.browse(api.network, caller, query.wish(after, upto, query.limit))
     following = _cursor(api, asked, page.next_after, upto)
-    return page_answer(request, Page([shapes.letter_view(found.letter) for found in page.found], following))
+    return page_answer(request, CursorPage([shapes.letter_view(found.letter) for found in page.found], following))
 
 
 @router.get(LETTERS + "/groups", response_model=shapes.GroupList)
 async def group_dead_letters(api: Api, caller: Asking, query: Annotated[shapes.GroupQuery, Query()]) -> Response:
     """How many there are at each service, by cause; the largest group first."""
-    groups, complete = await reading.groups(api.network, caller, query.wish(0, NUMBER_MOST, 1))
+    groups, complete = await reading.list_letter_groups(api.network, caller, query.wish(0, MAX_NUMBER, 1))
     return answer({"items": [shapes.group_view(group) for group in groups], "complete": complete})
 
 
@@ -84,10 +84,10 @@ async def resend_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish:
 async def drop_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish: shapes.DropWish) -> Response:
     """Put a dead letter aside; it stays failed."""
     await dealing.drop(api.network, caller, delivery, wish.reason)
-    return nothing()
+    return empty_answer()
 
 
-def _meant(request: Request, api: ApiContext, caller: Caller, wish: Many) -> tuple[str, Wish]:
+def _meant(request: Request, api: ApiContext, caller: Caller, wish: Many) -> tuple[str, DeadLetterSearch]:
     """The question without its place, and the letters of this page."""
     filters = wish.model_dump_json(include=set(shapes.Filters.model_fields) | {"all"})
     asked = f"{caller.name}\0{request.url.path}\0{filters}"
@@ -95,13 +95,13 @@ def _meant(request: Request, api: ApiContext, caller: Caller, wish: Many) -> tup
     return asked, wish.wish(after, upto, wish.limit)
 
 
-async def _counted(api: ApiContext, caller: Caller, wish: Wish) -> Response:
+async def _counted(api: ApiContext, caller: Caller, wish: DeadLetterSearch) -> Response:
     counted = await reading.count(api.network, caller, wish)
     sample = [shapes.letter_view(letter) for letter in counted.sample]
     return answer({"matches": counted.matches, "complete": counted.complete, "sample": sample})
 
 
-def _dealt(api: ApiContext, asked: str, page: dealing.DealtPage) -> Response:
+def _dealt(api: ApiContext, asked: str, page: dealing.LetterOutcomePage) -> Response:
     following = _cursor(api, asked, page.next_after, page.upto)
     items = [shapes.dealt_view(dealt) for dealt in page.dealt]
     return answer({"items": items} | ({"next": following} if following else {}))
@@ -111,13 +111,13 @@ def _position(api: ApiContext, asked: str, cursor: str) -> tuple[int, int]:
     """Behind which number the page begins, and with which it ends at the latest."""
     position = api.cursors.read(asked, cursor)
     if not position:
-        return 0, NUMBER_MOST
+        return 0, MAX_NUMBER
     after, upto = (api.network.tokens.veil.real_number(int(number)) for number in position.split())
-    return after, upto or NUMBER_MOST
+    return after, upto or MAX_NUMBER
 
 
 def _cursor(api: ApiContext, asked: str, after: int | None, upto: int) -> str | None:
     if after is None:
         return None
     veil = api.network.tokens.veil
-    return api.cursors.write(asked, f"{veil.number(after)} {veil.number(0 if upto == NUMBER_MOST else upto)}")
+    return api.cursors.write(asked, f"{veil.number(after)} {veil.number(0 if upto == MAX_NUMBER else upto)}")

@@ -1,4 +1,4 @@
-"""Explanations as the API shows them: in JSON, told as text, or drawn."""
+"""Explanations as API responses: JSON, text, or SVG."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import Any
 from fastapi import Request, Response
 
 from postroad.api.resources.context import answer
-from postroad.api.resources.guarded import SVG, TEXT, prefers
-from postroad.core.audit.drawing import explanation_svg
-from postroad.core.audit.telling_routes import explanation_text
-from postroad.core.configuration.shapes import Shape
+from postroad.api.resources.route_guards import SVG, TEXT, prefers
+from postroad.core.audit.pictures.explanation_text import explanation_text
+from postroad.core.audit.pictures.route_picture import explanation_svg
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.rule import RuleRole
-from postroad.core.routing.explanation import (
+from postroad.core.routing.explain.condition_text import ExplainedCondition
+from postroad.core.routing.explain.explanation import (
     ExplainedCopy,
     ExplainedInvocation,
     ExplainedService,
-    Explanation,
+    RouteExplanation,
 )
-from postroad.core.routing.telling import Told
 
 DRAWN: dict[str, Any] = {TEXT: {"schema": {"type": "string"}}, SVG: {"schema": {"type": "string"}}}
 
 
-class ToldView(Shape):
+class ToldView(StrictShape):
     """One condition: what it says, whether it held (null: it was not looked at), and what it saw."""
 
     text: str
@@ -32,7 +32,7 @@ class ToldView(Shape):
     conditions: list[ToldView]
 
 
-class TriedRule(Shape):
+class TriedRule(StrictShape):
     name: str
     version: int
     held: bool
@@ -40,7 +40,7 @@ class TriedRule(Shape):
     did: list[str]
 
 
-class TriedService(Shape):
+class TriedService(StrictShape):
     service: str
     gcid: str
     role: RuleRole
@@ -50,7 +50,7 @@ class TriedService(Shape):
     rules: list[TriedRule]
 
 
-class InvocationView(Shape):
+class InvocationView(StrictShape):
     service: str
     gcid: str
     logical_only: bool
@@ -65,7 +65,7 @@ class InvocationView(Shape):
     invocations: list[InvocationView]
 
 
-class RouteView(Shape):
+class RouteView(StrictShape):
     recipient: str
     code: str
     detail: str
@@ -73,7 +73,7 @@ class RouteView(Shape):
     invocations: list[InvocationView]
 
 
-class ExplanationView(Shape):
+class ExplanationView(StrictShape):
     """Why a message took its route, or would take it; ``session`` is empty for one that was not posted.
 
     ``directory`` is 0 for members, because it counts the entries of the whole network.
@@ -89,7 +89,7 @@ class ExplanationView(Shape):
     copies: list[RouteView]
 
 
-def explanation_view(explanation: Explanation) -> dict[str, Any]:
+def explanation_view(explanation: RouteExplanation) -> dict[str, Any]:
     return {
         "session": explanation.session,
         "sender": explanation.sender,
@@ -102,12 +102,12 @@ def explanation_view(explanation: Explanation) -> dict[str, Any]:
     }
 
 
-def told_view(told: Told) -> dict[str, Any]:
+def condition_view(told: ExplainedCondition) -> dict[str, Any]:
     return {
         "text": told.text,
         "held": told.held,
         "seen": told.seen,
-        "conditions": [told_view(one) for one in told.children],
+        "conditions": [condition_view(one) for one in told.children],
     }
 
 
@@ -117,7 +117,7 @@ def _service(service: ExplainedService) -> dict[str, Any]:
             "name": rule.name,
             "version": rule.version,
             "held": rule.held,
-            "condition": told_view(rule.told) if rule.told is not None else None,
+            "condition": condition_view(rule.told) if rule.told is not None else None,
             "did": rule.did,
         }
         for rule in service.rules
@@ -160,8 +160,8 @@ def _invocation(one: ExplainedInvocation) -> dict[str, Any]:
     }
 
 
-def explained(request: Request, explanation: Explanation) -> Response:
-    """In the form that the client prefers; JSON unless it says otherwise."""
+def explanation_response(request: Request, explanation: RouteExplanation) -> Response:
+    """The explanation in the format that the client prefers; JSON by default."""
     headers = {"Vary": "Accept, Authorization"}
     if prefers(request, SVG):
         safe = {"Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}

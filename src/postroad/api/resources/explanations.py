@@ -1,4 +1,4 @@
-"""Why a message goes its way: of one that could be posted, and of one that was."""
+"""Explains the route of a message: of one that could be posted, or of one that was."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import Any
 
 from fastapi import APIRouter, Request, Response
 
-from postroad.api.resources.context import Api, Asking, in_turn, read_message, told_of_copies
-from postroad.api.resources.explanation_views import DRAWN, ExplanationView, explained
-from postroad.api.resources.guarded import DOCUMENT_BYTES, ExplainedRoute, MessageRoute
+from postroad.api.resources.context import Api, Asking, read_message, run_for_copies, run_in_turn
+from postroad.api.resources.explanation_views import DRAWN, ExplanationView, explanation_response
 from postroad.api.resources.openapi_problems import XML
 from postroad.api.resources.paths import SESSION
+from postroad.api.resources.route_guards import DOCUMENT_BYTES, ExplainedRoute, MessageRoute
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.limits import WireLimits
-from postroad.flow import administration_explaining as explaining
+from postroad.flow.administration.messages import explanations as explaining
 
 router = APIRouter(route_class=ExplainedRoute, tags=["messages"])
 asking = APIRouter(route_class=MessageRoute, tags=["messages"])
@@ -36,12 +36,12 @@ async def explain_message(request: Request, api: Api, caller: Asking) -> Respons
     """Which way a message would go, and why; it is neither stored nor sent. A person says in From who would post it."""
     kind = request.headers.get("content-type", "")
     message = await read_message(api, caller, kind, await request.body(), LIMITS)
-    explanation = await explaining.hypothetical(api.network, caller, message)
-    return await in_turn(api, caller, lambda: explained(request, explanation))
+    explanation = await explaining.explain_hypothetical(api.network, caller, message)
+    return await run_in_turn(api, caller, lambda: explanation_response(request, explanation))
 
 
 @router.get(SESSION + "/explanation", response_model=ExplanationView, responses={200: {"content": DRAWN}})
 async def read_explanation(request: Request, api: Api, caller: Asking, session: str) -> Response:
     """Why a posted message went its way: rules tried, what they saw and did, and the route. Reading it is on record."""
-    found = await explaining.stored(api.network, caller, session)
-    return await told_of_copies(api, caller, len(found.copies), lambda: explained(request, found))
+    found = await explaining.explain_stored(api.network, caller, session)
+    return await run_for_copies(api, caller, len(found.copies), lambda: explanation_response(request, found))

@@ -7,29 +7,29 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.queries import Paging
-from postroad.core.configuration.shapes import Email, Line, RoleName, Shape
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.configuration.shapes import Email, Line, RoleName, StrictShape
 from postroad.core.model.directory import Person, Role
-from postroad.flow import administration_members as membership
-from postroad.flow.administration import organization_for
+from postroad.flow.administration import members as membership
+from postroad.flow.administration.base import require_organization
 
 router = APIRouter(route_class=GuardedRoute, tags=["members"])
 
 
-class NewMember(Shape):
+class NewMember(StrictShape):
     email: Email
     name: Line = ""
     role: RoleName = "viewer"
 
 
-class MemberChange(Shape):
+class MemberChange(StrictShape):
     role: RoleName
 
 
-class MemberView(Shape):
+class MemberView(StrictShape):
     email: str
     name: str
     role: RoleName
@@ -46,11 +46,11 @@ class Invited(MemberView):
     key: str
 
 
-class InvitationKey(Shape):
+class InvitationKey(StrictShape):
     key: str
 
 
-class MemberPage(Shape):
+class MemberPage(StrictShape):
     items: list[MemberView]
     next: str | None = None
 
@@ -69,8 +69,8 @@ def member_view(api: ApiContext, person: Person) -> dict[str, Any]:
 @router.get("/v1/organizations/{organization}/members", response_model=MemberPage)
 async def list_members(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
     """The people of an organization."""
-    found = membership.members(caller, api.network.directory, organization)
-    page = paged(request, api, caller, query, found, lambda person: person.email.casefold())
+    found = membership.list_members(caller, api.network.directory, organization)
+    page = make_page(request, api, caller, query, found, lambda person: person.email.casefold())
     return page_answer(request, page._replace(items=[member_view(api, person) for person in page.items]))
 
 
@@ -87,7 +87,7 @@ async def add_member(api: Api, caller: Asking, organization: str, wish: NewMembe
 @router.get("/v1/organizations/{organization}/members/{email}", response_model=MemberView)
 async def read_member(request: Request, api: Api, caller: Asking, organization: str, email: str) -> Response:
     """One person of an organization."""
-    view = member_view(api, membership.member(caller, api.network.directory, organization, email))
+    view = member_view(api, membership.find_member(caller, api.network.directory, organization, email))
     tag = tag_of(view["version"])
     return not_modified(request, tag) or answer(view, tag=tag)
 
@@ -99,7 +99,7 @@ async def change_member(
     """Change a person's role; an organization keeps at least one owner."""
     seen = _seen(api, caller, organization, email, if_match)
     await membership.change_role(api.administration, caller, organization, email, Role(wish.role), seen)
-    view = member_view(api, membership.member(caller, api.network.directory, organization, email))
+    view = member_view(api, membership.find_member(caller, api.network.directory, organization, email))
     return answer(view, tag=tag_of(view["version"]))
 
 
@@ -108,7 +108,7 @@ async def remove_member(api: Api, caller: Asking, organization: str, email: str,
     """Remove a person; their keys and logins end at once."""
     seen = _seen(api, caller, organization, email, if_match)
     await membership.remove(api.administration, caller, organization, email, seen)
-    return nothing()
+    return empty_answer()
 
 
 @router.post(
@@ -120,6 +120,6 @@ async def invite_again(api: Api, caller: Asking, organization: str, email: str) 
 
 
 def _seen(api: ApiContext, caller: Asking, organization: str, email: str, if_match: str | None) -> int:
-    organization_for(caller, api.network.directory, organization, Role.OWNER)
-    person = membership.member(caller, api.network.directory, organization, email)
-    return seen_version(if_match, api.network.directory.object_version("person", person.email.casefold()))
+    require_organization(caller, api.network.directory, organization, Role.OWNER)
+    person = membership.find_member(caller, api.network.directory, organization, email)
+    return check_if_match(if_match, api.network.directory.object_version("person", person.email.casefold()))

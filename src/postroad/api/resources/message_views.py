@@ -1,22 +1,22 @@
-"""How messages, their states and their histories are written in answers."""
+"""Response bodies for messages, their states and their histories."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from postroad.api.resources.batch_stories import contained_view, gathered_view
+from postroad.api.resources.batch_history_views import contained_view, gathered_view
 from postroad.api.resources.context import time_or_none
-from postroad.core.audit.history import TRANSLATED
-from postroad.core.audit.passing import recipients_as_known
-from postroad.core.audit.refused_story import refused_history
-from postroad.core.audit.role_status import role_of, status_of
-from postroad.core.audit.story import Arrival, CopyHistory, Event, History, MessageHistory, Stop
+from postroad.core.audit.history.builder import TRANSLATED
+from postroad.core.audit.history.refused_post import refused_history
+from postroad.core.audit.history.role_status import role_of, status_of
 from postroad.core.codecs.lexical import write_time
-from postroad.core.delivery.pauses import Pause
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
+from postroad.core.model.history import ArrivalNotes, CopyHistory, History, HistoryEvent, MessageHistory, Stop
 from postroad.core.model.journal import MessagePosted, MessageRefused
+from postroad.core.model.push_pause import PushPause
 from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.isolation import visible_recipients
 
 IN_WORDS = {
     "queued": "waiting in the mailbox of {service}",
@@ -49,13 +49,13 @@ def summary(box: str, row: dict[str, Any], directory: Directory) -> dict[str, An
         "from": _address(message.sender, directory),
         "recipients": [_address(row["recipient"], directory)]
         if box == "received"
-        else recipients_as_known(message, directory),
+        else visible_recipients(message, directory),
         "type": message.type.value,
         "topic": message.topic,
         "handle": message.handle,
         "size": content_size(message),
         "wireSize": wire_size(message) if box == "sent" else 0,
-        "state": State(row["state"]).name.lower() if box == "received" else "accepted",
+        "state": DeliveryState(row["state"]).name.lower() if box == "received" else "accepted",
         "code": "",
     }
 
@@ -133,7 +133,7 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
     return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
 
 
-def _moves(stop: Stop) -> list[Event]:
+def _moves(stop: Stop) -> list[HistoryEvent]:
     """What moved it there; a translation only goes with one."""
     return [event for event in stop.events if event.what != TRANSLATED]
 
@@ -182,7 +182,7 @@ def _message_view(message: MessageHistory) -> dict[str, Any]:
     }
 
 
-def _arrival_view(came: Arrival) -> dict[str, Any]:
+def _arrival_view(came: ArrivalNotes) -> dict[str, Any]:
     return {"notes": came.notes, "messageId": came.message_id, "mic": came.mic, "layers": came.layers}
 
 
@@ -208,5 +208,5 @@ def _stop_view(stop: Stop) -> dict[str, Any]:
     }
 
 
-def _paused(pause: Pause | None) -> dict[str, Any] | None:
+def _paused(pause: PushPause | None) -> dict[str, Any] | None:
     return None if pause is None else {"until": write_time(pause.until_us), "failed": pause.failed, "of": pause.of}

@@ -10,19 +10,19 @@ from typing import Annotated, Literal, Self
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
 
-from postroad.api.pagination import Page, PageQuery, asked_by
-from postroad.api.resources.batch_stories import ContainedView, GatheredView
-from postroad.api.resources.context import Api, Asking, answer, page_answer, told_of_copies
-from postroad.api.resources.guarded import PayloadRoute, StoryRoute
+from postroad.api.pagination import CursorPage, PageQuery, question_key
+from postroad.api.resources.batch_history_views import ContainedView, GatheredView
+from postroad.api.resources.context import Api, Asking, answer, page_answer, run_for_copies
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
 from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
-from postroad.core.configuration.shapes import Line, Shape
+from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
+from postroad.core.configuration.shapes import Line, StrictShape
 from postroad.errors import Refused
-from postroad.flow import administration_contents as contents
-from postroad.flow import administration_messages as reading
+from postroad.flow.administration.messages import contents
+from postroad.flow.administration.messages import message_list as reading
 
-router = APIRouter(route_class=StoryRoute, tags=["messages"])
+router = APIRouter(route_class=HistoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
 
 Box = Literal["sent", "received", "refused"]
@@ -46,7 +46,7 @@ class MessageQuery(PageQuery):
         return self
 
 
-class MessageSummary(Shape):
+class MessageSummary(StrictShape):
     session: str
     box: Box
     at: str
@@ -61,12 +61,12 @@ class MessageSummary(Shape):
     code: str
 
 
-class MessagePage(Shape):
+class MessagePage(StrictShape):
     items: list[MessageSummary]
     next: str | None = None
 
 
-class RecipientStatus(Shape):
+class RecipientStatus(StrictShape):
     recipient: str
     state: str
     in_words: str
@@ -74,7 +74,7 @@ class RecipientStatus(Shape):
     route: list[str]
 
 
-class MessageStatus(Shape):
+class MessageStatus(StrictShape):
     session: str
     state: Literal["accepted", "refused"]
     at: str
@@ -89,7 +89,7 @@ class MessageStatus(Shape):
     detail: str
 
 
-class EventView(Shape):
+class EventView(StrictShape):
     seq: int
     at: str
     what: str
@@ -97,17 +97,17 @@ class EventView(Shape):
     detail: str
 
 
-class HeldBackView(Shape):
+class HeldBackView(StrictShape):
     until: Annotated[str | None, Field(description="None: until enough wait, or somebody asks for it")]
 
 
-class PausedView(Shape):
+class PausedView(StrictShape):
     until: Annotated[str, Field(description="When the next message is pushed to the service, as a probe")]
     failed: int
     of: Annotated[int, Field(description="So many of the last pushes are counted")]
 
 
-class StopView(Shape):
+class StopView(StrictShape):
     delivery: Annotated[int, Field(description="Number of the delivery; what it consisted of is found under it")]
     service: str
     gcid: str
@@ -132,7 +132,7 @@ class StopView(Shape):
     ] = None
 
 
-class CopyView(Shape):
+class CopyView(StrictShape):
     recipient: str
     code: str
     detail: str
@@ -141,7 +141,7 @@ class CopyView(Shape):
     stops: list[StopView]
 
 
-class ArrivalView(Shape):
+class ArrivalView(StrictShape):
     """How a message came that was not in one of the network's own forms."""
 
     notes: Annotated[list[str], Field(description="What was said of it otherwise than it is, and what was let pass")]
@@ -150,7 +150,7 @@ class ArrivalView(Shape):
     layers: Annotated[list[str], Field(description="By AS2: signed, encrypted, compressed, from the outside in")]
 
 
-class MessageView(Shape):
+class MessageView(StrictShape):
     seq: int
     session: str
     at: str
@@ -171,7 +171,7 @@ class MessageView(Shape):
     contained: Annotated[ContainedView | None, Field(description="Of an interchange, for whoever made it")]
 
 
-class Trace(Shape):
+class Trace(StrictShape):
     transaction: str
     messages: list[MessageView]
 
@@ -181,10 +181,10 @@ async def list_messages(
     request: Request, api: Api, caller: Asking, query: Annotated[MessageQuery, Query()]
 ) -> Response:
     """Messages that your services sent, received, or were refused; newest first."""
-    asked = asked_by(caller.name, request)
+    asked = question_key(caller.name, request)
     position = api.cursors.read(asked, query.cursor)
     veil = api.network.tokens.veil  # a cursor can be read, and real numbers would tell hidden parties too much
-    wish = reading.Wish(
+    wish = reading.MessageSearch(
         box=query.box,
         service=query.service,
         type=query.type,
@@ -197,31 +197,31 @@ async def list_messages(
     last = found.next_before
     following = api.cursors.write(asked, str(veil.number(last))) if last is not None else None
     views = [summary(query.box, row, api.network.directory) for row in found.rows]
-    return page_answer(request, Page(views, following))
+    return page_answer(request, CursorPage(views, following))
 
 
 @router.get(SESSION, response_model=MessageStatus)
 async def read_message(api: Api, caller: Asking, session: str) -> Response:
     """What became of a message, for each recipient and in plain words."""
     try:
-        found = await reading.message(api.network, caller, session)
-        return await told_of_copies(api, caller, len(found.copies), lambda: answer(status_view(found)))
+        found = await reading.load_message(api.network, caller, session)
+        return await run_for_copies(api, caller, len(found.copies), lambda: answer(status_view(found)))
     except Refused as refusal:
         if refusal.code != "not-found":
             raise
-    row = await reading.refusal(api.network, caller, session)
+    row = await reading.find_refusal(api.network, caller, session)
     return answer(refused_view(row, api.network.directory))
 
 
 @router.get(SESSION + "/trace", response_model=Trace)
 async def trace_message(api: Api, caller: Asking, session: str) -> Response:
     """The history of the whole transaction that a message belongs to."""
-    found = await reading.trace(api.network, caller, session)
+    found = await reading.load_trace(api.network, caller, session)
     copies = sum(len(one.copies) for one in found.messages)
-    return await told_of_copies(api, caller, copies, lambda: answer(trace_view(found, shows_counters=caller.operator)))
+    return await run_for_copies(api, caller, copies, lambda: answer(trace_view(found, shows_counters=caller.operator)))
 
 
 @payloads.get(SESSION + "/parts/{part:path}", response_class=Response)
 async def read_part(api: Api, caller: Asking, session: str, part: str) -> Response:
     """The bytes of one part, as a file. When a person asks, that is on record."""
-    return part_answer(part, await contents.part(api.network, caller, session, part))
+    return part_answer(part, await contents.read_part(api.network, caller, session, part))

@@ -1,4 +1,4 @@
-"""Models as they are asked for and shown over HTTP."""
+"""Request and response types of the model resources."""
 
 from __future__ import annotations
 
@@ -7,24 +7,24 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field
 
 from postroad.api.pagination import PageQuery, digits
-from postroad.core.configuration.model_pieces import Id, NewAttachment, NodeShape, Topic, TopicShape
-from postroad.core.configuration.shapes import Line, Shape
+from postroad.core.configuration.entries.model_pieces import Id, NewAttachment, NodeShape, Topic, TopicShape
+from postroad.core.configuration.shapes import Line, StrictShape
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.looking import Reception, path_to
-from postroad.core.hierarchy.nouns import Attachment, Node, Strategy
+from postroad.core.hierarchy.inspection import DeliveryPreview, path_to
+from postroad.core.hierarchy.model import Attachment, Node, Strategy
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration_models import Looked, shown
+from postroad.flow.administration.models import VisibleModel, describe_service
 
-PAGE_MOST = 5_000  # models are large, and often read whole
-SHADOWS_MOST = 100
+MAX_PARTS = 5_000  # models are large, and often read whole
+MAX_SHADOWS = 100
 
 
 # ---- what is asked ---------------------------------------------------------------------------------------------------
 
 
 class PartsQuery(PageQuery):
-    limit: Annotated[int, BeforeValidator(digits), Field(ge=1, le=PAGE_MOST)] = 200
+    limit: Annotated[int, BeforeValidator(digits), Field(ge=1, le=MAX_PARTS)] = 200
     cursor: Annotated[str, Field(max_length=4_000)] = ""
 
 
@@ -37,7 +37,7 @@ class ReceiversQuery(PartsQuery):
 # ---- what is shown ---------------------------------------------------------------------------------------------------
 
 
-class ModelView(Shape):
+class ModelView(StrictShape):
     service: str
     nodes: int
     attachments: Annotated[int | None, Field(description="For those who look after the model")] = None
@@ -49,7 +49,7 @@ class NodeView(NodeShape):
     path: Annotated[list[str], Field(description="The tags from the root to this one")]
 
 
-class NodePage(Shape):
+class NodePage(StrictShape):
     items: list[NodeShape]
     next: str | None = None
 
@@ -58,12 +58,12 @@ class AttachmentView(NewAttachment):
     id: Id
 
 
-class AttachmentPage(Shape):
+class AttachmentPage(StrictShape):
     items: list[AttachmentView]
     next: str | None = None
 
 
-class Changed(Shape):
+class Changed(StrictShape):
     """How many were saved, and how many removed."""
 
     saved: int
@@ -74,13 +74,13 @@ class Receiver(AttachmentView):
     path: Annotated[list[str], Field(description="The tags from the root to its node")]
 
 
-class Shadow(Shape):
+class Shadow(StrictShape):
     node: str
     path: list[str]
     producers: Annotated[list[str], Field(description="Who is heard there instead; empty for those who may not know")]
 
 
-class ReceiverPage(Shape):
+class ReceiverPage(StrictShape):
     topic: str
     node: Annotated[str | None, Field(description="Where the message begins; null: above the root")]
     strategy: TopicShape
@@ -90,7 +90,7 @@ class ReceiverPage(Shape):
     next: str | None = None
 
 
-def model_view(looked: Looked) -> dict[str, Any]:
+def model_view(looked: VisibleModel) -> dict[str, Any]:
     index = looked.index
     return {
         "service": looked.service.address,
@@ -112,7 +112,7 @@ def node_view(node: Node) -> dict[str, Any]:
 def attachment_view(caller: Caller, one: Attachment, directory: Directory) -> dict[str, Any]:
     return {
         "id": one.id,
-        "service": shown(caller, one.service, directory),
+        "service": describe_service(caller, one.service, directory),
         "side": one.side.value,
         "node": one.node,
         "topics": list(one.topics),
@@ -123,16 +123,20 @@ def receiver_view(caller: Caller, one: Attachment, index: ModelIndex, directory:
     return attachment_view(caller, one, directory) | {"path": path_to(index, one.node)}
 
 
-def reception_view(caller: Caller, found: Reception, looked: Looked, directory: Directory) -> dict[str, Any]:
+def reception_view(
+    caller: Caller, found: DeliveryPreview, looked: VisibleModel, directory: Directory
+) -> dict[str, Any]:
     """All but the receivers, of whom others see only their own."""
     index = looked.index
     shadowed = [
         {
             "node": tag,
             "path": path_to(index, tag) if index is not None else [],
-            "producers": [shown(caller, one.service, directory) for one in producers] if looked.all_of_it else [],
+            "producers": [describe_service(caller, one.service, directory) for one in producers]
+            if looked.all_of_it
+            else [],
         }
-        for tag, producers in found.shadowing[:SHADOWS_MOST]
+        for tag, producers in found.shadowing[:MAX_SHADOWS]
     ]
     return {
         "topic": found.topic,

@@ -1,4 +1,4 @@
-"""Models: their trees read page by page and changed piece by piece, services attached and detached, and who would receive what.
+"""Models: read and change the tree, attach and detach services, and list the receivers of a topic.
 
 People ask here, and services about their own attachments.
 """
@@ -10,9 +10,8 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
 
-from postroad.api.pagination import Page, asked_by
-from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import BenchRoute, GuardedRoute
+from postroad.api.pagination import CursorPage, question_key
+from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.model_views import (
     AttachmentPage,
     AttachmentView,
@@ -30,24 +29,25 @@ from postroad.api.resources.model_views import (
     reception_view,
 )
 from postroad.api.resources.paths import SERVICE
-from postroad.core.configuration.model_pieces import ModelPiece, NewAttachment, attachment_of, piece_of
+from postroad.api.resources.route_guards import GuardedRoute, TrialRoute
+from postroad.core.configuration.entries.model_pieces import ModelPiece, NewAttachment, attachment_of, piece_of
+from postroad.core.hierarchy.changes import ModelChange
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.looking import (
-    Reception,
-    attachments_page,
-    nodes_page,
+from postroad.core.hierarchy.inspection import (
+    DeliveryPreview,
     path_to,
-    reception_at,
-    reception_from,
+    preview_at_node,
+    preview_from_service,
+    read_attachments_page,
+    read_nodes_page,
 )
-from postroad.core.hierarchy.pieces import Piece
-from postroad.core.hierarchy.wording import unknown_node
+from postroad.core.hierarchy.model_checks import unknown_node
 from postroad.errors import Refused
-from postroad.flow import administration_models as changing
-from postroad.flow.administration import visible_service
+from postroad.flow.administration import models as changing
+from postroad.flow.administration.base import find_visible_service
 
 router = APIRouter(route_class=GuardedRoute, tags=["models"])
-pieces = APIRouter(route_class=BenchRoute, tags=["models"])
+pieces = APIRouter(route_class=TrialRoute, tags=["models"])
 
 MODEL = SERVICE + "/model"
 ATTACHMENTS = MODEL + "/attachments"
@@ -59,7 +59,7 @@ Parts = Annotated[PartsQuery, Query()]
 @router.get(MODEL, response_model=ModelView)
 async def read_model(api: Api, caller: Asking, service: str) -> Response:
     """How large a model is, and which of its topics go a way of their own."""
-    return answer(model_view(await changing.looked_at(api.administration, caller, service)))
+    return answer(model_view(await changing.find_visible_model(api.administration, caller, service)))
 
 
 @pieces.patch(MODEL, response_model=Changed)
@@ -74,24 +74,26 @@ async def change_model(api: Api, caller: Asking, service: str, wish: ModelPiece)
 async def remove_model(api: Api, caller: Asking, service: str) -> Response:
     """Remove the whole tree with all that is attached; the service stays."""
     await changing.remove(api.administration, caller, service)
-    return nothing()
+    return empty_answer()
 
 
 @router.get(MODEL + "/nodes", response_model=NodePage)
 async def list_nodes(request: Request, api: Api, caller: Asking, service: str, query: Parts) -> Response:
     """The nodes, depth first."""
-    looked = await changing.looked_at(api.administration, caller, service)
+    looked = await changing.find_visible_model(api.administration, caller, service)
     if looked.index is None:
-        return page_answer(request, Page([], None))
-    asked = asked_by(caller.name, request)
-    nodes, after = nodes_page(looked.index, api.cursors.read(asked, query.cursor), query.limit)
-    return page_answer(request, Page(list(map(node_view, nodes)), api.cursors.write(asked, after) if after else None))
+        return page_answer(request, CursorPage([], None))
+    asked = question_key(caller.name, request)
+    nodes, after = read_nodes_page(looked.index, api.cursors.read(asked, query.cursor), query.limit)
+    return page_answer(
+        request, CursorPage(list(map(node_view, nodes)), api.cursors.write(asked, after) if after else None)
+    )
 
 
 @router.get(MODEL + "/nodes/{name}", response_model=NodeView)
 async def read_node(api: Api, caller: Asking, service: str, name: str) -> Response:
     """One node, and the way to it from the root."""
-    looked = await changing.looked_at(api.administration, caller, service)
+    looked = await changing.find_visible_model(api.administration, caller, service)
     if looked.index is None:
         raise unknown_node(name)
     return answer(node_view(looked.index.node(name)) | {"path": path_to(looked.index, name)})
@@ -100,15 +102,15 @@ async def read_node(api: Api, caller: Asking, service: str, name: str) -> Respon
 @router.get(ATTACHMENTS, response_model=AttachmentPage)
 async def list_attachments(request: Request, api: Api, caller: Asking, service: str, query: Parts) -> Response:
     """What is attached: all of it, depth first, for those who look after the model, and their own for others."""
-    looked = await changing.looked_at(api.administration, caller, service)
+    looked = await changing.find_visible_model(api.administration, caller, service)
     directory = api.network.directory
     if not looked.all_of_it or looked.index is None:
-        own = changing.attachments_seen(caller, looked, directory)
-        page = paged(request, api, caller, query, own, lambda one: one.id)
+        own = changing.list_visible_attachments(caller, looked, directory)
+        page = make_page(request, api, caller, query, own, lambda one: one.id)
     else:
-        asked = asked_by(caller.name, request)
-        found, after = attachments_page(looked.index, api.cursors.read(asked, query.cursor), query.limit)
-        page = Page(found, api.cursors.write(asked, after) if after else None)
+        asked = question_key(caller.name, request)
+        found, after = read_attachments_page(looked.index, api.cursors.read(asked, query.cursor), query.limit)
+        page = CursorPage(found, api.cursors.write(asked, after) if after else None)
     return page_answer(request, page._replace(items=[attachment_view(caller, one, directory) for one in page.items]))
 
 
@@ -116,8 +118,8 @@ async def list_attachments(request: Request, api: Api, caller: Asking, service: 
 async def attach(api: Api, caller: Asking, service: str, wish: NewAttachment) -> Response:
     """Attach a service as a producer or a consumer, or change what is attached by that id; it holds from the next message on."""
     wanted = attachment_of(wish)
-    await changing.change(api.administration, caller, service, Piece(attachments=(wanted,)), "attached")
-    looked = await changing.looked_at(api.administration, caller, service)
+    await changing.change(api.administration, caller, service, ModelChange(attachments=(wanted,)), "attached")
+    looked = await changing.find_visible_model(api.administration, caller, service)
     place = f"/v1/services/{looked.service.gcid}/model/attachments/{quote(wanted.id)}"
     view = wish.model_dump(mode="json") | {"id": wanted.id}
     return answer(view, 201, headers={"Location": place})
@@ -126,8 +128,8 @@ async def attach(api: Api, caller: Asking, service: str, wish: NewAttachment) ->
 @router.delete(ATTACHMENT, status_code=204)
 async def detach(api: Api, caller: Asking, service: str, name: str) -> Response:
     """Detach: from the next message on, nothing comes from there or goes there."""
-    await changing.change(api.administration, caller, service, Piece(without_attachments=(name,)), "detached")
-    return nothing()
+    await changing.change(api.administration, caller, service, ModelChange(without_attachments=(name,)), "detached")
+    return empty_answer()
 
 
 @router.get(MODEL + "/receivers", response_model=ReceiverPage)
@@ -135,26 +137,26 @@ async def list_receivers(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[ReceiversQuery, Query()]
 ) -> Response:
     """Who would receive a message on a topic, with the way, and where another producer stands in it; nothing is sent."""
-    looked = await changing.looked_at(api.administration, caller, service)
+    looked = await changing.find_visible_model(api.administration, caller, service)
     directory, index = api.network.directory, looked.index
     if index is None:
         raise Refused(
             "configuration.conflict", f"{looked.service.address} has no nodes yet; add a root, or import a tree"
         )
-    sender = visible_service(caller, directory, query.sender).gcid if query.sender else ""
-    found = changing.heard(_reception(index, query, sender), looked.service, directory)
-    own = set() if looked.all_of_it else changing.own_services(caller, directory)
+    sender = find_visible_service(caller, directory, query.sender).gcid if query.sender else ""
+    found = changing.filter_reception(_reception(index, query, sender), looked.service, directory)
+    own = set() if looked.all_of_it else changing.list_own_services(caller, directory)
     seen = [one for one in found.receivers if looked.all_of_it or one.service in own]
     numbered = [(f"{number:09d}", one) for number, one in enumerate(seen)]
-    page = paged(request, api, caller, query, numbered, lambda one: one[0])
+    page = make_page(request, api, caller, query, numbered, lambda one: one[0])
     content: dict[str, Any] = reception_view(caller, found, looked, directory)
     content["items"] = [receiver_view(caller, one, index, directory) for _, one in page.items]
     return answer(content | ({"next": page.next} if page.next else {}))
 
 
-def _reception(index: ModelIndex, query: ReceiversQuery, sender: str) -> Reception:
+def _reception(index: ModelIndex, query: ReceiversQuery, sender: str) -> DeliveryPreview:
     if sender:
-        return reception_from(index, sender, query.topic, query.node)
+        return preview_from_service(index, sender, query.topic, query.node)
     if not query.node:
         raise Refused("value.invalid", "Say where the message would be published: name a node, or a sender")
-    return reception_at(index, query.node, query.topic)
+    return preview_at_node(index, query.node, query.topic)

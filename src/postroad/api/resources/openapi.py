@@ -1,4 +1,4 @@
-"""The OpenAPI document: what FastAPI knows of the resources, what holds for all of them, and the message endpoints."""
+"""Builds the OpenAPI document: FastAPI's resources, the rules common to all of them, and the message endpoints."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fastapi.routing import APIRoute
 from starlette.routing import BaseRoute
 
 from postroad import __version__
-from postroad.api.resources.guarded import GuardedRoute, HealthRoute
 from postroad.api.resources.openapi_messages import SECURITY, add_messages
 from postroad.api.resources.openapi_problems import ALWAYS, PROBLEM, WITH_BODY, problem_responses, problems
+from postroad.api.resources.route_guards import GuardedRoute, HealthRoute
 
 SCHEMES = {
     "key": {"type": "http", "scheme": "bearer", "description": "An API key of a service or a person: pr_…"},

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from postroad.api.resources.openapi_problems import ALWAYS, PACKED, WITH_BODY, XML, problems, spoken_problems
+from postroad.api.resources.openapi_problems import ALWAYS, PACKED, WITH_BODY, XML, problems, wire_problems
 from postroad.core.codecs.json_shapes import (
     JsonDeliveries,
     JsonPoll,
@@ -189,7 +189,7 @@ def _next() -> dict[str, Any]:
         "security": SECURITY,
         "parameters": parameters,
         "responses": {"200": {"description": text, "content": ANY}, "204": {"description": "Nothing waits"}}
-        | spoken_problems({*ALWAYS, 401, 403}),
+        | wire_problems({*ALWAYS, 401, 403}),
     }
 
 
@@ -213,7 +213,7 @@ def _operation(
     parameters: list[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     statuses = {*ALWAYS, *WITH_BODY, 401, 403, 404, 409}
-    failures = problems(statuses) if name in SPEAK_JSON else spoken_problems(statuses)
+    failures = problems(statuses) if name in SPEAK_JSON else wire_problems(statuses)
     return {
         "operationId": name,
         "summary": text.rstrip("."),

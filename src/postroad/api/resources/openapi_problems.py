@@ -1,4 +1,4 @@
-"""Errors in the OpenAPI document: the one shape of a problem, and which of them an operation can give."""
+"""Errors in the OpenAPI document: the problem schema, and the errors of each operation."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def problem_responses() -> dict[str, Any]:
     return {f"Problem{status}": {"description": "; ".join(_titles(status)), "content": content} for status in statuses}
 
 
-def spoken_problems(statuses: set[int]) -> dict[str, Any]:
+def wire_problems(statuses: set[int]) -> dict[str, Any]:
     """Problems of endpoints that answer in the caller's own form: SOAP faults for SOAP, packed ones for envelopes."""
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}} | XML | PACKED
     return {str(status): {"description": "; ".join(_titles(status)), "content": content} for status in sorted(statuses)}

@@ -8,22 +8,22 @@ import msgspec
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
-from postroad.api.resources.context import Api, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
+from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.queries import Paging
+from postroad.api.resources.route_guards import GuardedRoute
 from postroad.api.resources.versions import VersionPage, version_answer
 from postroad.core.configuration.document import OrganizationLimitsProfile
-from postroad.core.configuration.profile import outside
-from postroad.core.configuration.shapes import Prose, Rate, Shape, Word
+from postroad.core.configuration.profile.service import external_fields
+from postroad.core.configuration.shapes import Prose, Rate, StrictShape, Word
 from postroad.core.model.directory import Organization, Role
-from postroad.flow import administration_services as directory_changes
-from postroad.flow.administration import organization_for, visible_organization
+from postroad.flow.administration import services as directory_changes
+from postroad.flow.administration.base import find_visible_organization, require_organization
 
 router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 
 
-class OrganizationChange(Shape):
+class OrganizationChange(StrictShape):
     description: Prose = ""
     posts_per_s: Annotated[
         Rate | None, Field(alias="postsPerSecond", description="Left out: as it is. For operators")
@@ -33,7 +33,7 @@ class OrganizationChange(Shape):
     )
 
 
-class OrganizationView(Shape):
+class OrganizationView(StrictShape):
     name: str
     description: str
     suspended: str
@@ -42,19 +42,19 @@ class OrganizationView(Shape):
     version: int
 
 
-class OrganizationPage(Shape):
+class OrganizationPage(StrictShape):
     items: list[OrganizationView]
     next: str | None = None
 
 
-class Used(Shape):
+class Used(StrictShape):
     """So much of what is allowed; a limit of 0 means that there is none."""
 
     used: int
     limit: int
 
 
-class Usage(Shape):
+class Usage(StrictShape):
     """What an organization takes up of what it is allowed; its own posts count, not what others sent to it."""
 
     organization: str
@@ -64,7 +64,7 @@ class Usage(Shape):
     queued_messages: Used
 
 
-class Suspension(Shape):
+class Suspension(StrictShape):
     reason: Word
 
 
@@ -74,7 +74,7 @@ def organization_view(item: Organization, version: int) -> dict[str, Any]:
         "description": item.description,
         "suspended": item.suspended,
         "postsPerSecond": item.posts_per_s,
-        "limits": outside(OrganizationLimitsProfile, msgspec.to_builtins(item.limits)),
+        "limits": external_fields(OrganizationLimitsProfile, msgspec.to_builtins(item.limits)),
         "version": version,
     }
 
@@ -86,7 +86,7 @@ async def list_organizations(request: Request, api: Api, caller: Asking, query: 
     own = directory.organization(caller.organization)
     found = list(directory.organizations.values()) if caller.operator else [own] if own else []
     found.sort(key=lambda item: item.name.casefold())
-    page = paged(request, api, caller, query, found, lambda item: item.name.casefold())
+    page = make_page(request, api, caller, query, found, lambda item: item.name.casefold())
     views = [
         organization_view(item, directory.object_version("organization", item.name.casefold())) for item in page.items
     ]
@@ -96,7 +96,7 @@ async def list_organizations(request: Request, api: Api, caller: Asking, query: 
 @router.get("/v1/organizations/{organization}", response_model=OrganizationView)
 async def read_organization(request: Request, api: Api, caller: Asking, organization: str) -> Response:
     """One organization."""
-    found = visible_organization(caller, api.network.directory, organization)
+    found = find_visible_organization(caller, api.network.directory, organization)
     version = api.network.directory.object_version("organization", found.name.casefold())
     return not_modified(request, tag_of(version)) or answer(organization_view(found, version), tag=tag_of(version))
 
@@ -106,9 +106,9 @@ async def replace_organization(
     api: Api, caller: Asking, organization: str, wish: OrganizationChange, if_match: IfMatch = None
 ) -> Response:
     """Replace what an organization says about itself."""
-    found = organization_for(caller, api.network.directory, organization, Role.OWNER)
+    found = require_organization(caller, api.network.directory, organization, Role.OWNER)
     key = found.name.casefold()
-    seen = seen_version(if_match, api.network.directory.object_version("organization", key))
+    seen = check_if_match(if_match, api.network.directory.object_version("organization", key))
     limits = wish.limits.limits() if wish.limits is not None else None
     await directory_changes.change_organization(
         api.administration, caller, found.name, wish.description, wish.posts_per_s, limits, seen
@@ -121,7 +121,7 @@ async def replace_organization(
 @router.get("/v1/organizations/{organization}/usage", response_model=Usage)
 async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
     """What an organization's messages take up, against what it is allowed."""
-    found = visible_organization(caller, api.network.directory, organization)
+    found = find_visible_organization(caller, api.network.directory, organization)
     held = await api.network.allowances.usage(found.name)
     limits = api.network.allowances.limits(found.name)
     return answer(
@@ -140,21 +140,21 @@ async def list_organization_versions(
     request: Request, api: Api, caller: Asking, organization: str, query: Paging
 ) -> Response:
     """Every version of an organization, newest first: when, by whom, why, and what it was."""
-    found = visible_organization(caller, api.network.directory, organization)
+    found = find_visible_organization(caller, api.network.directory, organization)
     return await version_answer(request, api, caller, query, "organization", found.name.casefold())
 
 
 @router.put("/v1/organizations/{organization}/suspension", status_code=204)
 async def suspend_organization(api: Api, caller: Asking, organization: str, wish: Suspension) -> Response:
     """Suspend an organization: nothing passes through its services until it ends. For operators."""
-    find = directory_changes.organization_named(caller, organization)
+    find = directory_changes.organization_finder(caller, organization)
     await directory_changes.suspend(api.administration, caller, find, wish.reason)
-    return nothing()
+    return empty_answer()
 
 
 @router.delete("/v1/organizations/{organization}/suspension", status_code=204)
 async def end_organization_suspension(api: Api, caller: Asking, organization: str) -> Response:
     """End an organization's suspension. For operators."""
-    find = directory_changes.organization_named(caller, organization)
+    find = directory_changes.organization_finder(caller, organization)
     await directory_changes.suspend(api.administration, caller, find, "")
-    return nothing()
+    return empty_answer()

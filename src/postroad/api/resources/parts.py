@@ -1,13 +1,13 @@
-"""Parts of messages as files: no browser runs what is in them, whatever their sender called it."""
+"""Message parts as file downloads that no browser executes."""
 
 from __future__ import annotations
 
 from fastapi import Response
 
-from postroad.flow.administration_contents import PartRead
+from postroad.flow.administration.messages.contents import PartContent
 
 
-def part_answer(part_id: str, found: PartRead) -> Response:
+def part_answer(part_id: str, found: PartContent) -> Response:
     name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in part_id)
     told = found.content_type if found.content_type.isascii() and found.content_type.isprintable() else ""
     headers = {

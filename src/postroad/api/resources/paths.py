@@ -1,4 +1,4 @@
-"""How services, messages and what belongs to them are named in paths, so that no path can be understood in two ways.
+"""Path converters for services, messages and their children, so that every path has one meaning.
 
 A service is named by GCID, or by its address with the slash as it is; a service whose name is one of the words that follow a
 service in a path is named by its GCID.

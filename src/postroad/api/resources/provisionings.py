@@ -1,4 +1,4 @@
-"""Provisionings: a person connects a service of their organization with a provider's, and either party ends that.
+"""Account linking: a person connects their organization's service with a provider's; either party can end it.
 
 The confirmation is no resource: it is a message of the provider's to the network's own service. Kept rule: the token is in the
 answer to the one who begins, inside the address of the provider's page, and nowhere else ever.
@@ -11,13 +11,22 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictStr
 
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged, time_or_none
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.context import (
+    Api,
+    ApiContext,
+    Asking,
+    answer,
+    empty_answer,
+    make_page,
+    page_answer,
+    time_or_none,
+)
 from postroad.api.resources.queries import Paging
-from postroad.core.configuration.shapes import Name, Shape, Word
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.configuration.shapes import Name, StrictShape, Word
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import Provisioning, ProvisioningState
-from postroad.flow import administration_trust as trusting
+from postroad.flow.administration import provisioning as trusting
 
 router = APIRouter(route_class=GuardedRoute, tags=["provisioning"])
 
@@ -25,7 +34,7 @@ PROVISIONINGS = "/v1/organizations/{organization}/provisionings"
 PROVISIONING = "/v1/provisionings/{service:service}"
 
 
-class NewProvisioning(Shape):
+class NewProvisioning(StrictShape):
     provider: Annotated[Word, Field(description="The provider's service, by GCID or address")]
     service: Annotated[Name, Field(description="Name of the service that is to stand for your account there")]
     return_path: Annotated[
@@ -33,11 +42,11 @@ class NewProvisioning(Shape):
     ] = ""
 
 
-class Visit(Shape):
+class Visit(StrictShape):
     token: Annotated[StrictStr, Field(max_length=64, description="As it came to the provider's page")]
 
 
-class ProvisioningView(Shape):
+class ProvisioningView(StrictShape):
     service: str
     gcid: str
     provider: str
@@ -53,7 +62,7 @@ class BegunProvisioning(ProvisioningView):
     redirect: Annotated[str, Field(description="Where the person goes now; it holds the token, and is shown once")]
 
 
-class ProvisioningPage(Shape):
+class ProvisioningPage(StrictShape):
     items: list[ProvisioningView]
     next: str | None = None
 
@@ -81,10 +90,10 @@ def _address(gcid: str, directory: Directory) -> str:
 @router.post(PROVISIONINGS, status_code=201, response_model=BegunProvisioning)
 async def begin_provisioning(api: Api, caller: Asking, organization: str, wish: NewProvisioning) -> Response:
     """Connect a service of yours with a provider's: register it, and learn where to log in as the provider's customer."""
-    wanted = trusting.Wish(
+    wanted = trusting.ProvisioningRequest(
         organization=organization, provider=wish.provider, service=wish.service, return_path=wish.return_path
     )
-    begun = await trusting.begin(api.administration, caller, wanted, api.own_address.url)
+    begun = await trusting.begin_provisioning(api.administration, caller, wanted, api.own_address.url)
     view = provisioning_view(api, begun.provisioning) | {"redirect": begun.redirect}
     return answer(view, 201, headers={"Location": f"/v1/provisionings/{begun.provisioning.service}"})
 
@@ -92,25 +101,30 @@ async def begin_provisioning(api: Api, caller: Asking, organization: str, wish: 
 @router.get(PROVISIONINGS, response_model=ProvisioningPage)
 async def list_provisionings(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
     """Those that the organization has begun, and those that it has confirmed as a provider."""
-    found = trusting.provisionings_of(caller, api.network.directory, organization)
-    page = paged(request, api, caller, query, found, lambda item: item.service)
+    found = trusting.list_provisionings(caller, api.network.directory, organization)
+    page = make_page(request, api, caller, query, found, lambda item: item.service)
     return page_answer(request, page._replace(items=[provisioning_view(api, item) for item in page.items]))
 
 
 @router.get(PROVISIONING, response_model=ProvisioningView)
 async def read_provisioning(api: Api, caller: Asking, service: str) -> Response:
     """One provisioning, named by the service of the enterprise."""
-    return answer(provisioning_view(api, trusting.provisioning_of(caller, api.network.directory, service)))
+    return answer(provisioning_view(api, trusting.find_provisioning(caller, api.network.directory, service)))
 
 
 @router.post(PROVISIONING + "/inspection", response_model=ProvisioningView)
 async def inspect_provisioning(api: Api, caller: Asking, service: str, visit: Visit) -> Response:
-    """As the provider, with GCID and token of a visit: who wants to be connected. Changes nothing."""
-    return answer(provisioning_view(api, trusting.visiting(api.administration, caller, service, visit.token)))
+    """Reads who wants to be linked: called by the provider, with the visit's GCID and token. Changes nothing.
+
+    Changes nothing.
+    """
+    return answer(
+        provisioning_view(api, trusting.find_pending_provisioning(api.administration, caller, service, visit.token))
+    )
 
 
 @router.delete(PROVISIONING, status_code=204)
 async def revoke_provisioning(api: Api, caller: Asking, service: str) -> Response:
     """End a provisioning, as the enterprise or as the provider: permissions and cookie are gone at once."""
     await trusting.revoke(api.administration, caller, service)
-    return nothing()
+    return empty_answer()

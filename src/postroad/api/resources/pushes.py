@@ -1,4 +1,4 @@
-"""Pushes to a service: whether they are paused, and a try at once."""
+"""Pushes to a service: shows whether they are paused, and pushes one message now."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from postroad.api.resources.context import Api, Asking, answer
-from postroad.api.resources.guarded import GuardedRoute
 from postroad.api.resources.paths import SERVICE
+from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.codecs.lexical import write_time
-from postroad.core.configuration.shapes import Shape
-from postroad.core.delivery.pauses import Pause
-from postroad.flow import administration_pushing as pushing
+from postroad.core.configuration.shapes import StrictShape
+from postroad.core.model.push_pause import PushPause
+from postroad.flow.administration import pushes as pushing
 
 router = APIRouter(route_class=GuardedRoute, tags=["services"])
 
 
-class PauseView(Shape):
+class PauseView(StrictShape):
     """Most pushes failed, so only one message a minute is pushed."""
 
     until: Annotated[str, Field(description="When the next message is pushed")]
@@ -27,13 +27,13 @@ class PauseView(Shape):
     reason: str
 
 
-class PushStateView(Shape):
+class PushStateView(StrictShape):
     service: str
     paused: PauseView | None = None
     problems: Annotated[list[str], Field(description="What is wrong with its push settings on this server")]
 
 
-class TriedView(Shape):
+class TriedPushView(StrictShape):
     """What a push at once came to."""
 
     service: str
@@ -42,7 +42,7 @@ class TriedView(Shape):
     reason: Annotated[str, Field(description="Why it failed, or why nothing was pushed")] = ""
 
 
-def pause_view(pause: Pause | None) -> dict[str, object] | None:
+def pause_view(pause: PushPause | None) -> dict[str, object] | None:
     if pause is None:
         return None
     return {"until": write_time(pause.until_us), "failed": pause.failed, "of": pause.of, "reason": pause.why}
@@ -51,12 +51,12 @@ def pause_view(pause: Pause | None) -> dict[str, object] | None:
 @router.get(SERVICE + "/push", response_model=PushStateView)
 async def push_state(api: Api, caller: Asking, service: str) -> Response:
     """Whether pushes to a service are paused, until when and why, as this node sees it."""
-    state = pushing.push_state(api.network, caller, service)
+    state = pushing.find_push_state(api.network, caller, service)
     view = {"service": state.service.address, "paused": pause_view(state.pause), "problems": list(state.problems)}
     return answer(view)
 
 
-@router.post(SERVICE + "/push/try", response_model=TriedView)
+@router.post(SERVICE + "/push/try", response_model=TriedPushView)
 async def try_push(api: Api, caller: Asking, service: str) -> Response:
     """Push the oldest waiting message at once: for developers of the service, and for the service itself.
 

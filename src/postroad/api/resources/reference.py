@@ -1,4 +1,4 @@
-"""The reference files that are made from the code: the OpenAPI document and the schema of configuration documents.
+"""Writes the generated reference files: the OpenAPI document and the JSON Schema of configuration documents.
 
 ``python -m postroad.api.resources.reference FOLDER`` writes them; a test compares the committed ones.
 """

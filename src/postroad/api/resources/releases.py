@@ -1,19 +1,19 @@
-"""What is held back for a service, released because somebody asks for it."""
+"""Releases the messages that are waiting for release at a service."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
 from postroad.api.resources.context import Api, Asking, answer, time_or_none
-from postroad.api.resources.guarded import GuardedRoute
 from postroad.api.resources.paths import SERVICE
-from postroad.core.configuration.shapes import Shape
-from postroad.flow import administration_releasing as releasing
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.configuration.shapes import StrictShape
+from postroad.flow.administration import releases as releasing
 
 router = APIRouter(route_class=GuardedRoute, tags=["services"])
 
 
-class ReleaseView(Shape):
+class ReleaseView(StrictShape):
     """What is going now that was held back."""
 
     service: str

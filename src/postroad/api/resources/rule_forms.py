@@ -6,19 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from postroad.core.codecs.rule_xml import decode_rules
-from postroad.core.codecs.rule_xml_writing import encode_rules
-from postroad.core.configuration.rules import entry_of
+from postroad.core.codecs.rule_xml_writer import encode_rules
+from postroad.core.configuration.entries.rules import rule_entry
 from postroad.core.model.rule import Rule
 from postroad.errors import Refused
 
 
-def rule_entry_of_xml(body: bytes) -> dict[str, Any]:
+def read_rule_xml(body: bytes) -> dict[str, Any]:
     """The one rule in an XML body, as it is written in JSON."""
     rules = decode_rules(body, "")
     if len(rules) != 1:
         raise Refused("value.invalid", f"Send one Rule at a time; here are {len(rules)}")
-    return entry_of(rules[0])
+    return rule_entry(rules[0])
 
 
-def rules_as_xml(rules: Sequence[Rule]) -> bytes:
+def write_rules_xml(rules: Sequence[Rule]) -> bytes:
     return encode_rules(rules)

@@ -8,21 +8,21 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import XML, GuardedRoute, RuleRoute, prefers
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
-from postroad.api.resources.rule_forms import rules_as_xml
+from postroad.api.resources.route_guards import XML, GuardedRoute, RuleRoute, prefers
+from postroad.api.resources.rule_forms import write_rules_xml
 from postroad.api.resources.versions import VersionPage, version_answer
-from postroad.core.configuration.rules import RuleEntry, rule_of
-from postroad.core.configuration.shapes import Shape
-from postroad.core.configuration.written import written
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
+from postroad.core.configuration.object_fields import written_fields
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.directory import Role
 from postroad.core.model.rule import Rule, rule_key
 from postroad.errors import Refused
-from postroad.flow import administration_rules as changing
-from postroad.flow.administration import service_for
+from postroad.flow.administration import rules as changing
+from postroad.flow.administration.base import require_service
 
 router = APIRouter(route_class=RuleRoute, tags=["rules"])
 switching = APIRouter(route_class=GuardedRoute, tags=["rules"])
@@ -32,7 +32,7 @@ RULE = RULES + "/{name}"
 AS_XML: dict[str, Any] = {XML: {"schema": {"type": "string"}}}
 IN_XML = {"requestBody": {"content": AS_XML}}
 
-Place = Annotated[StrictInt, Field(ge=1, le=changing.RULES_MOST, description="Among the service's rules, 1 is first")]
+Place = Annotated[StrictInt, Field(ge=1, le=changing.MAX_RULES, description="Among the service's rules, 1 is first")]
 
 
 class NewRule(RuleEntry):
@@ -44,12 +44,12 @@ class RuleView(RuleEntry):
     version: int
 
 
-class RulePage(Shape):
+class RulePage(StrictShape):
     items: list[RuleView]
     next: str | None = None
 
 
-class RuleAdjustment(Shape):
+class RuleAdjustment(StrictShape):
     enabled: StrictBool | None = None
     place: Place | None = None
 
@@ -63,7 +63,7 @@ class RuleAdjustment(Shape):
 def rule_view(api: ApiContext, rule: Rule) -> dict[str, Any]:
     directory = api.network.directory
     place = 1 + directory.rules_of(rule.service).index(rule)
-    return written(rule) | {"place": place, "version": _version(api, rule)}
+    return written_fields(rule) | {"place": place, "version": _version(api, rule)}
 
 
 def _version(api: ApiContext, rule: Rule) -> int:
@@ -73,17 +73,17 @@ def _version(api: ApiContext, rule: Rule) -> int:
 def _answer(request: Request, api: ApiContext, rule: Rule, status: int = 200, **headers: str) -> Response:
     tag = tag_of(_version(api, rule))
     if prefers(request, XML):
-        return Response(rules_as_xml([rule]), status, {"ETag": tag, "Vary": "Accept"} | headers, media_type=XML)
+        return Response(write_rules_xml([rule]), status, {"ETag": tag, "Vary": "Accept"} | headers, media_type=XML)
     return answer(rule_view(api, rule), status, tag=tag, headers=headers)
 
 
 @router.get(RULES, response_model=RulePage, responses={200: {"content": AS_XML}})
 async def list_rules(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """The rules of a service in their order; in XML all of them at once."""
-    rules = changing.owned_rules(caller, api.network.directory, service)
+    rules = changing.list_owned_rules(caller, api.network.directory, service)
     if prefers(request, XML):
-        return Response(rules_as_xml(rules), media_type=XML)
-    page = paged(request, api, caller, query, list(rules), lambda rule: f"{rule.place:09d}/{rule.name}")
+        return Response(write_rules_xml(rules), media_type=XML)
+    page = make_page(request, api, caller, query, list(rules), lambda rule: f"{rule.place:09d}/{rule.name}")
     return page_answer(request, page._replace(items=[rule_view(api, rule) for rule in page.items]))
 
 
@@ -92,7 +92,7 @@ async def list_rules(request: Request, api: Api, caller: Asking, service: str, q
 )
 async def create_rule(request: Request, api: Api, caller: Asking, service: str, wish: NewRule) -> Response:
     """Add a rule, behind the others unless you say its place. It is checked first, and every fault is named."""
-    owner = service_for(caller, api.network.directory, service, Role.DEVELOPER)
+    owner = require_service(caller, api.network.directory, service, Role.DEVELOPER)
     position = changing.LAST if wish.place is None else wish.place - 1
     rule = await changing.add(api.administration, caller, rule_of(wish, owner.gcid, 0), position)
     return _answer(request, api, rule, 201, Location=f"/v1/services/{owner.gcid}/rules/{quote(rule.name)}")
@@ -101,7 +101,7 @@ async def create_rule(request: Request, api: Api, caller: Asking, service: str, 
 @router.get(RULE, response_model=RuleView, responses={200: {"content": AS_XML}})
 async def read_rule(request: Request, api: Api, caller: Asking, service: str, name: str) -> Response:
     """One rule."""
-    rule = changing.rule_named(caller, api.network.directory, service, name)
+    rule = changing.find_rule(caller, api.network.directory, service, name)
     return not_modified(request, tag_of(_version(api, rule))) or _answer(request, api, rule)
 
 
@@ -110,8 +110,8 @@ async def replace_rule(
     request: Request, api: Api, caller: Asking, service: str, name: str, wish: RuleEntry, if_match: IfMatch = None
 ) -> Response:
     """Replace a rule where it stands; what is left out goes back to its usual value."""
-    rule = changing.rule_named(caller, api.network.directory, service, name, Role.DEVELOPER)
-    seen = seen_version(if_match, _version(api, rule))
+    rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
+    seen = check_if_match(if_match, _version(api, rule))
     if wish.name.casefold() != rule.name.casefold():
         raise Refused("value.invalid", "A rule keeps its name; make a new one and remove this one", pointer="/name")
     wanted = rule_of(wish, rule.service, 0)
@@ -123,8 +123,8 @@ async def adjust_rule(
     request: Request, api: Api, caller: Asking, service: str, name: str, wish: RuleAdjustment, if_match: IfMatch = None
 ) -> Response:
     """Switch a rule on or off, or move it to another place in the order."""
-    rule = changing.rule_named(caller, api.network.directory, service, name, Role.DEVELOPER)
-    seen = seen_version(if_match, _version(api, rule))
+    rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
+    seen = check_if_match(if_match, _version(api, rule))
     position = None if wish.place is None else wish.place - 1
     changed = await changing.adjust(
         api.administration, caller, rule, enabled=wish.enabled, position=position, seen_version=seen
@@ -135,9 +135,9 @@ async def adjust_rule(
 @switching.delete(RULE, status_code=204)
 async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_match: IfMatch = None) -> Response:
     """Remove a rule; its versions stay on record."""
-    rule = changing.rule_named(caller, api.network.directory, service, name, Role.DEVELOPER)
-    await changing.remove(api.administration, caller, rule, seen_version(if_match, _version(api, rule)))
-    return nothing()
+    rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
+    await changing.remove(api.administration, caller, rule, check_if_match(if_match, _version(api, rule)))
+    return empty_answer()
 
 
 @switching.get(RULE + "/versions", response_model=VersionPage)
@@ -145,5 +145,5 @@ async def list_rule_versions(
     request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
 ) -> Response:
     """Every version of a rule, newest first: when, by whom, and what it was."""
-    owner = service_for(caller, api.network.directory, service, Role.VIEWER)
+    owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "rule", rule_key(owner.gcid, name))

@@ -1,4 +1,4 @@
-"""Schemas on the bench: what is wrong with a document by a schema that is saved, or by one that is not yet."""
+"""Tries schemas, saved or not, on a document and reports its errors."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from typing import Annotated, Self
 from pydantic import Field, model_validator
 
 from postroad.api.resources.context import ApiContext
-from postroad.core.configuration.assets import Content
-from postroad.core.configuration.shapes import Name, Shape, Word
+from postroad.core.configuration.entries.assets import Content
+from postroad.core.configuration.shapes import Name, StrictShape, Word
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.model.message import Part
-from postroad.core.schemas.catalogue import Catalogue
+from postroad.core.schemas.catalogue import SchemaCatalogue
 from postroad.core.schemas.schema import SCHEMA_KINDS
 from postroad.errors import Refused
-from postroad.flow.administration import denied
-from postroad.flow.administration_assets import beside, owned_assets
+from postroad.flow.administration.assets import list_owned_assets, list_siblings
+from postroad.flow.administration.base import permission_denied
 
 
-class SchemaToTry(Shape):
-    """A saved schema by service and name, or a text; a text with a service stands beside that service's other schemas."""
+class SchemaToTry(StrictShape):
+    """A saved schema by service and name, or a text; a text with a service can refer to that service's schemas."""
 
     kind: Annotated[AssetKind, Field(description="schema, dtd or jsonschema")] = AssetKind.SCHEMA
     name: Name = "tried"
@@ -41,7 +41,7 @@ class SchemaToTry(Shape):
 async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, parts: Iterable[Part]) -> list[str]:
     """What is wrong with the first document; nothing when it is valid."""
     if not caller.has_role(caller.organization, Role.DEVELOPER):
-        raise denied("Only a person with the role developer may try schemas")
+        raise permission_denied("Only a person with the role developer may try schemas")
     if api.validator is None:
         raise Refused("request.not-implemented", "This network validates no documents")
     document = next((part for part in parts if not part.attachment), None)
@@ -51,9 +51,9 @@ async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, part
     return [str(fault) for fault in await api.validator.validate(schema, document.data)]
 
 
-def _catalogue(api: ApiContext, caller: Caller, wish: SchemaToTry) -> Catalogue:
-    saved = owned_assets(caller, api.network.directory, wish.service, wish.kind) if wish.service else []
+def _catalogue(api: ApiContext, caller: Caller, wish: SchemaToTry) -> SchemaCatalogue:
+    saved = list_owned_assets(caller, api.network.directory, wish.service, wish.kind) if wish.service else []
     if wish.content is not None:
         tried = Asset(service="", kind=wish.kind, name=wish.name, content=wish.content)
-        saved = [*beside(tried, saved), tried]
-    return Catalogue(wish.service or "This schema", saved)
+        saved = [*list_siblings(tried, saved), tried]
+    return SchemaCatalogue(wish.service or "This schema", saved)

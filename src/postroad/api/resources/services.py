@@ -11,19 +11,19 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.conditional import IfMatch, not_modified, seen_version, tag_of, tag_of_view
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, nothing, page_answer, paged
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of, tag_of_view
+from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.organizations import Suspension
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
+from postroad.api.resources.route_guards import GuardedRoute
 from postroad.api.resources.versions import VersionPage, version_answer
-from postroad.core.configuration.profile import ServiceProfile, profile_of
-from postroad.core.configuration.shapes import Line, Name, Shape
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
+from postroad.core.configuration.shapes import Line, Name, StrictShape
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
-from postroad.flow import administration_services as directory_changes
-from postroad.flow.administration import service_for, visible_service
+from postroad.flow.administration import services as directory_changes
+from postroad.flow.administration.base import find_visible_service, require_service
 
 router = APIRouter(route_class=GuardedRoute, tags=["services"])
 
@@ -43,7 +43,7 @@ class ServiceChange(ServiceProfile):
     name: Name
 
 
-class PublicService(Shape):
+class PublicService(StrictShape):
     """A service as the directory shows it."""
 
     gcid: str
@@ -73,12 +73,12 @@ class ServiceView(ServiceProfile):
     version: int
 
 
-class ServicePage(Shape):
+class ServicePage(StrictShape):
     items: list[ServiceView]
     next: str | None = None
 
 
-class DirectoryPage(Shape):
+class DirectoryPage(StrictShape):
     items: list[PublicService]
     next: str | None = None
 
@@ -127,7 +127,7 @@ async def search_directory(
     request: Request, api: Api, caller: Asking, query: Annotated[DirectoryQuery, Query()]
 ) -> Response:
     """Find services: public ones, and your own."""
-    found = directory_changes.listed(
+    found = directory_changes.list_visible_services(
         caller,
         api.network.directory,
         text=query.text,
@@ -135,7 +135,7 @@ async def search_directory(
         format_=query.format,
         operation=query.operation,
     )
-    page = paged(request, api, caller, query, found, lambda service: service.gcid)
+    page = make_page(request, api, caller, query, found, lambda service: service.gcid)
     return page_answer(request, page._replace(items=[public_view(service) for service in page.items]))
 
 
@@ -144,8 +144,8 @@ async def list_services(
     request: Request, api: Api, caller: Asking, query: Annotated[ServiceQuery, Query()]
 ) -> Response:
     """The services of your organization."""
-    found = directory_changes.owned_services(caller, api.network.directory, query.organization)
-    page = paged(request, api, caller, query, found, lambda service: service.gcid)
+    found = directory_changes.list_owned_services(caller, api.network.directory, query.organization)
+    page = make_page(request, api, caller, query, found, lambda service: service.gcid)
     return page_answer(request, page._replace(items=[service_view(api, service) for service in page.items]))
 
 
@@ -160,30 +160,30 @@ async def create_service(api: Api, caller: Asking, wish: NewService) -> Response
 @router.get(SERVICE + "/versions", response_model=VersionPage)
 async def list_service_versions(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """Every version of a service, newest first: when, by whom, why, and what it was."""
-    found = service_for(caller, api.network.directory, service, Role.VIEWER)
+    found = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "service", found.gcid)
 
 
 @router.put(SERVICE + "/suspension", status_code=204)
 async def suspend_service(api: Api, caller: Asking, service: str, wish: Suspension) -> Response:
     """Suspend a service: routes through it are invalid until it ends. For operators."""
-    find = directory_changes.service_named(caller, service)
+    find = directory_changes.service_finder(caller, service)
     await directory_changes.suspend(api.administration, caller, find, wish.reason)
-    return nothing()
+    return empty_answer()
 
 
 @router.delete(SERVICE + "/suspension", status_code=204)
 async def end_service_suspension(api: Api, caller: Asking, service: str) -> Response:
     """End a service's suspension. For operators."""
-    find = directory_changes.service_named(caller, service)
+    find = directory_changes.service_finder(caller, service)
     await directory_changes.suspend(api.administration, caller, find, "")
-    return nothing()
+    return empty_answer()
 
 
 @router.get(SERVICE, response_model=ServiceView | PublicService)
 async def read_service(request: Request, api: Api, caller: Asking, service: str) -> Response:
     """One service by GCID or address: whole for its own organization, as in the directory for others."""
-    found = visible_service(caller, api.network.directory, service)
+    found = find_visible_service(caller, api.network.directory, service)
     if is_own(caller, found):
         view = service_view(api, found)
         tag = tag_of(view["version"])
@@ -198,8 +198,8 @@ async def replace_service(
     api: Api, caller: Asking, service: str, wish: ServiceChange, if_match: IfMatch = None
 ) -> Response:
     """Replace a service's profile; what is left out goes back to its usual value."""
-    found = service_for(caller, api.network.directory, service, Role.DEVELOPER)
-    seen = seen_version(if_match, api.network.directory.object_version("service", found.gcid))
+    found = require_service(caller, api.network.directory, service, Role.DEVELOPER)
+    seen = check_if_match(if_match, api.network.directory.object_version("service", found.gcid))
     changed = await directory_changes.replace_service(api.administration, caller, found.gcid, wish.name, wish, seen)
     view = service_view(api, changed)
     return answer(view, tag=tag_of(view["version"]))
@@ -208,7 +208,7 @@ async def replace_service(
 @router.delete(SERVICE, status_code=204)
 async def remove_service(api: Api, caller: Asking, service: str, if_match: IfMatch = None) -> Response:
     """Remove a service and its credentials; its history stays."""
-    found = service_for(caller, api.network.directory, service, Role.DEVELOPER)
-    seen = seen_version(if_match, api.network.directory.object_version("service", found.gcid))
+    found = require_service(caller, api.network.directory, service, Role.DEVELOPER)
+    seen = check_if_match(if_match, api.network.directory.object_version("service", found.gcid))
     await directory_changes.remove(api.administration, caller, found.gcid, seen)
-    return nothing()
+    return empty_answer()

@@ -1,4 +1,7 @@
-"""Is the network well? For those who watch it (no credentials needed, nothing told), and for its users."""
+"""Health and status: probes without credentials for monitoring, and a status report for users.
+
+For those who watch it (no credentials needed, nothing told), and for its users.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,28 @@ from fastapi import APIRouter, Response
 from pydantic import Field
 
 from postroad.api.resources.context import Api, ApiContext, Asking, answer
-from postroad.api.resources.guarded import GuardedRoute, HealthRoute
-from postroad.core.configuration.shapes import Shape
+from postroad.api.resources.route_guards import GuardedRoute, HealthRoute
+from postroad.core.configuration.shapes import StrictShape
 from postroad.errors import Unavailable
-from postroad.flow import administration_messages as reading
+from postroad.flow.administration.messages import message_list as reading
 
-BEHIND_MOST = 100_000  # entries that the index may lag before new work should go elsewhere
+MAX_BEHIND = 100_000  # entries that the index may lag before new work should go elsewhere
 ANSWER_S = 5.0
 
 router = APIRouter(route_class=GuardedRoute, tags=["status"])
 health = APIRouter(route_class=HealthRoute, tags=["status"])
 
 
-class Health(Shape):
+class Health(StrictShape):
     status: Literal["ok"]
 
 
-class Queue(Shape):
+class Queue(StrictShape):
     service: str
     waiting: int
 
 
-class NetworkStatus(Shape):
+class NetworkStatus(StrictShape):
     journal: Annotated[int, Field(description="The last entry of the journal; 0 for members")]
     index: Annotated[int, Field(description="The last entry that the index has; 0 for members")]
     behind: int
@@ -58,10 +61,10 @@ async def ready(api: Api) -> Response:
     api.require_index()
     try:
         async with asyncio.timeout(ANSWER_S):
-            journal, index = await positions(api)
+            journal, index = await read_positions(api)
     except (OSError, TimeoutError):
         raise Unavailable("network.unavailable", "The store does not answer") from None
-    if journal - index > BEHIND_MOST:
+    if journal - index > MAX_BEHIND:
         raise Unavailable("network.busy", "The index is catching up with the journal")
     return answer({"status": "ok"})
 
@@ -69,8 +72,8 @@ async def ready(api: Api) -> Response:
 @router.get("/v1/status", response_model=NetworkStatus)
 async def read_status(api: Api, caller: Asking) -> Response:
     """How much waits in the mailboxes of your services, and how far the index is behind the journal."""
-    queues = await reading.waiting(api.network, caller)
-    journal, index = await positions(api)
+    queues = await reading.count_waiting(api.network, caller)
+    journal, index = await read_positions(api)
     counters = {"journal": journal, "index": index, "directory": api.network.directory.version}
     return answer(
         {name: number if caller.operator else 0 for name, number in counters.items()}
@@ -81,7 +84,7 @@ async def read_status(api: Api, caller: Asking) -> Response:
     )
 
 
-async def positions(api: ApiContext) -> tuple[int, int]:
+async def read_positions(api: ApiContext) -> tuple[int, int]:
     """The last entry of the journal, and the last one that the index knows."""
     head = await api.network.journal.head()
     position = await api.network.index.position()

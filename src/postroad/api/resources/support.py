@@ -1,4 +1,4 @@
-"""Support requests: members ask, about a message perhaps; operators answer."""
+"""Support requests: members ask, optionally about a message, and operators answer."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from postroad.api.resources.context import Api, Asking, answer, page_answer, paged, time_or_none
-from postroad.api.resources.guarded import GuardedRoute
+from postroad.api.resources.context import Api, Asking, answer, make_page, page_answer, time_or_none
 from postroad.api.resources.queries import Paging
-from postroad.core.configuration.shapes import Shape
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.support import SupportRequest
-from postroad.flow import administration_support as asking
+from postroad.flow.administration import support as asking
 
 LAST_ID = (1 << 80) - 1  # ids are 10 bytes in hexadecimal
 
@@ -22,25 +22,25 @@ Subject = Annotated[str, Field(min_length=1, max_length=asking.SUBJECT_CHARS)]
 Text = Annotated[str, Field(max_length=asking.TEXT_CHARS)]
 
 
-class NewRequest(Shape):
+class NewRequest(StrictShape):
     subject: Subject
     text: Annotated[Text, Field(min_length=1)]
     session: Annotated[str, Field(max_length=64, description="Of the message that it is about")] = ""
 
 
-class NewNote(Shape):
+class NewNote(StrictShape):
     text: Text = ""
     close: Annotated[bool, Field(description="Close the request with this")] = False
 
 
-class NoteView(Shape):
+class NoteView(StrictShape):
     at: str
     by: str
     text: str
     operator: bool
 
 
-class RequestView(Shape):
+class RequestView(StrictShape):
     id: str
     organization: str
     subject: str
@@ -51,7 +51,7 @@ class RequestView(Shape):
     notes: list[NoteView]
 
 
-class RequestPage(Shape):
+class RequestPage(StrictShape):
     items: list[RequestView]
     next: str | None = None
 
@@ -81,8 +81,8 @@ def _newest_first(request: SupportRequest) -> str:
 @router.get("/v1/support", response_model=RequestPage)
 async def list_requests(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
     """What your organization has asked the operators; for operators, what all have."""
-    found = sorted(asking.requests_for(caller, api.network.directory), key=_newest_first)
-    page = paged(request, api, caller, query, found, _newest_first)
+    found = sorted(asking.list_requests(caller, api.network.directory), key=_newest_first)
+    page = make_page(request, api, caller, query, found, _newest_first)
     return page_answer(request, page._replace(items=[request_view(one) for one in page.items]))
 
 
@@ -96,11 +96,11 @@ async def open_request(api: Api, caller: Asking, wish: NewRequest) -> Response:
 @router.get("/v1/support/{request_id}", response_model=RequestView)
 async def read_request(api: Api, caller: Asking, request_id: str) -> Response:
     """One request with all that was written."""
-    return answer(request_view(asking.request_for(caller, api.network.directory, request_id)))
+    return answer(request_view(asking.find_request(caller, api.network.directory, request_id)))
 
 
 @router.post("/v1/support/{request_id}/notes", status_code=201, response_model=RequestView)
 async def write_note(api: Api, caller: Asking, request_id: str, wish: NewNote) -> Response:
     """Write, and give the other side the word; or close the request."""
-    written = await asking.write(api.administration, caller, request_id, wish.text, close=wish.close)
+    written = await asking.add_note(api.administration, caller, request_id, wish.text, close=wish.close)
     return answer(request_view(written), 201)

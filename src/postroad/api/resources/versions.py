@@ -1,4 +1,4 @@
-"""The versions that a configuration object ever had, from the journal's own record of them."""
+"""All versions of a configuration object, read from the journal."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import Any
 from fastapi import Request, Response
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.context import ApiContext, page_answer, paged
+from postroad.api.resources.context import ApiContext, make_page, page_answer
 from postroad.core.codecs.lexical import write_time
-from postroad.core.configuration.shapes import Shape
-from postroad.core.configuration.written import written
+from postroad.core.configuration.object_fields import written_fields
+from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.caller import Caller
-from postroad.flow.object_versions import Version, versions_of
+from postroad.flow.administration.versions import ConfigurationVersion, list_versions
 
 NEWEST = 1 << 40
 
 
-class VersionView(Shape):
+class VersionView(StrictShape):
     version: int
     at: str
     by: str
@@ -26,7 +26,7 @@ class VersionView(Shape):
     value: dict[str, Any] | None
 
 
-class VersionPage(Shape):
+class VersionPage(StrictShape):
     items: list[VersionView]
     next: str | None = None
 
@@ -34,17 +34,17 @@ class VersionPage(Shape):
 async def version_answer(
     request: Request, api: ApiContext, caller: Caller, query: PageQuery, kind: str, key: str
 ) -> Response:
-    found = await versions_of(api.network, kind, key)
-    page = paged(request, api, caller, query, found, lambda one: f"{NEWEST - one.version:016d}")
+    found = await list_versions(api.network, kind, key)
+    page = make_page(request, api, caller, query, found, lambda one: f"{NEWEST - one.version:016d}")
     return page_answer(request, page._replace(items=[_view(one) for one in page.items]))
 
 
-def _view(one: Version) -> dict[str, Any]:
+def _view(one: ConfigurationVersion) -> dict[str, Any]:
     return {
         "version": one.version,
         "at": write_time(one.at_us),
         "by": one.by,
         "reason": one.reason,
         "removed": one.removed,
-        "value": written(one.value) if one.value is not None else None,
+        "value": written_fields(one.value) if one.value is not None else None,
     }

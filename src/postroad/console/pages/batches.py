@@ -1,4 +1,4 @@
-"""Batches: what is gathered, what each waits for and what became of it; released, held back, resumed, dropped."""
+"""The batch pages: contents, criteria and history; release, pause, resume and drop."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.editing import number_in, of_refusal
-from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.form_values import parse_number, refusal_errors
+from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.console.pages.services import may_make_service
-from postroad.core.audit.batches import drawn, partner_answer
-from postroad.core.batching.due import share_at
+from postroad.core.batching.close_criteria import share_at
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
+from postroad.core.visibility.batch_membership import number_ranges, partner_answer
 from postroad.errors import Refused
-from postroad.flow import administration_batch_reading as reading
-from postroad.flow import administration_batches as steering
-from postroad.flow.administration import not_found
-from postroad.flow.administration_services import owned_services
+from postroad.flow.administration import batch_actions as steering
+from postroad.flow.administration import batches as reading
+from postroad.flow.administration.base import not_found
+from postroad.flow.administration.services import list_owned_services
 from postroad.flow.network import Network
 
 PAGE = 50
@@ -38,8 +38,8 @@ Step = Callable[[Network, Caller, str, str, int | None], Awaitable[Batch]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Move:
-    """Something that can be done with a batch, for those in these states."""
+class BatchMove:
+    """An action on a batch, and the states that allow it."""
 
     step: Step
     title: str
@@ -51,15 +51,15 @@ class Move:
 
 LIVING = (BatchState.OPEN, BatchState.CLOSED)
 MOVES = {
-    "release": Move(step=steering.release, title="Release it now", told="It goes as it is.", states=LIVING),
-    "hold": Move(
+    "release": BatchMove(step=steering.release, title="Release it now", told="It goes as it is.", states=LIVING),
+    "hold": BatchMove(
         step=steering.hold, title="Hold it back", told="It gathers, and is not sent.", states=LIVING, held=False
     ),
-    "let-go": Move(
+    "let-go": BatchMove(
         step=steering.let_go, title="Let it go", told="It is held back no longer.", states=LIVING, held=True
     ),
-    "resume": Move(step=steering.resume, title="Resume it", told="It goes on.", states=(BatchState.SUSPENDED,)),
-    "drop": Move(
+    "resume": BatchMove(step=steering.resume, title="Resume it", told="It goes on.", states=(BatchState.SUSPENDED,)),
+    "drop": BatchMove(
         step=steering.drop,
         title="Drop it",
         told="Its messages are dead letters now.",
@@ -72,7 +72,7 @@ MOVES = {
 async def list_batches(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     asked = {name: request.query_params.get(name, "")[:200] for name in ("service", "state")}
-    wish = reading.Wish(
+    wish = reading.BatchSearch(
         service=asked["service"],
         state=asked["state"] if asked["state"] in dict(STATES) else "",
         before=request.query_params.get("before", "")[:40] or reading.NEWEST,
@@ -80,7 +80,7 @@ async def list_batches(request: Request) -> Response:
     )
     page = await reading.browse(console.network, caller, wish)
     following = asked | {"before": page.next_before} if page.next_before is not None else None
-    batchers = [one for one in owned_services(caller, console.directory) if one.batching is not None]
+    batchers = [one for one in list_owned_services(caller, console.directory) if one.batching is not None]
     values = {
         "rows": [(one, share_at(one.due, one.batch, console.now_us)) for one in page.found],
         "asked": asked,
@@ -90,7 +90,7 @@ async def list_batches(request: Request) -> Response:
         "changeable": {one.gcid for one in batchers if caller.has_role(one.organization, Role.DEVELOPER)},
         "may_make": may_make_service(caller),
     }
-    return show(request, "batches.html", values)
+    return render_page(request, "batches.html", values)
 
 
 async def show_batch(request: Request) -> Response:
@@ -98,7 +98,7 @@ async def show_batch(request: Request) -> Response:
 
 
 async def steer(request: Request) -> Response:
-    console, form, asked = console_of(request), await form_of(request), request.path_params
+    console, form, asked = console_of(request), await read_form(request), request.path_params
     move = MOVES.get(asked["move"])
     if move is None:
         raise not_found()
@@ -108,13 +108,13 @@ async def steer(request: Request) -> Response:
     try:
         await move.step(console.network, caller_of(request), asked["batch"], reason, None)
     except Refused as refusal:
-        return await _shown(request, of_refusal(refusal)[0].detail)
-    return go(f"/batches/{asked['batch']}", move.told)
+        return await _shown(request, refusal_errors(refusal)[0].detail)
+    return redirect(f"/batches/{asked['batch']}", move.told)
 
 
 async def take_out(request: Request) -> Response:
-    console, form, asked = console_of(request), await form_of(request), request.path_params
-    number, reason = number_in(asked["delivery"]), form.get("reason", "").strip()
+    console, form, asked = console_of(request), await read_form(request), request.path_params
+    number, reason = parse_number(asked["delivery"]), form.get("reason", "").strip()
     if number is None:
         raise not_found()
     if not reason:
@@ -123,23 +123,25 @@ async def take_out(request: Request) -> Response:
     try:
         await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, None)
     except Refused as refusal:
-        return await _shown(request, of_refusal(refusal)[0].detail)
-    return go(f"/batches/{asked['batch']}", "It is a dead letter now; the others go on.")
+        return await _shown(request, refusal_errors(refusal)[0].detail)
+    return redirect(f"/batches/{asked['batch']}", "It is a dead letter now; the others go on.")
 
 
 async def _shown(request: Request, fault: str = "") -> Response:
     console, caller, batch_id = console_of(request), caller_of(request), request.path_params["batch"]
     shown = await reading.show(console.network, caller, batch_id)
     batch, made, veil = shown.seen.batch, shown.known.assembled, console.network.tokens.veil
-    after = number_in(request.query_params.get("after", ""))
-    page = await reading.members(console.network, caller, batch_id, veil.real_number(after) if after else 0, MEMBERS)
+    after = parse_number(request.query_params.get("after", ""))
+    page = await reading.list_batch_members(
+        console.network, caller, batch_id, veil.real_number(after) if after else 0, MEMBERS
+    )
     values: dict[str, Any] = {
         "fault": fault,
         "shown": shown,
         "batch": batch,
         "criteria": [(one, share_at(one, batch, console.now_us)) for one in shown.criteria],
         "made": made,
-        "numbers": drawn(made) if made is not None else [],
+        "numbers": number_ranges(made) if made is not None else [],
         "answers": [partner_answer(one) for one in shown.known.answers],
         "members": page.members,
         "following": f"?after={veil.number(page.next_after)}" if page.next_after is not None else "",
@@ -147,11 +149,11 @@ async def _shown(request: Request, fault: str = "") -> Response:
         "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
         "may_leave": batch.state in (*LIVING, BatchState.SUSPENDED),
     }
-    return show(request, "batch.html", values, 422 if fault else 200)
+    return render_page(request, "batch.html", values, 422 if fault else 200)
 
 
-def _moves(seen: reading.SeenBatch) -> dict[str, Move]:
-    """What can be done with it now; one that nobody gathers or sends any more can only be dropped."""
+def _moves(seen: reading.ListedBatch) -> dict[str, BatchMove]:
+    """Return the actions that are possible now; a batch without a running batcher can only be dropped."""
     batch = seen.batch
     if batch.state in LIVING and (seen.service is None or seen.service.batching is None):
         return {"drop": MOVES["drop"]}
@@ -162,7 +164,7 @@ def _moves(seen: reading.SeenBatch) -> dict[str, Move]:
     }
 
 
-def _organization(shown: reading.ShownBatch, caller: Caller) -> str:
+def _organization(shown: reading.BatchReport, caller: Caller) -> str:
     service = shown.seen.service
     return service.organization if service is not None else caller.organization
 

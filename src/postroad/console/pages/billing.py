@@ -1,4 +1,4 @@
-"""Bills: what this month comes to by now and where it leads, invoices with what is open, and the messages behind every line.
+"""The billing pages: the current month with its forecast, invoices, balances, and the messages behind each line.
 
 Kept rules: members see their own organization's bills, operators all; a message is named and linked to only as whoever asks
 knows it, by its session or its pseudonym, and not at all where they do not know it.
@@ -14,56 +14,63 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
-from postroad.console.bills import Drafts, course, drafts, exactly_micros, forecast, uses
+from postroad.console.billing_data import (
+    MonthDrafts,
+    exactly_micros,
+    forecast_total,
+    load_drafts,
+    load_uses,
+    plot_month,
+)
 from postroad.console.context import Console, caller_of, console_of
-from postroad.console.files import attached, csv_file, for_script
-from postroad.console.guarding import member_page, show
-from postroad.console.marts import Missing, ask
-from postroad.console.pages.reports import house_in, houses
-from postroad.core.billing.accounts import Balance, balances
-from postroad.core.billing.calendar import checked_period, day_of
-from postroad.core.billing.invoicing import CREDIT, Account, rounded
-from postroad.core.billing.tabular import COLUMNS, invoice_rows
-from postroad.core.billing.ubl import ubl
-from postroad.core.billing.wording import line_text
+from postroad.console.downloads import csv_file, download, json_response
+from postroad.console.marts import MissingMarts, run_query
+from postroad.console.page_guards import member_page, render_page
+from postroad.console.pages.reports import list_organizations, requested_organization
+from postroad.core.billing.balances import Balance, balances
+from postroad.core.billing.calendar import check_period, day_of
+from postroad.core.billing.invoice_rows import COLUMNS, invoice_rows
+from postroad.core.billing.invoices import CREDIT, InvoiceAccount, round_amount
+from postroad.core.billing.line_text import line_text
+from postroad.core.billing.ubl import invoice_ubl
 from postroad.core.model.billing import Invoice, InvoiceLine
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused
-from postroad.flow import administration_messages as reading
-from postroad.flow.administration import not_found
+from postroad.flow.administration.base import not_found
+from postroad.flow.administration.messages import message_list as reading
 
 USES_A_PAGE = 25
-PAGES_MOST = 100_000
-INVOICES_MOST = 200
+MAX_PAGES = 100_000
+MAX_INVOICES = 200
 ALL_ENTRIES = 2**62
 
 
 async def billing(request: Request) -> Response:
-    console, house = console_of(request), house_in(request)
+    console, house = console_of(request), requested_organization(request)
     period = f"{_today(console):%Y-%m}"
     values: dict[str, Any] = {
         "house": house,
-        "houses": houses(request),
+        "houses": list_organizations(request),
         "period": period,
-        "balances": _balances(console, house)[:INVOICES_MOST],
+        "balances": _balances(console, house)[:MAX_INVOICES],
         "today": _today(console),
-        "wish": _wish(request, house),
+        "wish": _query_of(request, house),
     }
     try:
         found = await _drafts(console, house, period)
-    except Missing as missing:
-        return show(request, "billing.html", values | {"missing": missing, "running": [], "plots": []})
+    except MissingMarts as missing:
+        return render_page(request, "billing.html", values | {"missing": missing, "running": [], "plots": []})
     upto_us = min(found.made_at_us, console.now_us)
-    running = [(one, _ahead(console, one, upto_us)) for one in found.invoices]
+    running = [(one, _forecast(console, one, upto_us)) for one in found.invoices]
     plots = [await _course(console, one) for one in found.invoices] if house else []
     more = {"missing": None, "running": running, "plots": plots, "made_at_us": found.made_at_us}
-    return show(request, "billing.html", values | more)
+    return render_page(request, "billing.html", values | more)
 
 
 async def plot(request: Request) -> Response:
     console, asked = console_of(request), request.path_params
-    account = Account(house_in(request), checked_period(asked["period"]), asked["currency"])
-    return for_script((await _plotted(console, account)).as_value())
+    account = InvoiceAccount(requested_organization(request), check_period(asked["period"]), asked["currency"])
+    return json_response((await _plotted(console, account)).as_value())
 
 
 async def draft(request: Request) -> Response:
@@ -92,7 +99,7 @@ async def invoice_file(request: Request) -> Response:
     document, addresses = _invoice(request), _addresses(console_of(request))
     match request.path_params["form"]:
         case "ubl":
-            return attached(f"{document.number}.xml", ubl(document, addresses), "application/xml")
+            return download(f"{document.number}.xml", invoice_ubl(document, addresses), "application/xml")
         case "csv":
             return csv_file(document.number, COLUMNS, invoice_rows(document, addresses))
     raise not_found()
@@ -105,11 +112,11 @@ def _shown(
         "document": document,
         "lines": [(line, line_text(line, addresses), line.kind != CREDIT) for line in document.lines],
         "here": path,
-        "wish": _wish(request, document.organization),
+        "wish": _query_of(request, document.organization),
         "balance": balance,
         "today": _today(console_of(request)),
     }
-    return show(request, "invoice.html", values)
+    return render_page(request, "invoice.html", values)
 
 
 async def _line(request: Request, document: Invoice, addresses: dict[str, str], path: str) -> Response:
@@ -119,40 +126,40 @@ async def _line(request: Request, document: Invoice, addresses: dict[str, str], 
     folder, through = console.running.settings.warehouse_folder, document.through or ALL_ENTRIES
     values: dict[str, Any] = {
         "document": document, "line": line, "text": line_text(line, addresses), "here": path, "page": page,
-        "wish": _wish(request, document.organization), "pages": -(-line.quantity // USES_A_PAGE),
+        "wish": _query_of(request, document.organization), "pages": -(-line.quantity // USES_A_PAGE),
     }  # fmt: skip
     skipped = (page - 1) * USES_A_PAGE
     try:
-        found = await ask(partial(uses, folder, document, line, through, skipped, USES_A_PAGE))
-    except Missing as missing:
-        return show(request, "invoice_line.html", values | {"missing": missing, "uses": []})
-    told = [(use, await _known_as(console, caller, use.session)) for use in found]
-    return show(request, "invoice_line.html", values | {"missing": None, "uses": told})
+        found = await run_query(partial(load_uses, folder, document, line, through, skipped, USES_A_PAGE))
+    except MissingMarts as missing:
+        return render_page(request, "invoice_line.html", values | {"missing": missing, "uses": []})
+    told = [(use, await _message_name(console, caller, use.session)) for use in found]
+    return render_page(request, "invoice_line.html", values | {"missing": None, "uses": told})
 
 
-async def _known_as(console: Console, caller: Caller, session: str) -> str:
-    """The name under which the caller may open the message; empty where they may not."""
+async def _message_name(console: Console, caller: Caller, session: str) -> str:
+    """Return the name under which the caller may open the message; empty if they may not."""
     for name in (session, console.network.tokens.veil.session(session)):
         try:
-            await reading.message(console.network, caller, name)
+            await reading.load_message(console.network, caller, name)
         except Refused:
             continue
         return name
     return ""
 
 
-async def _drafts(console: Console, house: str, period: str) -> Drafts:
+async def _drafts(console: Console, house: str, period: str) -> MonthDrafts:
     settings, books = console.running.settings, console.directory.books
-    return await ask(partial(drafts, settings.warehouse_folder, house, period, books, _today(console)))
+    return await run_query(partial(load_drafts, settings.warehouse_folder, house, period, books, _today(console)))
 
 
 async def _draft(request: Request) -> tuple[Invoice, dict[str, str]]:
-    console, house, asked = console_of(request), house_in(request), request.path_params
+    console, house, asked = console_of(request), requested_organization(request), request.path_params
     if not house:
         raise not_found()
     try:
-        found = await _drafts(console, house, checked_period(asked["period"]))
-    except Missing:
+        found = await _drafts(console, house, check_period(asked["period"]))
+    except MissingMarts:
         raise not_found() from None
     documents = [one for one in found.invoices if one.currency == asked["currency"]]
     if not documents:
@@ -161,30 +168,30 @@ async def _draft(request: Request) -> tuple[Invoice, dict[str, str]]:
 
 
 async def _course(console: Console, document: Invoice) -> dict[str, Any]:
-    account = Account(document.organization, document.period, document.currency)
+    account = InvoiceAccount(document.organization, document.period, document.currency)
     address = f"/billing/plots/{account.period}/{account.currency}?{urlencode({'organization': account.organization})}"
     return {"plot": await _plotted(console, account), "address": address}
 
 
-async def _plotted(console: Console, account: Account) -> Any:
+async def _plotted(console: Console, account: InvoiceAccount) -> Any:
     folder, books = console.running.settings.warehouse_folder, console.directory.books
     try:
-        return await ask(partial(course, folder, account, books, console.now_us))
-    except Missing:
+        return await run_query(partial(plot_month, folder, account, books, console.now_us))
+    except MissingMarts:
         raise not_found() from None
 
 
-def _ahead(console: Console, document: Invoice, upto_us: int) -> dict[str, Any]:
+def _forecast(console: Console, document: Invoice, upto_us: int) -> dict[str, Any]:
     """A draft's exact sum, and what the month will come to."""
-    whole = forecast(document, console.directory.books, upto_us)
+    whole = forecast_total(document, console.directory.books, upto_us)
     return {
         "micros": exactly_micros(document),
-        "forecast": rounded(whole, document.currency) if whole is not None else None,
+        "forecast": round_amount(whole, document.currency) if whole is not None else None,
     }
 
 
 def _invoice(request: Request) -> Invoice:
-    """The invoice that the address names, for those who may see it; nobody else learns that it is there."""
+    """Return the invoice that the address names if the caller may see it; otherwise it does not exist for them."""
     caller, directory = caller_of(request), console_of(request).directory
     found: Invoice | None = directory.billing.get("invoice", {}).get(request.path_params["number"])
     if found is None or not (caller.operator or found.organization.casefold() == caller.organization.casefold()):
@@ -208,14 +215,14 @@ def _line_in(request: Request, document: Invoice) -> InvoiceLine:
 
 def _page(request: Request) -> int:
     text = request.query_params.get("page", "1")
-    return min(max(1, int(text)), PAGES_MOST) if text.isascii() and text.isdigit() and len(text) < 9 else 1
+    return min(max(1, int(text)), MAX_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
 def _addresses(console: Console) -> dict[str, str]:
     return {gcid: service.address for gcid, service in console.directory.services.items()}
 
 
-def _wish(request: Request, house: str) -> str:
+def _query_of(request: Request, house: str) -> str:
     return f"?{urlencode({'organization': house})}" if caller_of(request).operator and house else ""
 
 

@@ -1,4 +1,4 @@
-"""Resend or drop all dead letters of a group: first what it would do, then page by page, so that it can be watched and left.
+"""Resending or dropping all dead letters of a group: preview, then page by page with progress.
 
 Kept rules: a run goes no further than the letters that were there when it began; one that is refused does not hold up the
 others; whoever leaves in the middle has dealt with whole letters only, and begins again with what is left. With scripts the next
@@ -14,22 +14,22 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import Form, Page, form_of, is_part, member_form, member_page, show
-from postroad.console.pages.dead_letters import REASON_MOST, group_in
+from postroad.console.page_guards import Form, Page, is_part, member_form, member_page, read_form, render_page
+from postroad.console.pages.dead_letters import MAX_REASON, read_group
 from postroad.core.delivery.dead_letters import MEANING, Cause
-from postroad.flow import administration_dead_letters as reading
-from postroad.flow import administration_resending as dealing
+from postroad.flow.administration import dead_letters as dealing
+from postroad.flow.administration import dead_letters as reading
 
 STEP = 50  # letters dealt with by one request
 SAMPLE = 10  # letters that a preview looks at
-TOLD_MOST = 5  # refusals that are told in words
+MAX_LISTED = 5  # refusals that are told in words
 NUMBERS = ("total", "done", "refused", "after", "upto")
 TEMPLATES = {"resend": "dead_letters_resend.html", "drop": "dead_letters_drop.html"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
-    """How far a run has come; forms carry it, its places as pseudonyms."""
+class DeadLetterRun:
+    """The progress of a run, carried in its form; positions are pseudonyms."""
 
     act: str  # resend or drop
     service: str
@@ -39,7 +39,7 @@ class Run:
     done: int = 0
     refused: int = 0
     after: int = 0
-    upto: int = reading.NUMBER_MOST
+    upto: int = reading.MAX_NUMBER
     is_over: bool = False
     told: tuple[str, ...] = ()  # why some of this page were refused
 
@@ -48,38 +48,40 @@ class Run:
         return self.done + self.refused
 
     @property
-    def wish(self) -> reading.Wish:
-        return reading.Wish(service=self.service, cause=self.cause, after=self.after, upto=self.upto, limit=STEP)
+    def wish(self) -> reading.DeadLetterSearch:
+        return reading.DeadLetterSearch(
+            service=self.service, cause=self.cause, after=self.after, upto=self.upto, limit=STEP
+        )
 
 
-def previewing(act: str) -> Page:
+def preview_page(act: str) -> Page:
     async def preview(request: Request) -> Response:
-        return await _previewed(request, act, *group_in(request.query_params))
+        return await _preview_run(request, act, *read_group(request.query_params))
 
     return preview
 
 
-def dealing_by(act: str) -> Page:
+def run_page(act: str) -> Page:
     async def deal(request: Request) -> Response:
-        return await _dealt(request, act)
+        return await _run_next(request, act)
 
     return deal
 
 
-async def _dealt(request: Request, act: str) -> Response:
-    """The next page of a run."""
-    form = await form_of(request)
+async def _run_next(request: Request, act: str) -> Response:
+    """Handle the next page of a run."""
+    form = await read_form(request)
     run = _run(request, act, form)
     if act == "drop" and not run.reason:
         fault = "Say why they are dropped; that goes on record."
-        return await _previewed(request, act, run.service, run.cause, fault)
-    run = await _advanced(request, run)
+        return await _preview_run(request, act, run.service, run.cause, fault)
+    run = await _advance_run(request, run)
     template = "dead_letters_run_part.html" if is_part(request) else "dead_letters_run.html"
     veil = console_of(request).network.tokens.veil
-    return show(request, template, {"run": run, "after": veil.number(run.after), "upto": veil.number(run.upto)})
+    return render_page(request, template, {"run": run, "after": veil.number(run.after), "upto": veil.number(run.upto)})
 
 
-async def _advanced(request: Request, run: Run) -> Run:
+async def _advance_run(request: Request, run: DeadLetterRun) -> DeadLetterRun:
     network, caller = console_of(request).network, caller_of(request)
     if run.act == "drop":
         page = await dealing.drop_many(network, caller, run.wish, run.reason)
@@ -93,13 +95,13 @@ async def _advanced(request: Request, run: Run) -> Run:
         after=page.next_after or 0,
         upto=page.upto,
         is_over=page.next_after is None,
-        told=tuple(sorted(set(refusals))[:TOLD_MOST]),
+        told=tuple(sorted(set(refusals))[:MAX_LISTED]),
     )
 
 
-async def _previewed(request: Request, act: str, service: str, cause: Cause, fault: str = "") -> Response:
+async def _preview_run(request: Request, act: str, service: str, cause: Cause, fault: str = "") -> Response:
     network, caller = console_of(request).network, caller_of(request)
-    wish = reading.Wish(service=service, cause=cause, limit=SAMPLE)
+    wish = reading.DeadLetterSearch(service=service, cause=cause, limit=SAMPLE)
     counted = await reading.count(network, caller, wish)
     values = {
         "service": service,
@@ -110,37 +112,37 @@ async def _previewed(request: Request, act: str, service: str, cause: Cause, fau
         "may_be_twice": cause in (Cause.NO_ANSWER, Cause.BAD_ANSWER, Cause.NOT_ACKNOWLEDGED),
         "fault": fault,
     }
-    return show(request, TEMPLATES[act], values, 422 if fault else 200)
+    return render_page(request, TEMPLATES[act], values, 422 if fault else 200)
 
 
-def _run(request: Request, act: str, form: Form) -> Run:
-    service, cause = group_in(form)
+def _run(request: Request, act: str, form: Form) -> DeadLetterRun:
+    service, cause = read_group(form)
     veil, numbers = console_of(request).network.tokens.veil, _numbers(form)
-    return Run(
+    return DeadLetterRun(
         act=act,
         service=service,
         cause=cause,
-        reason=form.get("reason", "").strip()[:REASON_MOST],
+        reason=form.get("reason", "").strip()[:MAX_REASON],
         total=numbers["total"],
         done=numbers["done"],
         refused=numbers["refused"],
         after=veil.real_number(numbers["after"]),
-        upto=veil.real_number(numbers["upto"]) or reading.NUMBER_MOST,
+        upto=veil.real_number(numbers["upto"]) or reading.MAX_NUMBER,
     )
 
 
 def _numbers(form: Mapping[str, str]) -> dict[str, int]:
-    """What the form says; whatever is no number is none, and begins anew."""
+    """Return the numbers of the form; invalid values are omitted, which restarts the run."""
     texts = {name: form.get(name, "") for name in NUMBERS}
     fits = {name: text.isascii() and text.isdigit() and len(text) < 20 for name, text in texts.items()}
-    return {name: min(int(text), reading.NUMBER_MOST) if fits[name] else 0 for name, text in texts.items()}
+    return {name: min(int(text), reading.MAX_NUMBER) if fits[name] else 0 for name, text in texts.items()}
 
 
 ROUTES = tuple(
     route
     for act in TEMPLATES
     for route in (
-        member_page(f"/dead-letters/group/{act}", previewing(act)),
-        member_form(f"/dead-letters/group/{act}", dealing_by(act)),
+        member_page(f"/dead-letters/group/{act}", preview_page(act)),
+        member_form(f"/dead-letters/group/{act}", run_page(act)),
     )
 )

@@ -1,4 +1,4 @@
-"""Dead letters: what failed for good, by service and cause; what a resend would do; and resending or dropping them.
+"""The dead-letter pages: groups by service and cause, a preview of a resend, and resend or drop.
 
 Kept rules: nothing is resent that was not shown before, with what the network would refuse of it; dropping wants a reason. Many
 are dealt with in runs (``dead_letter_runs``).
@@ -13,32 +13,32 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.core.delivery.dead_letters import MEANING, Cause
 from postroad.core.model.directory import Role
 from postroad.errors import Refused
-from postroad.flow import administration_dead_letters as reading
-from postroad.flow import administration_resending as dealing
-from postroad.flow.administration import not_found
+from postroad.flow.administration import dead_letters as dealing
+from postroad.flow.administration import dead_letters as reading
+from postroad.flow.administration.base import not_found
 
 PAGE = 50
-REASON_MOST = 200
+MAX_REASON = 200
 
 
 async def list_groups(request: Request) -> Response:
     console = console_of(request)
-    groups, complete = await reading.groups(console.network, caller_of(request), reading.Wish())
+    groups, complete = await reading.list_letter_groups(console.network, caller_of(request), reading.DeadLetterSearch())
     rows = [(group, MEANING[group.cause], _query(group.service, group.cause)) for group in groups]
     values = {"rows": rows, "complete": complete, "total": sum(group.count for group in groups)}
-    return show(request, "dead_letters.html", values)
+    return render_page(request, "dead_letters.html", values)
 
 
 async def show_group(request: Request) -> Response:
-    """The letters at one service with one cause, a page at a time."""
+    """List the dead letters of one service and cause, a page at a time."""
     console, caller = console_of(request), caller_of(request)
-    service, cause = group_in(request.query_params)
+    service, cause = read_group(request.query_params)
     veil = console.network.tokens.veil
-    wish = reading.Wish(service=service, cause=cause, after=_after(request), limit=PAGE)
+    wish = reading.DeadLetterSearch(service=service, cause=cause, after=_after(request), limit=PAGE)
     page = await reading.browse(console.network, caller, wish)
     following = "" if page.next_after is None else f"&after={veil.number(page.next_after)}"
     values = {
@@ -48,9 +48,9 @@ async def show_group(request: Request) -> Response:
         "letters": [found.letter for found in page.found],
         "following": following,
         "query": _query(service, cause),
-        "may_deal": may_deal(request),
+        "may_deal": may_handle_dead_letters(request),
     }
-    return show(request, "dead_letters_group.html", values)
+    return render_page(request, "dead_letters_group.html", values)
 
 
 async def show_letter(request: Request) -> Response:
@@ -59,24 +59,24 @@ async def show_letter(request: Request) -> Response:
 
 async def resend_one(request: Request) -> Response:
     console, number = console_of(request), request.path_params["delivery"]
-    reason = (await form_of(request)).get("reason", "").strip()[:REASON_MOST]
+    reason = (await read_form(request)).get("reason", "").strip()[:MAX_REASON]
     try:
         await dealing.resend(console.network, caller_of(request), number, reason)
     except Refused as refusal:
         return await _refused(request, refusal)
-    return go(f"/dead-letters/{number}", "It is on its way again, to where it failed.")
+    return redirect(f"/dead-letters/{number}", "It is on its way again, to where it failed.")
 
 
 async def drop_one(request: Request) -> Response:
     console, number = console_of(request), request.path_params["delivery"]
-    reason = (await form_of(request)).get("reason", "").strip()[:REASON_MOST]
+    reason = (await read_form(request)).get("reason", "").strip()[:MAX_REASON]
     if not reason:
         return await _shown(request, drop_fault="Say why it is dropped; that goes on record.")
     try:
         await dealing.drop(console.network, caller_of(request), number, reason)
     except Refused as refusal:
         return await _refused(request, refusal)
-    return go(f"/dead-letters/{number}", "It is put aside, and stays failed.")
+    return redirect(f"/dead-letters/{number}", "It is put aside, and stays failed.")
 
 
 async def _refused(request: Request, refusal: Refused) -> Response:
@@ -88,7 +88,7 @@ async def _refused(request: Request, refusal: Refused) -> Response:
 async def _shown(request: Request, **faults: str) -> Response:
     console, caller, number = console_of(request), caller_of(request), request.path_params["delivery"]
     found = await reading.inspect(console.network, caller, number)
-    letter, deals = found.letter, found.letter.is_open and may_deal(request)
+    letter, deals = found.letter, found.letter.is_open and may_handle_dead_letters(request)
     values: dict[str, Any] = {
         "letter": letter,
         "events": found.events,
@@ -99,16 +99,16 @@ async def _shown(request: Request, **faults: str) -> Response:
         "fault": "",
         "drop_fault": "",
     }
-    return show(request, "dead_letter.html", values | faults, 422 if faults else 200)
+    return render_page(request, "dead_letter.html", values | faults, 422 if faults else 200)
 
 
-def may_deal(request: Request) -> bool:
+def may_handle_dead_letters(request: Request) -> bool:
     caller = caller_of(request)
     return caller.has_role(caller.organization, Role.DEVELOPER)
 
 
-def group_in(asked: Any) -> tuple[str, Cause]:
-    """The group that an address or a form names; both are compared with what the person may know of a letter."""
+def read_group(asked: Any) -> tuple[str, Cause]:
+    """Return the group that an address or a form names."""
     try:
         cause = Cause(asked.get("cause", ""))
     except ValueError:
@@ -124,9 +124,9 @@ def _query(service: str, cause: Cause) -> str:
 
 
 def _after(request: Request) -> int:
-    """Where the page begins; addresses carry pseudonyms of numbers, since these tell how busy the network is."""
+    """Return the page's start; addresses carry pseudonyms of numbers, which would reveal the traffic volume."""
     text = request.query_params.get("after", "")
-    fits = text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= reading.NUMBER_MOST
+    fits = text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= reading.MAX_NUMBER
     return console_of(request).network.tokens.veil.real_number(int(text)) if fits else 0
 
 

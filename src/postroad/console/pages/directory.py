@@ -1,4 +1,4 @@
-"""The directory: whom one can send to, and how."""
+"""The directory pages: search services, and how to call one."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from postroad.console.call_samples import make_call_samples
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import member_page, show
-from postroad.console.samples import samples_for
+from postroad.console.page_guards import member_page, render_page
 from postroad.core.model.directory import Role, Visibility
-from postroad.flow import administration_services as services
-from postroad.flow.administration import visible_service
+from postroad.flow.administration import services
+from postroad.flow.administration.base import find_visible_service
 
 PAGE = 50
 ASKED = ("text", "category", "format", "operation")
@@ -21,7 +21,7 @@ ASKED = ("text", "category", "format", "operation")
 async def search(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     wish = {name: request.query_params.get(name, "").strip()[:200] for name in ASKED}
-    found = services.listed(
+    found = services.list_visible_services(
         caller,
         console.directory,
         text=wish["text"],
@@ -41,22 +41,22 @@ async def search(request: Request) -> Response:
         "following": f"?{urlencode(wish | {'page': page + 1})}" if len(found) > (page + 1) * PAGE else "",
         "preceding": f"?{urlencode(wish | {'page': page - 1})}" if page else "",
     }
-    return show(request, "directory.html", values)
+    return render_page(request, "directory.html", values)
 
 
 async def how_to_call(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
-    service = visible_service(caller, console.directory, request.path_params["gcid"])
+    service = find_visible_service(caller, console.directory, request.path_params["gcid"])
     url = console.running.own_address.url
     values = {
         "service": service,
-        "samples": samples_for(service, url),
+        "samples": make_call_samples(service, url),
         "url": url,
         "is_own": caller.operator or caller.organization.casefold() == service.organization.casefold(),
         "may_connect": bool(service.provisioning_url) and caller.has_role(caller.organization, Role.DEVELOPER),
         "is_suspended": console.directory.is_suspended(service),
     }
-    return show(request, "directory_service.html", values)
+    return render_page(request, "directory_service.html", values)
 
 
 def _page(request: Request) -> int:

@@ -1,4 +1,4 @@
-"""What happens now: traffic, queues, failures and the latest messages, told as they come.
+"""The live page: traffic, queues, failures and the latest messages, updated by a stream.
 
 Kept rule: the page itself has everything as of now, so it serves without scripts too; with them it goes on (``watching``).
 """
@@ -12,13 +12,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import go, member_page, show
-from postroad.console.streams import TYPE, EventStream, event
-from postroad.console.watching import Asked, Watch, figures, sight_of
-from postroad.core.audit.happenings import What
+from postroad.console.event_streams import TYPE, EventStream, format_event
+from postroad.console.live_updates import LiveFilter, LiveWatch, live_figures, live_viewer
+from postroad.console.page_guards import member_page, redirect, render_page
+from postroad.core.audit.live_events import LiveEventKind
 from postroad.core.identity import api_key
 from postroad.errors import Refused, Unavailable
-from postroad.flow.administration_services import owned_services
+from postroad.flow.administration.services import list_owned_services
 
 AGAIN_MS = 3_000  # after which a browser that lost us comes back
 
@@ -27,29 +27,29 @@ async def live(request: Request) -> Response:
     console, caller, asked = console_of(request), caller_of(request), _asked(request)
     await console.live.catch_up()
     turns, mark = list(console.live.turns), console.live.mark
-    sight = sight_of(request, asked)
-    values = await figures(request, sight)
+    sight = live_viewer(request, asked)
+    values = await live_figures(request, sight)
     latest = await sight.rows(turns, newest=True)
     values |= {
         "rows": latest.rows,
         "earlier": latest.left_out,
         "asked": asked,
-        "kinds": list(What),
-        "services": sorted([one.address for one in owned_services(caller, console.directory)], key=str.casefold),
+        "kinds": list(LiveEventKind),
+        "services": sorted([one.address for one in list_owned_services(caller, console.directory)], key=str.casefold),
         "stream": f"/live/events?{urlencode({'what': asked.what, 'service': asked.service})}",
         "mark": mark,
     }
-    return show(request, "live.html", values)
+    return render_page(request, "live.html", values)
 
 
 async def events(request: Request) -> Response:
-    """The stream, for those that ask for one; everybody else wants the page."""
+    """Return the event stream to clients that request one, otherwise redirect to the page."""
     if TYPE not in request.headers.get("accept", ""):
-        return go("/live")
-    return EventStream(_events(request, Watch(request, _asked(request))))
+        return redirect("/live")
+    return EventStream(_events(request, LiveWatch(request, _asked(request))))
 
 
-async def _events(request: Request, watch: Watch) -> AsyncGenerator[bytes, None]:
+async def _events(request: Request, watch: LiveWatch) -> AsyncGenerator[bytes, None]:
     streams, caller = console_of(request).streams, caller_of(request)
     yield f"retry: {AGAIN_MS}\n\n".encode()
     try:
@@ -59,14 +59,16 @@ async def _events(request: Request, watch: Watch) -> AsyncGenerator[bytes, None]
             async for one in watch.events(place):
                 yield one
     except Refused as refusal:
-        yield event("ended", refusal.detail)
+        yield format_event("ended", refusal.detail)
     except Unavailable:  # the browser comes back by itself, and goes on where it was
         return
 
 
-def _asked(request: Request) -> Asked:
+def _asked(request: Request) -> LiveFilter:
     what = request.query_params.get("what", "")
-    return Asked(what=what if what in list(What) else "", service=request.query_params.get("service", "")[:300])
+    return LiveFilter(
+        what=what if what in list(LiveEventKind) else "", service=request.query_params.get("service", "")[:300]
+    )
 
 
 ROUTES = (member_page("/live", live), member_page("/live/events", events))

@@ -1,4 +1,4 @@
-"""Models: their trees with what is attached, who would receive what, services attached and detached, nodes added and removed."""
+"""The model pages: trees with attachments, receivers of a message, and changes of nodes and attachments."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import Console, caller_of, console_of
-from postroad.console.editing import Faulty, from_text, of_refusal, shaped
-from postroad.console.guarding import Form, form_of, go, member_form, member_page, show
-from postroad.console.model_trees import Sight
-from postroad.console.naming import offered
+from postroad.console.form_values import InvalidForm, parse_yaml_text, refusal_errors, validate_values
+from postroad.console.model_trees import ModelViewer
+from postroad.console.page_guards import Form, member_form, member_page, read_form, redirect, render_page
 from postroad.console.pages.services import may_make_service
-from postroad.core.admission.openness import is_open_to_organization
-from postroad.core.configuration.document import Fault
-from postroad.core.configuration.model_pieces import ModelPiece, NewAttachment, NodeShape, piece_of
+from postroad.console.service_names import list_offered_services
+from postroad.core.admission.connection_rights import is_open_to_organization
+from postroad.core.configuration.document import DocumentError
+from postroad.core.configuration.entries.model_pieces import ModelPiece, NewAttachment, NodeShape, piece_of
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.looking import Reception, path_to, reception_at, reception_from
+from postroad.core.hierarchy.inspection import DeliveryPreview, path_to, preview_at_node, preview_from_service
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.flow import administration_models as changing
-from postroad.flow.administration import visible_service
+from postroad.flow.administration import models as changing
+from postroad.flow.administration.base import find_visible_service
 
-RECEIVERS_MOST = 200
-SHADOWS_MOST = 50
+MAX_RECEIVERS = 200
+MAX_SHADOWS = 50
 ATTACH = ("service", "side", "at", "topics")
 ASKED = ("topic", "node", "sender")
 
 
 async def list_models(request: Request) -> Response:
-    """Those of the person's own organization, and those that are open to it; none of them is opened for that."""
+    """List the models of the person's organization and those open to it, without loading them."""
     directory, caller = console_of(request).directory, caller_of(request)
     rows = [one for one in directory.services.values() if one.hosted is Hosting.MODEL and _sees(caller, one, directory)]
     values = {"rows": sorted(rows, key=lambda one: one.address.casefold()), "may_make": may_make_service(caller)}
-    return show(request, "models.html", values)
+    return render_page(request, "models.html", values)
 
 
 async def show_model(request: Request) -> Response:
@@ -47,61 +47,67 @@ async def show_model(request: Request) -> Response:
 
 
 async def attach(request: Request) -> Response:
-    form = await form_of(request)
+    form = await read_form(request)
     try:
-        wish = shaped(NewAttachment, _attachment_in(form))
+        wish = validate_values(NewAttachment, _attachment_in(form))
         await _carry_out(request, ModelPiece(attachments=(wish,)), "attached")
-    except Faulty as faulty:
+    except InvalidForm as faulty:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
-        return await _shown(request, form, of_refusal(refusal))
-    return go(_path(request, form.get("at", "")), f"{wish.service} is attached; it holds from the next message on.")
+        return await _shown(request, form, refusal_errors(refusal))
+    return redirect(
+        _path(request, form.get("at", "")), f"{wish.service} is attached; it holds from the next message on."
+    )
 
 
 async def detach(request: Request) -> Response:
-    form = await form_of(request)
+    form = await read_form(request)
     try:
-        piece = shaped(ModelPiece, {"remove": {"attachments": [form.get("id", "")]}})
-    except Faulty as faulty:
+        piece = validate_values(ModelPiece, {"remove": {"attachments": [form.get("id", "")]}})
+    except InvalidForm as faulty:
         return await _shown(request, form, faulty.faults)
     await _carry_out(request, piece, "detached")
-    return go(_path(request, form.get("at", "")), "It is detached: nothing comes from there or goes there any more.")
+    return redirect(
+        _path(request, form.get("at", "")), "It is detached: nothing comes from there or goes there any more."
+    )
 
 
 async def add_node(request: Request) -> Response:
-    form = await form_of(request)
+    form = await read_form(request)
     given = {"tag": form.get("tag", "").strip(), "under": form.get("under", "").strip()}
     try:
-        node = shaped(NodeShape, given | {"topics": _listed(form.get("carries", ""))})
+        node = validate_values(NodeShape, given | {"topics": _listed(form.get("carries", ""))})
         await _carry_out(request, ModelPiece(nodes=(node,)), "node saved")
-    except Faulty as faulty:
+    except InvalidForm as faulty:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
-        return await _shown(request, form, of_refusal(refusal))
-    return go(_path(request, node.under or node.tag), f"{node.tag} is in the tree.")
+        return await _shown(request, form, refusal_errors(refusal))
+    return redirect(_path(request, node.under or node.tag), f"{node.tag} is in the tree.")
 
 
 async def change(request: Request) -> Response:
     """Several changes at once, as text: nodes, attachments, topics, remove."""
-    form = await form_of(request)
+    form = await read_form(request)
     try:
-        await _carry_out(request, shaped(ModelPiece, from_text(form.get("piece", ""))), "model changed")
-    except Faulty as faulty:
+        await _carry_out(request, validate_values(ModelPiece, parse_yaml_text(form.get("piece", ""))), "model changed")
+    except InvalidForm as faulty:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
-        return await _shown(request, form, of_refusal(refusal))
-    return go(_path(request, ""), "All of it is changed.")
+        return await _shown(request, form, refusal_errors(refusal))
+    return redirect(_path(request, ""), "All of it is changed.")
 
 
 async def check(request: Request) -> Response:
-    """Whether the text of several changes has the form that is expected; asked for while somebody types."""
-    faults: list[Fault] = []
-    await changing.looked_at(console_of(request).administration, caller_of(request), request.path_params["gcid"])
+    """Return the errors of the text of several changes, while the person types."""
+    faults: list[DocumentError] = []
+    await changing.find_visible_model(
+        console_of(request).administration, caller_of(request), request.path_params["gcid"]
+    )
     try:
-        shaped(ModelPiece, from_text((await form_of(request)).get("piece", "")))
-    except Faulty as faulty:
+        validate_values(ModelPiece, parse_yaml_text((await read_form(request)).get("piece", "")))
+    except InvalidForm as faulty:
         faults = faulty.faults
-    return show(request, "faults.html", {"faults": faults})
+    return render_page(request, "faults.html", {"faults": faults})
 
 
 async def _carry_out(request: Request, wish: ModelPiece, reason: str) -> None:
@@ -110,12 +116,12 @@ async def _carry_out(request: Request, wish: ModelPiece, reason: str) -> None:
 
 
 async def _shown(
-    request: Request, form: Mapping[str, str] | None = None, faults: list[Fault] | None = None
+    request: Request, form: Mapping[str, str] | None = None, faults: list[DocumentError] | None = None
 ) -> Response:
     console, caller, asked = console_of(request), caller_of(request), request.query_params
-    looked = await changing.looked_at(console.administration, caller, request.path_params["gcid"])
-    own = changing.own_services(caller, console.directory)
-    index, sight = looked.index, Sight(caller=caller, looked=looked, directory=console.directory, own=own)
+    looked = await changing.find_visible_model(console.administration, caller, request.path_params["gcid"])
+    own = changing.list_own_services(caller, console.directory)
+    index, sight = looked.index, ModelViewer(caller=caller, looked=looked, directory=console.directory, own=own)
     values: dict[str, Any] = {
         "model": looked.service,
         "looked": looked,
@@ -130,36 +136,36 @@ async def _shown(
         "fault": "",
         "may_shape": caller.has_role(looked.service.organization, Role.DEVELOPER),
         "may_attach": caller.has_role(caller.organization, Role.DEVELOPER),
-        "services": offered(caller, console.directory),
+        "services": list_offered_services(caller, console.directory),
     }
     if index is not None:
         values |= _tree(index, sight, asked.get("from", ""), asked.get("after", "")) | _received(
             console, sight, index, values["asked"]
         )
-    return show(request, "model.html", values, 422 if faults or values["fault"] else 200)
+    return render_page(request, "model.html", values, 422 if faults or values["fault"] else 200)
 
 
-def _tree(index: ModelIndex, sight: Sight, tag: str, after: str) -> dict[str, Any]:
+def _tree(index: ModelIndex, sight: ModelViewer, tag: str, after: str) -> dict[str, Any]:
     tag = tag if tag in index else index.tree.root.tag
     branch, last = sight.branch(index, tag, after)
     return {
         "branch": branch,
         "following": f"?{urlencode({'from': tag, 'after': last})}" if last else "",
         "way": path_to(index, tag)[:-1],
-        "beside": [sight.attached(one) for one in sight.may_see(index.beside())[:RECEIVERS_MOST]],
+        "beside": [sight.attached(one) for one in sight.may_see(index.beside())[:MAX_RECEIVERS]],
     }
 
 
-def _received(console: Console, sight: Sight, index: ModelIndex, asked: Mapping[str, str]) -> dict[str, Any]:
-    """Who would receive a message on a topic, if that is asked."""
+def _received(console: Console, sight: ModelViewer, index: ModelIndex, asked: Mapping[str, str]) -> dict[str, Any]:
+    """Return the receivers of a message on a topic, if requested."""
     if not asked["topic"]:
         return {}
     try:
         found = _reception(console, sight.caller, index, asked)
     except Refused as refusal:
         return {"fault": refusal.detail}
-    found = changing.heard(found, sight.looked.service, console.directory)
-    seen = sight.may_see(found.receivers)[:RECEIVERS_MOST]
+    found = changing.filter_reception(found, sight.looked.service, console.directory)
+    seen = sight.may_see(found.receivers)[:MAX_RECEIVERS]
     return {
         "received": {
             "reception": found,
@@ -167,17 +173,17 @@ def _received(console: Console, sight: Sight, index: ModelIndex, asked: Mapping[
             "rows": [(sight.attached(one), path_to(index, one.node)) for one in seen],
             "shadowed": [
                 (tag, [sight.attached(one) for one in sight.may_see(producers)])
-                for tag, producers in found.shadowing[:SHADOWS_MOST]
+                for tag, producers in found.shadowing[:MAX_SHADOWS]
             ],
         }
     }
 
 
-def _reception(console: Console, caller: Caller, index: ModelIndex, asked: Mapping[str, str]) -> Reception:
+def _reception(console: Console, caller: Caller, index: ModelIndex, asked: Mapping[str, str]) -> DeliveryPreview:
     if asked["sender"]:
-        sender = visible_service(caller, console.directory, asked["sender"]).gcid
-        return reception_from(index, sender, asked["topic"], asked["node"])
-    return reception_at(index, asked["node"] or index.tree.root.tag, asked["topic"])
+        sender = find_visible_service(caller, console.directory, asked["sender"]).gcid
+        return preview_from_service(index, sender, asked["topic"], asked["node"])
+    return preview_at_node(index, asked["node"] or index.tree.root.tag, asked["topic"])
 
 
 def _sees(caller: Caller, model: Service, directory: Directory) -> bool:
@@ -197,7 +203,7 @@ def _attachment_in(form: Form) -> dict[str, Any]:
 
 
 def _listed(text: str) -> list[str]:
-    """Topics, one in each line."""
+    """Return the topics of a text, one per line."""
     return [line.strip() for line in text.splitlines() if line.strip()]
 
 

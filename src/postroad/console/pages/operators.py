@@ -1,4 +1,4 @@
-"""For the network's operators: organizations, health, and who did what."""
+"""The operator pages: organizations, health, and the audit log."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import Console, caller_of, console_of
-from postroad.console.guarding import form_of, go, member_form, member_page, show
-from postroad.console.naming import with_actors
+from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
+from postroad.console.service_names import add_actor_addresses
 from postroad.core.identity.expiry import due_warning, expiring_credentials, warning
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits
 from postroad.errors import Refused
-from postroad.flow import administration_audit as audit
-from postroad.flow import administration_messages as reading
-from postroad.flow import administration_services as services
-from postroad.flow.administration import denied, not_found
-from postroad.flow.registration import AWAITING_APPROVAL
+from postroad.flow.administration import audit, services
+from postroad.flow.administration.base import not_found, permission_denied
+from postroad.flow.administration.messages import message_list as reading
+from postroad.flow.administration.registration import AWAITING_APPROVAL
 
 PAGE = 50
 LIMITS = ("message_bytes", "stored_bytes", "queued_messages")
@@ -33,28 +32,28 @@ async def organizations(request: Request) -> Response:
         (house, len(directory.services_of(house.name)), len(directory.people_of(house.name)))
         for house in sorted(directory.organizations.values(), key=lambda one: one.name.casefold())
     ]
-    return show(request, "operators_organizations.html", {"rows": rows})
+    return render_page(request, "operators_organizations.html", {"rows": rows})
 
 
 async def organization(request: Request) -> Response:
-    return _shown(request, _house(request))
+    return _shown(request, _organization_of(request))
 
 
 async def suspend(request: Request) -> Response:
-    """Suspend with a reason, or without one let it take part again."""
-    house, form = _house(request), await form_of(request)
+    """Suspend with a reason; without one, end the suspension."""
+    house, form = _organization_of(request), await read_form(request)
     reason = form.get("reason", "").strip()[:200]
     if "resume" in form:
         reason = ""
     elif not reason:
         return _shown(request, house, suspend_fault="Say why: its people will read it.")
-    find = services.organization_named(caller_of(request), house.name)
+    find = services.organization_finder(caller_of(request), house.name)
     await services.suspend(console_of(request).administration, caller_of(request), find, reason)
-    return go(_path(house), f"{house.name} is suspended." if reason else f"{house.name} takes part again.")
+    return redirect(_path(house), f"{house.name} is suspended." if reason else f"{house.name} takes part again.")
 
 
 async def set_limits(request: Request) -> Response:
-    house, form = _house(request), await form_of(request)
+    house, form = _organization_of(request), await read_form(request)
     try:
         numbers = {name: _number(form, name) for name in (*LIMITS, "posts_per_s")}
     except Refused as refusal:
@@ -64,13 +63,13 @@ async def set_limits(request: Request) -> Response:
     await services.change_organization(
         console_of(request).administration, caller_of(request), house.name, house.description, posts_per_s, limits, None
     )
-    return go(_path(house), "The limits hold from now on.")
+    return redirect(_path(house), "The limits hold from now on.")
 
 
 async def health(request: Request) -> Response:
     console = console_of(request)
     caller = _require_operator(request)
-    queues = sorted(await reading.waiting(console.network, caller), key=lambda row: (-row[1], row[0]))
+    queues = sorted(await reading.count_waiting(console.network, caller), key=lambda row: (-row[1], row[0]))
     head, position = await console.network.journal.head(), await console.network.index.position()
     values = {
         "journal": head.seq,
@@ -80,31 +79,33 @@ async def health(request: Request) -> Response:
         "disk": shutil.disk_usage(console.running.settings.data) if console.running.settings.data.exists() else None,
         "expiring": _expiring(console),
     }
-    return show(request, "operators_health.html", values)
+    return render_page(request, "operators_health.html", values)
 
 
 async def acts(request: Request) -> Response:
-    """Changes, a page at a time; or with ``what=accesses`` what was looked at."""
+    """List changes, a page at a time; with ``what=accesses``, recorded accesses."""
     console, caller = console_of(request), _require_operator(request)
     what = "accesses" if request.query_params.get("what") == "accesses" else "changes"
     before = _before(request)
-    rows = await (audit.accesses if what == "accesses" else audit.acts)(console.network, caller, before, PAGE)
+    rows = await (audit.list_audited_accesses if what == "accesses" else audit.list_audited_changes)(
+        console.network, caller, before, PAGE
+    )
     following = rows[-1].seq if len(rows) >= PAGE else 0
-    return show(
+    return render_page(
         request,
         "operators_audit.html",
-        {"what": what, "rows": with_actors(caller, console.directory, rows), "following": following},
+        {"what": what, "rows": add_actor_addresses(caller, console.directory, rows), "following": following},
     )
 
 
 def _require_operator(request: Request) -> Caller:
     caller = caller_of(request)
     if not caller.operator:
-        raise denied("This page is for the network's operators")
+        raise permission_denied("This page is for the network's operators")
     return caller
 
 
-def _house(request: Request) -> Organization:
+def _organization_of(request: Request) -> Organization:
     _require_operator(request)
     found = console_of(request).directory.organization(request.path_params["name"])
     if found is None:
@@ -122,7 +123,7 @@ def _shown(request: Request, house: Organization, **faults: str) -> Response:
         "awaiting": house.suspended == AWAITING_APPROVAL,
         "limits_fault": "",
     }
-    return show(request, "operators_organization.html", values | faults, 422 if faults else 200)
+    return render_page(request, "operators_organization.html", values | faults, 422 if faults else 200)
 
 
 def _path(house: Organization) -> str:

@@ -1,4 +1,4 @@
-"""One's own organization: its people and their roles, and what it may take up."""
+"""The organization page: members and their roles, and limits."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.core.model.directory import Person, Role
 from postroad.errors import Refused
-from postroad.flow import administration_confirming as confirming
-from postroad.flow import administration_members as membership
-from postroad.flow.administration import organization_for
-from postroad.flow.administration_accounts import has_password
+from postroad.flow.administration import confirmations as confirming
+from postroad.flow.administration import members as membership
+from postroad.flow.administration.accounts import has_password
+from postroad.flow.administration.base import require_organization
 
 HERE = "/organization"
 OF_THE_FORM = ("name.taken", "value.invalid", "configuration.conflict")
@@ -23,8 +23,8 @@ async def show_organization(request: Request) -> Response:
 
 
 async def invite(request: Request) -> Response:
-    """The link is on this very page and never again."""
-    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    """Show the invitation link on this page, once."""
+    console, caller, form = console_of(request), caller_of(request), await read_form(request)
     email = form.get("email", "").strip()
     try:
         member = Person(email=email, role=_role(form.get("role", "")))
@@ -36,7 +36,7 @@ async def invite(request: Request) -> Response:
 
 
 async def invite_again(request: Request) -> Response:
-    """For whoever has lost the link, or came too late; the one before is over with that."""
+    """Replace a lost or expired invitation link; the earlier link becomes invalid."""
     console, caller, email = console_of(request), caller_of(request), request.path_params["email"]
     key = await membership.invite_again(console.administration, caller, caller.organization, email)
     return _invited(request, email, key)
@@ -47,14 +47,14 @@ def _invited(request: Request, email: str, key: str) -> Response:
 
 
 async def change_role(request: Request) -> Response:
-    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    console, caller, form = console_of(request), caller_of(request), await read_form(request)
     email = request.path_params["email"]
     try:
         role = _role(form.get("role", ""))
         await membership.change_role(console.administration, caller, caller.organization, email, role, None)
     except Refused as refusal:
         return _refused(request, refusal)
-    return go(HERE, f"{email} is {role.value} now.")
+    return redirect(HERE, f"{email} is {role.value} now.")
 
 
 async def remove(request: Request) -> Response:
@@ -63,13 +63,13 @@ async def remove(request: Request) -> Response:
         await membership.remove(console.administration, caller, caller.organization, email, None)
     except Refused as refusal:
         return _refused(request, refusal)
-    return go(HERE, f"{email} is no member any more, and every key of theirs has ended.")
+    return redirect(HERE, f"{email} is no member any more, and every key of theirs has ended.")
 
 
 async def confirm(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     await confirming.confirm(console.administration, caller, caller.organization, request.path_params["pending"])
-    return go(HERE, "Confirmed.")
+    return redirect(HERE, "Confirmed.")
 
 
 def _refused(request: Request, refusal: Refused, email: str = "") -> Response:
@@ -80,21 +80,21 @@ def _refused(request: Request, refusal: Refused, email: str = "") -> Response:
 
 def _shown(request: Request, **more: str) -> Response:
     console, caller = console_of(request), caller_of(request)
-    house = organization_for(caller, console.directory, caller.organization, Role.VIEWER)
-    people = membership.members(caller, console.directory, house.name)
+    house = require_organization(caller, console.directory, caller.organization, Role.VIEWER)
+    people = membership.list_members(caller, console.directory, house.name)
     values = {
         "house": house,
         "people": [(one, has_password(console.directory, one)) for one in people],
         "roles": [role.value for role in Role],
         "may_change": caller.has_role(house.name, Role.OWNER),
-        "pending": confirming.pending(caller, console.directory, house.name),
+        "pending": confirming.list_pending(caller, console.directory, house.name),
         "may_confirm": confirming.is_owner(caller, house.name),
         "fault": "",
         "link": "",
         "invited": "",
         "email": "",
     }
-    return show(request, "organization.html", values | more, 422 if more.get("fault") else 200)
+    return render_page(request, "organization.html", values | more, 422 if more.get("fault") else 200)
 
 
 def _role(text: str) -> Role:

@@ -1,4 +1,4 @@
-"""Reports from the warehouse: usage, latency, errors, partners, batches; each as a plot, a table and files."""
+"""The report pages: usage, latency, errors, partners and batches as plots, tables and files."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.files import csv_file, for_script
-from postroad.console.guarding import member_page, show
-from postroad.console.marts import ALL, Asked, Missing, ask
-from postroad.console.reports import REPORTS, Report
+from postroad.console.downloads import csv_file, json_response
+from postroad.console.marts import ALL, MissingMarts, RowFilter, run_query
+from postroad.console.page_guards import member_page, render_page
+from postroad.console.reports import REPORTS, MartReport
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration import not_found
+from postroad.flow.administration.base import not_found
 
 USUAL_DAYS = 30
-DAYS_MOST = 400
-ROWS_MOST = 200
+MAX_DAYS = 400
+MAX_ROWS = 200
 SECOND_US = 1_000_000
 
 
@@ -30,74 +30,76 @@ async def reports(request: Request) -> Response:
 
 
 async def show_report(request: Request) -> Response:
-    asked, name = asked_in(request), _name(request)
+    asked, name = requested_rows(request), _name(request)
     values = {
         "name": name,
         "names": tuple(REPORTS),
         "asked": asked,
-        "wish": f"?{urlencode(_wish(asked))}",
-        "houses": houses(request),
+        "wish": f"?{urlencode(_query_of(asked))}",
+        "houses": list_organizations(request),
     }
     try:
-        found = await _made(request, name, asked)
-    except Missing as missing:
-        return show(request, "reports_missing.html", values | {"missing": missing})
-    rows = found.rows[:ROWS_MOST]
+        found = await _make_report(request, name, asked)
+    except MissingMarts as missing:
+        return render_page(request, "reports_missing.html", values | {"missing": missing})
+    rows = found.rows[:MAX_ROWS]
     more = {
         "report": found,
         "rows": rows,
         "left_out": len(found.rows) - len(rows),
-        "table": table_of(found.columns, rows),
+        "table": table_cells(found.columns, rows),
     }
-    return show(request, "reports.html", values | more)
+    return render_page(request, "reports.html", values | more)
 
 
 async def plot(request: Request) -> Response:
-    return for_script((await _found(request)).plot.as_value())
+    return json_response((await _find_report(request)).plot.as_value())
 
 
 async def table_file(request: Request) -> Response:
-    found = await _found(request)
+    found = await _find_report(request)
     return csv_file(_name(request), found.columns, found.rows)
 
 
 async def days_file(request: Request) -> Response:
-    found = (await _found(request)).plot
+    found = (await _find_report(request)).plot
     return csv_file(f"{_name(request)}-by-day", found.columns, found.rows)
 
 
-def asked_in(request: Request) -> Asked:
-    """Whose rows somebody asks for, and from when; whatever cannot be is taken for the usual."""
+def requested_rows(request: Request) -> RowFilter:
+    """Return the requested organization and days; invalid values become the defaults."""
     today = datetime.fromtimestamp(console_of(request).now_us / SECOND_US, UTC).date()
     last = _day(request.query_params.get("to", "")) or today
     first = _day(request.query_params.get("from", "")) or last - timedelta(days=USUAL_DAYS - 1)
     if first > last:
         first, last = last, first
-    return Asked(house=house_in(request), first=max(first, last - timedelta(days=DAYS_MOST - 1)), last=last)
+    return RowFilter(
+        house=requested_organization(request), first=max(first, last - timedelta(days=MAX_DAYS - 1)), last=last
+    )
 
 
-def house_in(request: Request) -> str:
-    """The organization that the page is about: the own one, and for operators the one they name, or all."""
+def requested_organization(request: Request) -> str:
+    """Return the organization of the page: the person's own; operators may choose one or all."""
     caller, directory = caller_of(request), console_of(request).directory
     return (
         _known(request.query_params.get("organization", ""), directory) if caller.operator else _own(caller, directory)
     )
 
 
-def houses(request: Request) -> list[str]:
-    """Those among whom operators choose."""
+def list_organizations(request: Request) -> list[str]:
+    """Return the organizations that operators can choose."""
     if not caller_of(request).operator:
         return []
     return sorted([one.name for one in console_of(request).directory.organizations.values()], key=str.casefold)
 
 
-def table_of(columns: Any, rows: Any) -> list[list[tuple[Any, bool]]]:
-    """Cells, each with whether it is a number."""
+def table_cells(columns: Any, rows: Any) -> list[list[tuple[Any, bool]]]:
+    """Return the cells, each with True if it is a number."""
     return [[(cell, isinstance(cell, int | float)) for cell in row] for row in rows]
 
 
 def _own(caller: Caller, directory: Directory) -> str:
-    """Never empty: that would be everybody."""
+    """Return the person's organization; never empty, which would select all."""
     if not caller.organization:
         raise not_found()
     return _known(caller.organization, directory) or caller.organization
@@ -108,16 +110,16 @@ def _known(name: str, directory: Directory) -> str:
     return found.name if found is not None else ALL
 
 
-async def _found(request: Request) -> Report:
+async def _find_report(request: Request) -> MartReport:
     try:
-        return await _made(request, _name(request), asked_in(request))
-    except Missing:
+        return await _make_report(request, _name(request), requested_rows(request))
+    except MissingMarts:
         raise not_found() from None
 
 
-async def _made(request: Request, name: str, asked: Asked) -> Report:
+async def _make_report(request: Request, name: str, asked: RowFilter) -> MartReport:
     folder = console_of(request).running.settings.warehouse_folder
-    return await ask(partial(REPORTS[name], folder, asked))
+    return await run_query(partial(REPORTS[name], folder, asked))
 
 
 def _name(request: Request) -> str:
@@ -127,8 +129,8 @@ def _name(request: Request) -> str:
     return name
 
 
-def _wish(asked: Asked) -> dict[str, str]:
-    """The same again, in an address."""
+def _query_of(asked: RowFilter) -> dict[str, str]:
+    """Return the query parameters for the same rows."""
     house = {"organization": asked.house} if asked.house else {}
     return {"from": asked.first.isoformat(), "to": asked.last.isoformat()} | house
 

@@ -1,4 +1,4 @@
-"""Support requests: opened from any message, answered by the operators."""
+"""The support pages: requests about messages, answered by the operators."""
 
 from __future__ import annotations
 
@@ -6,36 +6,40 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.guarding import form_of, go, member_form, member_page, show
+from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.errors import Refused
-from postroad.flow import administration_support as asking
+from postroad.flow.administration import support as asking
 
-SHOWN_MOST = 200
+MAX_SHOWN = 200
 
 
 async def list_requests(request: Request) -> Response:
     console = console_of(request)
-    found = asking.requests_for(caller_of(request), console.directory)
-    return show(request, "support.html", {"requests": found[:SHOWN_MOST], "left_out": max(0, len(found) - SHOWN_MOST)})
+    found = asking.list_requests(caller_of(request), console.directory)
+    return render_page(
+        request, "support.html", {"requests": found[:MAX_SHOWN], "left_out": max(0, len(found) - MAX_SHOWN)}
+    )
 
 
 async def new_request(request: Request) -> Response:
     session = request.query_params.get("session", "")[:64]
-    return show(
+    return render_page(
         request, "support_new.html", {"wish": {"subject": "", "text": "", "session": session}, "fault": "", "at": ""}
     )
 
 
 async def open_request(request: Request) -> Response:
-    console, form = console_of(request), await form_of(request)
+    console, form = console_of(request), await read_form(request)
     wish = {name: form.get(name, "") for name in ("subject", "text", "session")}
     try:
         opened = await asking.open_request(console.administration, caller_of(request), **wish)
     except Refused as refusal:
         if not refusal.pointer:
             raise
-        return show(request, "support_new.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422)
-    return go(f"/support/{opened.id}", "The operators have your request.")
+        return render_page(
+            request, "support_new.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422
+        )
+    return redirect(f"/support/{opened.id}", "The operators have your request.")
 
 
 async def show_request(request: Request) -> Response:
@@ -43,21 +47,21 @@ async def show_request(request: Request) -> Response:
 
 
 async def write(request: Request) -> Response:
-    console, form = console_of(request), await form_of(request)
+    console, form = console_of(request), await read_form(request)
     number, close = request.path_params["request_id"], "close" in form
     try:
-        await asking.write(console.administration, caller_of(request), number, form.get("text", ""), close=close)
+        await asking.add_note(console.administration, caller_of(request), number, form.get("text", ""), close=close)
     except Refused as refusal:
         if not refusal.pointer:
             raise
         return _shown(request, refusal.detail, form.get("text", ""))
-    return go(f"/support/{number}", "The request is closed." if close else "It is written.")
+    return redirect(f"/support/{number}", "The request is closed." if close else "It is written.")
 
 
 def _shown(request: Request, fault: str = "", written: str = "") -> Response:
-    found = asking.request_for(caller_of(request), console_of(request).directory, request.path_params["request_id"])
+    found = asking.find_request(caller_of(request), console_of(request).directory, request.path_params["request_id"])
     values = {"request": found, "fault": fault, "written": written}
-    return show(request, "support_request.html", values, 422 if fault else 200)
+    return render_page(request, "support_request.html", values, 422 if fault else 200)
 
 
 ROUTES = (

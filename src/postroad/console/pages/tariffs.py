@@ -1,4 +1,4 @@
-"""Tariffs and the books, for operators: what holds for whom, and all of it as text that is checked and applied whole.
+"""The tariff pages for operators: current tariffs, and all billing settings as text that is applied whole.
 
 Kept rule: the text goes the way of a network file: what would change is shown before, and carried out in one entry or not at all.
 """
@@ -13,111 +13,119 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import Console, caller_of, console_of
-from postroad.console.editing import Faulty, from_text, of_refusal, plain_faults, to_text
-from postroad.console.guarding import form_of, go, is_part, member_form, member_page, show
+from postroad.console.form_values import InvalidForm, parse_yaml_text, readable_errors, refusal_errors, to_yaml_text
+from postroad.console.page_guards import is_part, member_form, member_page, read_form, redirect, render_page
 from postroad.core.billing.calendar import day_of
-from postroad.core.billing.tariffs import holders, in_force
-from postroad.core.configuration.billing import exported_billing
-from postroad.core.configuration.document import Fault
-from postroad.core.configuration.steps import Plan
-from postroad.core.configuration.tariffs import tariff_entry
+from postroad.core.billing.tariffs import list_in_force, tariffs_by_organization
+from postroad.core.configuration.change_plan import ConfigurationPlan
+from postroad.core.configuration.document import DocumentError
+from postroad.core.configuration.entries.tariffs import tariff_entry
+from postroad.core.configuration.sections.billing import exported_billing
 from postroad.core.model.billing import Tariff
 from postroad.errors import Refused
-from postroad.flow.administration import denied
-from postroad.flow.administration_configuration import apply, planned
-from postroad.flow.object_versions import Version, versions_of
+from postroad.flow.administration.base import permission_denied
+from postroad.flow.administration.configuration import apply, plan_configuration
+from postroad.flow.administration.versions import ConfigurationVersion, list_versions
 
 SECTION = "/billing"
-TEXT_MOST = 1 << 20  # characters; operators alone write them
+MAX_TEXT = 1 << 20  # characters; operators alone write them
 CHANGED = "Somebody has changed the tariffs since you opened this page; open it again, and repeat what you want"
 
 
 async def show_tariffs(request: Request) -> Response:
-    console = _for_operators(request)
+    console = _require_operator(request)
     month = f"{day_of(console.now_us, console.directory.books.time_zone):%Y-%m}"
     tariffs = sorted(console.directory.tariffs, key=lambda one: one.key)
-    holding = in_force(tariffs, month)
+    holding = list_in_force(tariffs, month)
     values = {
         "month": month,
         "books": console.directory.books,
         "rows": [await _row(console, one, one in holding) for one in tariffs],
-        "holders": sorted(holders(tariffs, month).items()),
+        "holders": sorted(tariffs_by_organization(tariffs, month).items()),
     }
-    return show(request, "tariffs.html", values)
+    return render_page(request, "tariffs.html", values)
 
 
 async def edit_tariffs(request: Request) -> Response:
-    text = _text(_for_operators(request))
-    return _form(request, text, _seen(text))
+    text = _text(_require_operator(request))
+    return _form(request, text, _digest_of(text))
 
 
 async def check(request: Request) -> Response:
-    """What would change, or what is wrong; asked for while somebody types, or by those without scripts."""
-    _for_operators(request)
-    form = await form_of(request)
+    """Return the planned changes or the errors, while the person types or on request."""
+    _require_operator(request)
+    form = await read_form(request)
     plan, faults = await _planned(request, form.get("text", ""))
     if is_part(request):
-        return show(request, "tariffs_plan.html", {"plan": plan, "faults": faults})
+        return render_page(request, "tariffs_plan.html", {"plan": plan, "faults": faults})
     return _form(request, form.get("text", ""), form.get("seen", ""), faults, plan)
 
 
 async def save(request: Request) -> Response:
-    console, form = _for_operators(request), await form_of(request)
+    console, form = _require_operator(request), await read_form(request)
     text, seen = form.get("text", ""), form.get("seen", "")
-    if seen != _seen(_text(console)):
-        return _form(request, text, seen, [Fault("", CHANGED)])
+    if seen != _digest_of(_text(console)):
+        return _form(request, text, seen, [DocumentError("", CHANGED)])
     plan, faults = await _planned(request, text)
     if plan is None:
         return _form(request, text, seen, faults)
     try:
         await apply(console.administration, caller_of(request), _document(text), prune=True, version=plan.version)
     except Refused as refusal:  # somebody was quicker; what is written here must not be lost
-        return _form(request, text, seen, of_refusal(refusal))
-    return go("/tariffs", "What you wrote holds now." if plan.steps else "Nothing was different.")
+        return _form(request, text, seen, refusal_errors(refusal))
+    return redirect("/tariffs", "What you wrote holds now." if plan.steps else "Nothing was different.")
 
 
-async def _planned(request: Request, text: str) -> tuple[Plan | None, list[Fault]]:
+async def _planned(request: Request, text: str) -> tuple[ConfigurationPlan | None, list[DocumentError]]:
     try:
-        plan = await planned(console_of(request).administration, caller_of(request), _document(text), prune=True)
-    except Faulty as faulty:
+        plan = await plan_configuration(
+            console_of(request).administration, caller_of(request), _document(text), prune=True
+        )
+    except InvalidForm as faulty:
         return None, faulty.faults
     except Refused as refusal:
-        return None, plain_faults(
-            [one._replace(pointer=one.pointer.removeprefix(SECTION)) for one in of_refusal(refusal)]
+        return None, readable_errors(
+            [one._replace(pointer=one.pointer.removeprefix(SECTION)) for one in refusal_errors(refusal)]
         )
     return plan, []
 
 
 def _document(text: str) -> dict[str, Any]:
-    """The document that says this of billing and nothing else, so that pruning can only touch tariffs."""
-    section = from_text(text, TEXT_MOST)
+    """Return a configuration document with the billing section only, so that pruning can only affect tariffs."""
+    section = parse_yaml_text(text, MAX_TEXT)
     others = sorted(section.keys() - {"books", "tariffs"})
     if others:
-        raise Faulty([Fault("", f"Here stand books and tariffs; {', '.join(map(str, others))} is kept elsewhere")])
+        raise InvalidForm(
+            [DocumentError("", f"Here stand books and tariffs; {', '.join(map(str, others))} is kept elsewhere")]
+        )
     return {"postroad": 1, "organizations": {}, "billing": {"tariffs": {}} | section}
 
 
-def _form(request: Request, text: str, seen: str, faults: Sequence[Fault] = (), plan: Plan | None = None) -> Response:
+def _form(
+    request: Request, text: str, seen: str, faults: Sequence[DocumentError] = (), plan: ConfigurationPlan | None = None
+) -> Response:
     values = {"text": text, "seen": seen, "faults": faults, "plan": plan}
-    return show(request, "tariffs_form.html", values, 422 if faults else 200)
+    return render_page(request, "tariffs_form.html", values, 422 if faults else 200)
 
 
-async def _row(console: Console, tariff: Tariff, holds: bool) -> tuple[Tariff, bool, str, list[Version]]:
-    written = to_text(tariff_entry(tariff, console.directory))
-    return tariff, holds, written, await versions_of(console.network, "tariff", tariff.key)
+async def _row(console: Console, tariff: Tariff, holds: bool) -> tuple[Tariff, bool, str, list[ConfigurationVersion]]:
+    written = to_yaml_text(tariff_entry(tariff, console.directory))
+    return tariff, holds, written, await list_versions(console.network, "tariff", tariff.key)
 
 
 def _text(console: Console) -> str:
-    return to_text(exported_billing(console.directory))
+    return to_yaml_text(exported_billing(console.directory))
 
 
-def _seen(text: str) -> str:
+def _digest_of(text: str) -> str:
     return blake2b(text.encode(), digest_size=16).hexdigest()
 
 
-def _for_operators(request: Request) -> Console:
+def _require_operator(request: Request) -> Console:
     if not caller_of(request).operator:
-        raise denied("Tariffs are for the network's operators; what your organization pays stands under Billing")
+        raise permission_denied(
+            "Tariffs are for the network's operators; what your organization pays stands under Billing"
+        )
     return console_of(request)
 
 

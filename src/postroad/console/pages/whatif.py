@@ -1,4 +1,4 @@
-"""What-if: logged traffic under a changed configuration; started here, watched, and its report read.
+"""The what-if pages: start a run with a changed configuration, watch it, and read its report.
 
 Kept rules: a report tells of everybody's traffic and bills, so it is for operators; what is tried is checked first as if it were
 applied; and a document from a browser never makes the server read its own files or variables.
@@ -15,17 +15,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
-from postroad.console.editing import Faulty, beside_fields, from_text, of_refusal
-from postroad.console.files import attached, for_script
-from postroad.console.guarding import form_of, go, is_part, member_form, member_page, show
+from postroad.console.downloads import download, json_response
+from postroad.console.form_values import InvalidForm, errors_by_field, parse_yaml_text, refusal_errors
+from postroad.console.page_guards import is_part, member_form, member_page, read_form, redirect, render_page
 from postroad.console.plots import Curve, Plot
-from postroad.console.whatif_runs import CHANGE, PAGE, RunState, WhatIfRun, WhatIfRuns, Wish
-from postroad.core.configuration.document import Fault
+from postroad.console.whatif_runs import CHANGE, PAGE, RunState, WhatIfRequest, WhatIfRun, WhatIfRuns
+from postroad.core.configuration.document import DocumentError
 from postroad.errors import Refused
-from postroad.flow.administration import denied, not_found
-from postroad.flow.administration_configuration import planned
+from postroad.flow.administration.base import not_found, permission_denied
+from postroad.flow.administration.configuration import plan_configuration
 
-SHOWN_MOST = 50
+MAX_SHOWN = 50
 SHOWN_RUNS = 50
 BASELINES = (("today", "today's configuration"), ("then", "what really happened"))
 LOOKED_UP = frozenset({"passwordFrom", "keyFrom", "file"})  # by whoever reads a document from a file
@@ -38,20 +38,20 @@ async def list_runs(request: Request) -> Response:
 
 
 async def start(request: Request) -> Response:
-    console, caller, form = console_of(request), caller_of(request), await form_of(request)
+    console, caller, form = console_of(request), caller_of(request), await read_form(request)
     runs = _runs(request)
     values = {name: form.get(name, "") for name in FIELDS}
     try:
-        wish = _wish(request, values)
-        document = from_text(values["change"])
+        wish = _read_request(request, values)
+        document = parse_yaml_text(values["change"])
         _check_document(document)
-        await planned(console.administration, caller, document, prune=wish.prune)
+        await plan_configuration(console.administration, caller, document, prune=wish.prune)
         run = await asyncio.to_thread(runs.start, console.network.randomness.bytes(6).hex(), wish, values["change"])
-    except Faulty as faulty:
+    except InvalidForm as faulty:
         return _form(request, values, faulty.faults)
     except Refused as refusal:
-        return _form(request, values, of_refusal(refusal))
-    return go(f"/whatif/{run.id}")
+        return _form(request, values, refusal_errors(refusal))
+    return redirect(f"/whatif/{run.id}")
 
 
 async def show_run(request: Request) -> Response:
@@ -59,50 +59,52 @@ async def show_run(request: Request) -> Response:
     state = run.state
     values: dict[str, Any] = {"run": run, "state": state, "working": state is RunState.WORKING}
     if is_part(request):
-        return show(request, "whatif_part.html", values)
+        return render_page(request, "whatif_part.html", values)
     if state is not RunState.DONE:
-        return show(request, "whatif_run.html", values)
+        return render_page(request, "whatif_run.html", values)
     report = run.report or {}
-    more = {"report": report, "most": SHOWN_MOST, "plot": _plot(report), "change": run.text(CHANGE)}
-    return show(request, "whatif_report.html", values | more)
+    more = {"report": report, "most": MAX_SHOWN, "plot": _plot(report), "change": run.text(CHANGE)}
+    return render_page(request, "whatif_report.html", values | more)
 
 
 async def plot(request: Request) -> Response:
-    return for_script(_plot(_run(request).report or {}).as_value())
+    return json_response(_plot(_run(request).report or {}).as_value())
 
 
 async def page(request: Request) -> Response:
-    """The report as one page for the disk, to be mailed around."""
-    return attached("what-if.html", _run(request).text(PAGE), "text/html; charset=utf-8")
+    """Return the report as one HTML file for download."""
+    return download("what-if.html", _run(request).text(PAGE), "text/html; charset=utf-8")
 
 
 async def stop(request: Request) -> Response:
     run = _run(request)
     run.stop()
-    return go(f"/whatif/{run.id}", "It is told to stop.")
+    return redirect(f"/whatif/{run.id}", "It is told to stop.")
 
 
 async def remove(request: Request) -> Response:
     await asyncio.to_thread(_run(request).remove)
-    return go("/whatif", "It is gone.")
+    return redirect("/whatif", "It is gone.")
 
 
-def _form(request: Request, values: Mapping[str, str], faults: list[Fault]) -> Response:
+def _form(request: Request, values: Mapping[str, str], faults: list[DocumentError]) -> Response:
     runs = [(run, run.state) for run in _runs(request).all()[:SHOWN_RUNS]]
-    wrong = beside_fields(faults, PLACES)
+    wrong = errors_by_field(faults, PLACES)
     more = {"values": values, "faults": faults, "wrong": wrong, "runs": runs, "baselines": BASELINES}
-    return show(request, "whatif.html", more, 422 if faults else 200)
+    return render_page(request, "whatif.html", more, 422 if faults else 200)
 
 
-def _wish(request: Request, values: Mapping[str, str]) -> Wish:
-    faults = [Fault(f"/{name}", "Write a day as 2026-10-31") for name in ("begin", "end") if not _is_day(values[name])]
+def _read_request(request: Request, values: Mapping[str, str]) -> WhatIfRequest:
+    faults = [
+        DocumentError(f"/{name}", "Write a day as 2026-10-31") for name in ("begin", "end") if not _is_day(values[name])
+    ]
     if values["baseline"] not in dict(BASELINES):
-        faults.append(Fault("/baseline", "Choose one of the two"))
+        faults.append(DocumentError("/baseline", "Choose one of the two"))
     if not values["change"].strip():
-        faults.append(Fault("", "Write the change, as for `postroad apply`"))
+        faults.append(DocumentError("", "Write the change, as for `postroad apply`"))
     if faults:
-        raise Faulty(faults)
-    return Wish(
+        raise InvalidForm(faults)
+    return WhatIfRequest(
         by=caller_of(request).name,
         at_us=console_of(request).now_us,
         begin=values["begin"],
@@ -113,17 +115,21 @@ def _wish(request: Request, values: Mapping[str, str]) -> Wish:
 
 
 def _check_document(value: Any) -> None:
-    """Refuse what would have files or variables of the server read; the command line does that for whoever sits there."""
+    """Refuse documents that would make the server read its own files or variables."""
     if isinstance(value, dict):
         named = sorted(LOOKED_UP & {str(name) for name in value})
         if named:
-            raise Faulty([Fault("", f"`{named[0]}` cannot be looked up from a browser; write the content itself")])
+            raise InvalidForm(
+                [DocumentError("", f"`{named[0]}` cannot be looked up from a browser; write the content itself")]
+            )
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
             _check_document(item)
     elif isinstance(value, str) and value.startswith(("file:", "env:")):
-        raise Faulty([Fault("", f"{value[:60]!r} cannot be looked up from a browser; write the content itself")])
+        raise InvalidForm(
+            [DocumentError("", f"{value[:60]!r} cannot be looked up from a browser; write the content itself")]
+        )
 
 
 def _is_day(text: str) -> bool:
@@ -148,7 +154,7 @@ def _plot(report: Mapping[str, Any]) -> Plot:
 
 def _runs(request: Request) -> WhatIfRuns:
     if not caller_of(request).operator:
-        raise denied("What-if tells of everybody's traffic; it is for the network's operators")
+        raise permission_denied("What-if tells of everybody's traffic; it is for the network's operators")
     return WhatIfRuns(settings=console_of(request).running.settings)
 
 

@@ -1,1 +1,4 @@
-"""May this sender post this, now, to that? Pure decisions; each refusal has a stable code."""
+"""Decides whether a sender may post this message to this recipient now; each refusal has a stable code.
+
+Pure decisions; each refusal has a stable code.
+"""

@@ -1,4 +1,7 @@
-"""Is this message complete, timely and honest about its sender? What only concerns one recipient is decided in routing."""
+"""Checks that a message is complete, not expired, and sent under the caller's own name.
+
+What only concerns one recipient is decided in routing.
+"""
 
 from __future__ import annotations
 
@@ -10,8 +13,8 @@ from postroad.core.model.message import Message, MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
-RECIPIENTS_MOST = 10_000
-HANDLE_MOST = 255
+MAX_RECIPIENTS = 10_000
+MAX_HANDLE_CHARS = 255
 ADDRESSED = frozenset({MessageType.REQUEST, MessageType.NOTIFICATION})
 
 
@@ -26,18 +29,18 @@ class Admitted(Struct, gc=False, frozen=True):
 
 
 def admit(message: Message, caller: Caller, directory: Directory, now_us: int) -> Admitted:
-    """The message with its sender made certain, or a refusal."""
+    """Return the message with its sender verified, or raise Refused."""
     return _admitted(message, _sender(message, caller, directory), caller, now_us)
 
 
 def admit_next(message: Message, before: Admitted) -> Admitted:
-    """Another message of the same call that names no sender: it is that of the message before."""
+    """Admit another message of the same call that names no sender; it gets the sender of the one before."""
     return _admitted(message, before.sender, before.caller, before.at_us)
 
 
 def _admitted(message: Message, sender: Service, caller: Caller, now_us: int) -> Admitted:
-    if len(message.handle) > HANDLE_MOST:
-        raise Refused("value.invalid", f"A handle has at most {HANDLE_MOST} characters", pointer="/handle")
+    if len(message.handle) > MAX_HANDLE_CHARS:
+        raise Refused("value.invalid", f"A handle has at most {MAX_HANDLE_CHARS} characters", pointer="/handle")
     if message.type in ADDRESSED:
         _check_addressed(message)
     else:
@@ -71,10 +74,10 @@ def _sender(message: Message, caller: Caller, directory: Directory) -> Service:
 def _check_addressed(message: Message) -> None:
     if not message.to:
         raise Refused("recipient.missing", f"A {message.type.value} needs at least one recipient in To", pointer="/to")
-    if len(message.to) > RECIPIENTS_MOST:
+    if len(message.to) > MAX_RECIPIENTS:
         raise Refused(
             "recipient.too-many",
-            f"At most {RECIPIENTS_MOST} recipients are allowed per message; split the list",
+            f"At most {MAX_RECIPIENTS} recipients are allowed per message; split the list",
             pointer="/to",
         )
     if message.reference:

@@ -1,4 +1,4 @@
-"""Who may send to whom.
+"""Who may send to whom; a private service is reported to outsiders as not existing.
 
 Kept rule: to an outsider, a private service and one that does not exist give the very same answer.
 """
@@ -9,7 +9,7 @@ from postroad.core.model.directory import Accepts, Service, Visibility
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
-CACHED_MOST = 100_000
+MAX_CACHED_PERMISSIONS = 100_000
 
 
 def unknown_recipient(named: str) -> Refused:
@@ -20,18 +20,18 @@ def unknown_recipient(named: str) -> Refused:
     )
 
 
-def permitted(sender: Service, named: str, directory: Directory) -> Service:
-    """The service that ``named`` stands for, when ``sender`` may send to it; the answer is remembered in the snapshot."""
+def find_permitted_recipient(sender: Service, named: str, directory: Directory) -> Service:
+    """Return the service named ``named`` if ``sender`` may send to it; cached in the directory snapshot."""
     key = (sender.gcid, named)
     recipient: Service | None = directory.cache.get(key)
     if recipient is None:
-        recipient = _permitted(sender, named, directory)
-        if len(directory.cache) < CACHED_MOST:
+        recipient = _find_permitted_recipient(sender, named, directory)
+        if len(directory.cache) < MAX_CACHED_PERMISSIONS:
             directory.cache[key] = recipient
     return recipient
 
 
-def _permitted(sender: Service, named: str, directory: Directory) -> Service:
+def _find_permitted_recipient(sender: Service, named: str, directory: Directory) -> Service:
     recipient = directory.service(named)
     if recipient is None:
         raise unknown_recipient(named)

@@ -1,4 +1,4 @@
-"""Whether everyone on a route is as safe as everyone else demands.
+"""Checks that every service on a route meets the security policies of the others.
 
 A policy binds the service's own connections, and whoever else touches its messages. What others will do is not known when a
 message is posted, so what counts is what they *cannot* fall short of: a policy of their own, or profiles that leave nothing
@@ -14,9 +14,9 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import STRENGTH, Caller
 from postroad.core.model.directory import (
     AuthenticationLevel,
+    ConnectionPolicy,
     CredentialKind,
     DeliveryMode,
-    Policy,
     Push,
     PushAuthentication,
     Service,
@@ -39,7 +39,7 @@ PUSHED_LEVELS = {
     PushAuthentication.CERTIFICATE: AuthenticationLevel.CERTIFICATE,
 }
 
-KEPT = "a service that another one on the route keeps to itself"
+HIDDEN_SERVICE = "a service that another one on the route keeps to itself"
 
 
 def is_https(url: str) -> bool:
@@ -47,7 +47,7 @@ def is_https(url: str) -> bool:
 
 
 def pushed_level(push: Push) -> AuthenticationLevel:
-    """How surely both ends of a push know each other: https shows the receiver's certificate, plain http shows nothing."""
+    """Return how strongly a push authenticates both ends; plain http authenticates neither."""
     return PUSHED_LEVELS[push.authentication] if is_https(push.url) else AuthenticationLevel.PASSWORD
 
 
@@ -63,18 +63,18 @@ def promised_level(service: Service) -> AuthenticationLevel:
 def check_policies(
     caller: Caller, sender: Service, others: tuple[Service, ...], kept: Collection[str] = frozenset()
 ) -> None:
-    """Refuse a route on which anyone falls short of what another one's policy demands; ``kept`` are those not to be named.
+    """Refuse a route on which a service falls short of another's policy; ``kept`` GCIDs are never named.
 
     Between those and the sender no exception counts: either could find out by its own policy whom the other one is.
     """
     for service in (sender, *others):
         if service is sender or service.gcid in kept or not is_excepted(sender, service.policy):
-            check_connection(caller, service, f"{_told(service, kept)} asks")
+            check_connection(caller, service, f"{_service_text(service, kept)} asks")
     check_promises(sender, others, kept)
 
 
 def check_promises(sender: Service, others: tuple[Service, ...], kept: Collection[str] = frozenset()) -> None:
-    """The part of it that concerns what the services promise each other, whoever connects now."""
+    """Check the policies that depend on profiles only, not on the current connection."""
     for one in (sender, *others):
         policy = one.policy
         asks_for_tls = policy.transport is Transport.TLS
@@ -93,8 +93,8 @@ def check_promises(sender: Service, others: tuple[Service, ...], kept: Collectio
                 raise _unsafe("policy.authentication", asked, one, other, kept)
 
 
-def is_excepted(service: Service, policy: Policy) -> bool:
-    """Whether the policy's owner lets this service do with less."""
+def is_excepted(service: Service, policy: ConnectionPolicy) -> bool:
+    """True if the owner of the policy exempts this service from it."""
     if not policy.except_for:
         return False
     named = {name.casefold() for name in policy.except_for}
@@ -112,8 +112,8 @@ def check_connection(caller: Caller, service: Service, who: str) -> None:
 
 
 def _unsafe(code: str, asked: str, one: Service, other: Service, kept: Collection[str]) -> Refused:
-    """What the policy asks, who falls short of it, and what can be done, as far as the sender may know them."""
-    asking = _told(one, kept)
+    """Return the refusal: what the policy demands, who falls short, and what to do, as the sender may know it."""
+    asking = _service_text(one, kept)
     if one.gcid in kept or other.gcid in kept:
         remedy = "ask the recipient's owner to look at its rules"
     else:
@@ -122,12 +122,14 @@ def _unsafe(code: str, asked: str, one: Service, other: Service, kept: Collectio
             f"the owner of {other.address} can promise it with policy.{field}, or the owner of {asking} can allow "
             f"{other.address} with policy.exceptFor"
         )
-    return Refused(code, f"{_beginning(asking)} asks {asked}, and {_told(other, kept)} does not promise it; {remedy}")
+    return Refused(
+        code, f"{_beginning(asking)} asks {asked}, and {_service_text(other, kept)} does not promise it; {remedy}"
+    )
 
 
-def _told(service: Service, kept: Collection[str]) -> str:
-    return KEPT if service.gcid in kept else service.address
+def _service_text(service: Service, kept: Collection[str]) -> str:
+    return HIDDEN_SERVICE if service.gcid in kept else service.address
 
 
 def _beginning(words: str) -> str:
-    return words[0].upper() + words[1:] if words == KEPT else words
+    return words[0].upper() + words[1:] if words == HIDDEN_SERVICE else words

@@ -1,1 +1,1 @@
-"""What happened, told again from journal entries alone."""
+"""Histories, status texts and pictures of messages, built from journal entries alone."""

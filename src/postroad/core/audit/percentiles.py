@@ -1,4 +1,4 @@
-"""Percentiles of durations from counts in buckets of five per cent, as the table ``latency`` of the warehouse keeps them."""
+"""Percentiles of durations, from counts in 5 % buckets as the warehouse table ``latency`` stores them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def milliseconds_of(bucket: int) -> float:
 
 
 def percentile_ms(counts: Mapping[int, int], share: float) -> float:
-    """The time that this share of what was counted did not take longer than."""
+    """Return the duration in milliseconds that this share of the counted items did not exceed."""
     passed, wanted = 0, share * sum(counts.values())
     for bucket in sorted(counts):
         passed += counts[bucket]

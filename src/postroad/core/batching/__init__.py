@@ -14,21 +14,21 @@ when a message comes is closed before it, as of the time at which it was due. Th
 
 from __future__ import annotations
 
-from postroad.core.batching.arriving import Arrival, Arrived, arrival_of, arrive
-from postroad.core.batching.checking import check_policy
-from postroad.core.batching.due import Due, due, elapsed, next_empty, readings
-from postroad.core.batching.order import in_order
+from postroad.core.batching.arrival import ArrivalResult, ArrivingMessage, add_to_batch, arrival_of
+from postroad.core.batching.close_criteria import BatchDue, close_if_due, find_due, list_criteria, next_empty_batch
+from postroad.core.batching.member_order import order_members
+from postroad.core.batching.policy_check import check_policy
 
 __all__ = [
-    "Arrival",
-    "Arrived",
-    "Due",
+    "ArrivalResult",
+    "ArrivingMessage",
+    "BatchDue",
+    "add_to_batch",
     "arrival_of",
-    "arrive",
     "check_policy",
-    "due",
-    "elapsed",
-    "in_order",
-    "next_empty",
-    "readings",
+    "close_if_due",
+    "find_due",
+    "list_criteria",
+    "next_empty_batch",
+    "order_members",
 ]

@@ -1,4 +1,4 @@
-"""Times of a schedule as cron writes them: minute, hour, day of the month, month, weekday.
+"""Cron expressions: minute, hour, day of the month, month, weekday.
 
 Fields are ``*``, numbers, names (``mon``, ``jan``), ranges, lists and steps (``8-18/2``); the day ``L`` is the month's last, and
 Sunday is 0 or 7. Where both days are given, either will do, as in every cron. ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``

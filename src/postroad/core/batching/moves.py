@@ -1,4 +1,4 @@
-"""The moves of a batch, one function for each: a batch in, the batch as it is then out.
+"""The state transitions of a batch, one function for each.
 
 Kept rule: what ``BATCH_MOVES`` does not know is refused, and nothing else changes a batch.
 """
@@ -8,11 +8,16 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState, Criterion
-from postroad.core.model.batch_policy import Policy, Recovery
+from postroad.core.model.batch_policy import BatchPolicy, Recovery
 from postroad.errors import Refused
 
-CALLED = {"closed": "released", "left": "without a message", "emptied": "without a message", "sent again": "resumed"}
-NEXT = {
+MOVE_WORDS = {
+    "closed": "released",
+    "left": "without a message",
+    "emptied": "without a message",
+    "sent again": "resumed",
+}
+POSSIBLE_NEXT = {
     BatchState.OPEN: "release it, hold it back, or take messages out",
     BatchState.CLOSED: "hold it back or let it go, or take messages out",
     BatchState.ASSEMBLED: "wait for what becomes of its interchange",
@@ -20,7 +25,7 @@ NEXT = {
 }
 
 
-def opened(
+def open_batch(
     batch_id: str, key: tuple[str, ...], now_us: int, *, kind: str = "", controlled: bool = False, started: bool = False
 ) -> Batch:
     return Batch(
@@ -35,17 +40,17 @@ def opened(
     )
 
 
-def closed_empty(batch_id: str, why: str, at_us: int) -> Batch:
+def close_empty_batch(batch_id: str, why: str, at_us: int) -> Batch:
     """A batch without members, for a scheduled time at which nothing was gathered."""
-    return closed(opened(batch_id, (), at_us), Criterion.SCHEDULE, why, at_us)
+    return close_batch(open_batch(batch_id, (), at_us), Criterion.SCHEDULE, why, at_us)
 
 
-def joined(batch: Batch, member: BatchMember, now_us: int) -> Batch:
-    """With one more member; a clock that was set back makes nothing younger."""
+def add_member(batch: Batch, member: BatchMember, now_us: int) -> Batch:
+    """Return the batch with one more member."""
     latest_at_us = max(batch.latest_at_us, now_us)
     return replace(
         batch,
-        state=_moved(batch, "joined"),
+        state=_state_after(batch, "joined"),
         count=batch.count + 1,
         bytes=batch.bytes + member.bytes,
         latest_at_us=latest_at_us,
@@ -53,12 +58,12 @@ def joined(batch: Batch, member: BatchMember, now_us: int) -> Batch:
     )
 
 
-def left(batch: Batch, member: BatchMember, now_us: int) -> Batch:
-    """Without a member that expired, was cancelled or taken out; an interchange that had it is not sent any more."""
+def remove_member(batch: Batch, member: BatchMember, now_us: int) -> Batch:
+    """Return the batch without a member that expired, was cancelled or removed; clears its interchange."""
     last = batch.count <= 1
     return replace(
         batch,
-        state=_moved(batch, "emptied" if last else "left"),
+        state=_state_after(batch, "emptied" if last else "left"),
         count=batch.count - 1,
         bytes=batch.bytes - member.bytes,
         interchange="",
@@ -66,37 +71,39 @@ def left(batch: Batch, member: BatchMember, now_us: int) -> Batch:
     )
 
 
-def held(batch: Batch, now_us: int) -> Batch:
-    """It goes on gathering and is closed as ever, but not assembled."""
-    state = _moved(batch, "held")
+def pause_batch(batch: Batch, now_us: int) -> Batch:
+    """Pause a batch: it still takes members and closes, but is not assembled."""
+    state = _state_after(batch, "held")
     return replace(batch, state=state, held=True, changed_at_us=max(batch.changed_at_us, now_us))
 
 
-def let_go(batch: Batch, now_us: int) -> Batch:
-    state = _moved(batch, "let go")
+def unpause_batch(batch: Batch, now_us: int) -> Batch:
+    state = _state_after(batch, "let go")
     return replace(batch, state=state, held=False, changed_at_us=max(batch.changed_at_us, now_us))
 
 
-def closed(batch: Batch, by: Criterion, why: str, at_us: int) -> Batch:
-    """Closed as of a moment, which is never before its latest change."""
+def close_batch(batch: Batch, by: Criterion, why: str, at_us: int) -> Batch:
+    """Close the batch as of a moment, never before its latest change."""
     at_us = max(at_us, batch.changed_at_us)
-    return replace(batch, state=_moved(batch, "closed"), closed_by=by, why=why, closed_at_us=at_us, changed_at_us=at_us)
+    return replace(
+        batch, state=_state_after(batch, "closed"), closed_by=by, why=why, closed_at_us=at_us, changed_at_us=at_us
+    )
 
 
-def released(batch: Batch, now_us: int, who: str) -> Batch:
-    """Closed because somebody asked for it, and let go if it was held."""
-    batch = let_go(batch, now_us) if batch.held else batch
+def release_batch(batch: Batch, now_us: int, who: str) -> Batch:
+    """Close the batch on request, and resume it if it was paused."""
+    batch = unpause_batch(batch, now_us) if batch.held else batch
     if batch.state is BatchState.CLOSED:
         return batch
-    return closed(batch, Criterion.REQUEST, f"{who} asked for it", now_us)
+    return close_batch(batch, Criterion.REQUEST, f"{who} asked for it", now_us)
 
 
-def suspended(batch: Batch, why: str, now_us: int, by: Criterion | None = None) -> Batch:
-    """Kept from going on until somebody resumes or drops it; an open one gathers no more."""
+def suspend_batch(batch: Batch, why: str, now_us: int, by: Criterion | None = None) -> Batch:
+    """Suspend the batch until it is resumed or dropped; an open one takes no more members."""
     at_us = max(batch.changed_at_us, now_us)
     return replace(
         batch,
-        state=_moved(batch, "suspended"),
+        state=_state_after(batch, "suspended"),
         why=why,
         closed_by=batch.closed_by or by,
         closed_at_us=batch.closed_at_us or at_us,
@@ -104,47 +111,47 @@ def suspended(batch: Batch, why: str, now_us: int, by: Criterion | None = None) 
     )
 
 
-def resumed(batch: Batch, now_us: int) -> Batch:
-    """Sent again with the same bytes where they were made and nobody has left since, else assembled anew."""
+def resume_batch(batch: Batch, now_us: int) -> Batch:
+    """Resume a suspended batch: send the same bytes if its members are unchanged, else assemble it again."""
     move = "sent again" if batch.interchange else "resumed"
-    return replace(batch, state=_moved(batch, move), held=False, changed_at_us=max(batch.changed_at_us, now_us))
+    return replace(batch, state=_state_after(batch, move), held=False, changed_at_us=max(batch.changed_at_us, now_us))
 
 
-def dropped(batch: Batch, why: str, now_us: int) -> Batch:
-    state = _moved(batch, "dropped")
+def drop_batch(batch: Batch, why: str, now_us: int) -> Batch:
+    state = _state_after(batch, "dropped")
     return replace(batch, state=state, why=why, changed_at_us=max(batch.changed_at_us, now_us))
 
 
-def assembled(batch: Batch, interchange: str, now_us: int) -> Batch:
+def mark_assembled(batch: Batch, interchange: str, now_us: int) -> Batch:
     if batch.held:
         raise Refused("batch.state", f"batch {batch.id} is held back; let it go first")
     return replace(
         batch,
-        state=_moved(batch, "assembled"),
+        state=_state_after(batch, "assembled"),
         interchange=interchange,
         numbered=batch.numbered or interchange,
         changed_at_us=max(batch.changed_at_us, now_us),
     )
 
 
-def sent(batch: Batch, now_us: int) -> Batch:
-    return replace(batch, state=_moved(batch, "sent"), changed_at_us=max(batch.changed_at_us, now_us))
+def mark_sent(batch: Batch, now_us: int) -> Batch:
+    return replace(batch, state=_state_after(batch, "sent"), changed_at_us=max(batch.changed_at_us, now_us))
 
 
-def recovered(policy: Policy, batch: Batch, now_us: int) -> Batch:
-    """After a stop without warning: an open batch goes on, or is passed or failed as its policy says; others go on."""
+def recover_batch(policy: BatchPolicy, batch: Batch, now_us: int) -> Batch:
+    """Apply the policy's recovery setting to a batch that a crash left open."""
     if batch.state is not BatchState.OPEN or policy.recovery is Recovery.GO_ON:
         return batch
     why = "the network stopped without warning while it was open"
     if policy.recovery is Recovery.PASS:
-        return closed(batch, Criterion.RECOVERY, why, now_us)
-    return suspended(batch, why, now_us, Criterion.RECOVERY)
+        return close_batch(batch, Criterion.RECOVERY, why, now_us)
+    return suspend_batch(batch, why, now_us, Criterion.RECOVERY)
 
 
-def _moved(batch: Batch, move: str) -> BatchState:
+def _state_after(batch: Batch, move: str) -> BatchState:
     state = BATCH_MOVES[batch.state].get(move)
     if state is None:
-        following = NEXT.get(batch.state, "nothing changes it any more")
-        told = f"batch {batch.id} is {batch.state.value} and cannot be {CALLED.get(move, move)}; {following}"
+        following = POSSIBLE_NEXT.get(batch.state, "nothing changes it any more")
+        told = f"batch {batch.id} is {batch.state.value} and cannot be {MOVE_WORDS.get(move, move)}; {following}"
         raise Refused("batch.state", told)
     return state

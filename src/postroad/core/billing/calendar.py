@@ -1,4 +1,4 @@
-"""Days and months by the clock of the books, daylight saving and all."""
+"""Days and months in the time zone of the billing settings, including daylight saving."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def begins_us(day: date, time_zone: str) -> int:
     return (moment - EPOCH) // MICROSECOND
 
 
-def checked_period(period: str) -> str:
+def check_period(period: str) -> str:
     if not MONTH.match(period):
         raise Refused("value.invalid", f"{period[:20]!r} is no month; write it as 2026-10")
     return period

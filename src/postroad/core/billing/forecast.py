@@ -1,4 +1,4 @@
-"""What a month will come to, if it goes on as it began.
+"""Forecasts the total of a month from the charges so far.
 
 Kept rule: a forecast says no more than the days behind it: what was charged until now, spread over the time that it took, is
 taken for the rest of the month too. Allowances that are used up and tiers that are not reached yet are no part of it.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from postroad.core.billing.calendar import period_us
 
-LEAST_SHARE = 0.03  # about a day: before that, an hour more or less would make a bill
+MIN_SHARE = 0.03  # about a day: before that, an hour more or less would make a bill
 
 
 def forecast_micros(charged_micros: int, period: str, time_zone: str, counted_upto_us: int) -> int | None:
@@ -17,7 +17,7 @@ def forecast_micros(charged_micros: int, period: str, time_zone: str, counted_up
     if counted_upto_us >= ends_us:
         return charged_micros
     passed_us = counted_upto_us - begins_us
-    if passed_us < LEAST_SHARE * (ends_us - begins_us):
+    if passed_us < MIN_SHARE * (ends_us - begins_us):
         return None
     # Rounded half up, in whole numbers: money is never a float.
     return (2 * charged_micros * (ends_us - begins_us) + passed_us) // (2 * passed_us)

@@ -1,4 +1,4 @@
-"""Which tariff holds for whom in a month, and what is wrong with a set of them.
+"""Selects the tariff of an organization in a month, and finds contradictions between tariffs.
 
 Kept rule: in any month at most one version of one tariff holds for an organization: the one that names it, or else the one that
 names nobody. So a price follows from the month alone, and never from the order in which tariffs were written down.
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from postroad.core.model.billing import Rate, Tariff, Use, UseKind
 
-ANYBODY = ""
+ALL_ORGANIZATIONS = ""
 
 
-def in_force(tariffs: Iterable[Tariff], period: str) -> list[Tariff]:
-    """The versions that hold in a month, at most one of each name."""
+def list_in_force(tariffs: Iterable[Tariff], period: str) -> list[Tariff]:
+    """Return the tariff versions valid in a month, at most one of each name."""
     newest: dict[str, Tariff] = {}
     for tariff in tariffs:
         name = tariff.name.casefold()
@@ -24,17 +24,17 @@ def in_force(tariffs: Iterable[Tariff], period: str) -> list[Tariff]:
     return [tariff for tariff in newest.values() if not tariff.valid_until or period <= tariff.valid_until]
 
 
-def holders(tariffs: Iterable[Tariff], period: str) -> dict[str, Tariff]:
-    """The tariff of each organization that is named by one, and of all others under the empty name."""
+def tariffs_by_organization(tariffs: Iterable[Tariff], period: str) -> dict[str, Tariff]:
+    """Return the tariff of each organization; the empty name means all others."""
     found: dict[str, Tariff] = {}
-    for tariff in in_force(tariffs, period):
-        for name in tariff.organizations or (ANYBODY,):
+    for tariff in list_in_force(tariffs, period):
+        for name in tariff.organizations or (ALL_ORGANIZATIONS,):
             found[name] = tariff
     return found
 
 
 def tariff_of(held: Mapping[str, Tariff], organization: str) -> Tariff | None:
-    return held.get(organization) or held.get(ANYBODY)
+    return held.get(organization) or held.get(ALL_ORGANIZATIONS)
 
 
 def rate_of(tariff: Tariff, use: Use) -> tuple[str, Rate]:
@@ -47,13 +47,13 @@ def rate_of(tariff: Tariff, use: Use) -> tuple[str, Rate]:
     return UseKind.INVOCATION.value, tariff.invocation
 
 
-def contradictions(tariffs: Iterable[Tariff]) -> Iterator[tuple[Tariff, str]]:
+def find_contradictions(tariffs: Iterable[Tariff]) -> Iterator[tuple[Tariff, str]]:
     """Tariffs that hold for the same organization in the same month, each with what is wrong."""
     tariffs = list(tariffs)
     for period in sorted({tariff.valid_from for tariff in tariffs}):
         seen: dict[str, Tariff] = {}
-        for tariff in sorted(in_force(tariffs, period), key=lambda one: (one.valid_from, one.name)):
-            for name in tariff.organizations or (ANYBODY,):
+        for tariff in sorted(list_in_force(tariffs, period), key=lambda one: (one.valid_from, one.name)):
+            for name in tariff.organizations or (ALL_ORGANIZATIONS,):
                 other = seen.setdefault(name, tariff)
                 if other is not tariff:
                     whom = name or "all organizations that none names"

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from postroad.core.billing.calendar import first_day
-from postroad.core.billing.wording import line_text
+from postroad.core.billing.line_text import line_text
 from postroad.core.codecs.soap.escape import text_value
 from postroad.core.model.billing import DocumentKind, Invoice, InvoiceLine
 
@@ -19,7 +19,7 @@ INVOICE, CREDIT_NOTE = "380", "381"  # UN/EDIFACT 1001
 PIECE = "C62"  # UN/ECE recommendation 20: one
 
 
-def ubl(invoice: Invoice, addresses: Mapping[str, str]) -> str:
+def invoice_ubl(invoice: Invoice, addresses: Mapping[str, str]) -> str:
     """The document; ``addresses`` of services by GCID."""
     root = "CreditNote" if invoice.document is DocumentKind.CREDIT_NOTE else "Invoice"
     head = (

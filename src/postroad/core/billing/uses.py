@@ -1,4 +1,4 @@
-"""What counts: from journal entries to uses.
+"""Derives billable uses from journal entries.
 
 Kept rules: messages count, not attempts. A copy counts when the message is accepted, refused ones never; an in-transit service
 counts when it has returned without an error; what the network itself says counts for nobody. So each use rests on one entry,
@@ -10,31 +10,31 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from postroad.core.model.billing import Party, Use, UseKind
+from postroad.core.model.billing import BilledService, Use, UseKind
 from postroad.core.model.journal import Entry, Hop, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType
 
 BY_NETWORK = "network"  # the form of messages that the network writes itself
 
 
-class _Sent(NamedTuple):
-    """What an invocation must know of the copy that it worked on."""
+class _SentCopy(NamedTuple):
+    """The facts of a sent copy that its invocations refer to."""
 
     sender: str
     type: MessageType
     hops: tuple[Hop, ...]
 
 
-def uses(entries: Iterable[tuple[int, Entry]]) -> Iterator[Use]:
+def list_uses(entries: Iterable[tuple[int, Entry]]) -> Iterator[Use]:
     """The uses of a journal's entries, given with their numbers and in their order."""
-    sent: dict[tuple[int, int], _Sent] = {}
+    sent: dict[tuple[int, int], _SentCopy] = {}
     for seq, entry in entries:
         if isinstance(entry, MessagePosted):
             for ordinal, copy in enumerate(entry.copies):
                 if copy.code:
                     continue
                 if len(copy.hops) > 1:
-                    sent[seq, ordinal] = _Sent(entry.sender, entry.type, copy.hops)
+                    sent[seq, ordinal] = _SentCopy(entry.sender, entry.type, copy.hops)
                 if entry.form != BY_NETWORK:
                     yield _message(seq, ordinal, entry, copy.hops)
         elif isinstance(entry, InvocationReturned) and entry.status is None:
@@ -57,8 +57,8 @@ def _message(seq: int, ordinal: int, entry: MessagePosted, hops: tuple[Hop, ...]
     )
 
 
-def _invocation(seq: int, entry: InvocationReturned, origin: _Sent) -> Use:
-    """The service before the next one has returned; its place on the route is the same before and after a change of it."""
+def _invocation(seq: int, entry: InvocationReturned, origin: _SentCopy) -> Use:
+    """Return the use of the in-transit service that has just returned."""
     hops = entry.hops or origin.hops
     return Use(
         seq=seq,
@@ -73,5 +73,5 @@ def _invocation(seq: int, entry: InvocationReturned, origin: _Sent) -> Use:
     )
 
 
-def _party(hop: Hop) -> Party:
-    return Party(hop.service, hop.context.payer if hop.context is not None else "")
+def _party(hop: Hop) -> BilledService:
+    return BilledService(hop.service, hop.context.payer if hop.context is not None else "")

@@ -1,4 +1,4 @@
-"""What codecs read from and write: bytes, or views into them, so that a document is handed on without being copied."""
+"""Buffer types of the codecs: bytes, or views into them, so that documents are not copied."""
 
 from __future__ import annotations
 

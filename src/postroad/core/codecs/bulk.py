@@ -12,9 +12,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_form import JSON_FORM, read_result, write_recipients
 from postroad.core.codecs.json_shapes import JsonProblem, JsonRecipient, JsonResult
 from postroad.core.codecs.lexical import check_size
@@ -22,6 +20,8 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, media_type_of
 from postroad.core.codecs.mime.fields import first_of, read_fields
 from postroad.core.codecs.mime.multipart_type import read_multipart_type
+from postroad.core.codecs.native_formats import codec_for
+from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.core.model.message import Message, PostResult, RecipientResult
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
@@ -163,7 +163,7 @@ def bulk_answer_type(content_type: str) -> str:
 
 
 def encode_bulk_answer(answer_type: str, results: Sequence[PostResult | Refused]) -> bytes:
-    """One answer for each message, in order: an array, or lines for NDJSON."""
+    """Encodes one result per message, in order: an array, or lines for NDJSON."""
     answers = _written(results)
     if answer_type == ENVELOPES:
         return msgspec.msgpack.encode(answers)
@@ -195,7 +195,7 @@ def _problem(refusal: Refused) -> JsonProblem:
 
 
 def decode_bulk_answer(answer_type: str, body: bytes) -> list[PostResult | Refused]:
-    """What the client makes of a bulk's answers."""
+    """Decodes the response to a bulk post."""
     try:
         return [_read_answer(answer) for answer in _answers(answer_type, body)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:

@@ -1,4 +1,4 @@
-"""What every codec promises: Wire ⇄ Message, and the requests and answers around it.
+"""The contract of every codec: Wire ⇄ Message, and the requests and responses around it.
 
 - Pure: the same bytes give the same message, the same message the same bytes. Times, ids and boundaries are
   arguments.

@@ -13,12 +13,12 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_shapes import JsonProblem
 from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_routing, read_text
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS, check_lists, in_order, read_headers
-from postroad.core.codecs.requests import checked_poll, checked_settlement
+from postroad.core.codecs.refusals import malformed, too_complex
+from postroad.core.codecs.requests import check_poll, check_settlement
 from postroad.core.model.message import (
     Argument,
     Delivered,
@@ -51,7 +51,7 @@ class EnvelopePart(Struct, array_like=True, forbid_unknown_fields=True, omit_def
     headers: dict[str, str] = {}
 
 
-class Envelope(Struct, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
+class PackedEnvelope(Struct, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
     """One message; ``payload`` is its document with the id "1", or nil when all parts stand in ``parts``."""
 
     to: str | list[_Service]
@@ -71,9 +71,9 @@ class Envelope(Struct, array_like=True, forbid_unknown_fields=True, omit_default
     routing: str = ""
 
 
-_ENVELOPE = msgspec.msgpack.Decoder(Envelope)
+_ENVELOPE = msgspec.msgpack.Decoder(PackedEnvelope)
 _RAW_ENVELOPES = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_ENVELOPE_LIST = msgspec.msgpack.Decoder(list[Envelope])
+_ENVELOPE_LIST = msgspec.msgpack.Decoder(list[PackedEnvelope])
 _DELIVERIES = msgspec.msgpack.Decoder(list[Delivered])
 _RESULT = msgspec.msgpack.Decoder(PostResult)
 _POLL = msgspec.msgpack.Decoder(PollRequest)
@@ -130,7 +130,7 @@ class EnvelopeCodec:
 
     def decode_poll(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> PollRequest:
         check_size(body, limits)
-        return checked_poll(_decode(body, _POLL), limits)
+        return check_poll(_decode(body, _POLL), limits)
 
     def encode_delivered(self, messages: Sequence[Delivered]) -> bytes:
         return _encode([message if type(message) is Delivered else _plain(message) for message in messages])
@@ -144,7 +144,7 @@ class EnvelopeCodec:
 
     def decode_settlement(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Settlement:
         check_size(body, limits)
-        return checked_settlement(_decode(body, _SETTLEMENT), limits)
+        return check_settlement(_decode(body, _SETTLEMENT), limits)
 
     def encode_settlement_result(self, result: SettlementResult) -> bytes:
         return _encode(result)
@@ -181,14 +181,14 @@ def _decoded(raw: bytes, limits: WireLimits) -> Message | Refused:
         return refused
 
 
-def _converted(envelope: Envelope, limits: WireLimits) -> Message | Refused:
+def _converted(envelope: PackedEnvelope, limits: WireLimits) -> Message | Refused:
     try:
         return message_of(envelope, limits)
     except Refused as refused:
         return refused
 
 
-def message_of(e: Envelope, limits: WireLimits) -> Message:
+def message_of(e: PackedEnvelope, limits: WireLimits) -> Message:
     """The message in an envelope; the shortest envelopes take the shortest way."""
     to, payload, text = e.to, e.payload, e.topic + e.handle + e.content_type
     if (
@@ -211,7 +211,7 @@ def message_of(e: Envelope, limits: WireLimits) -> Message:
     return _checked(e, limits)
 
 
-def _checked(e: Envelope, limits: WireLimits) -> Message:
+def _checked(e: PackedEnvelope, limits: WireLimits) -> Message:
     for name, text in (("topic", e.topic), ("handle", e.handle), ("reference", e.reference), ("sender", e.sender)):
         read_text(text, "/" + name, limits)
     message = Message(
@@ -257,7 +257,7 @@ def _status(status: Status | None, limits: WireLimits) -> Status | None:
     return status
 
 
-def _parts(e: Envelope, limits: WireLimits) -> tuple[Part, ...]:
+def _parts(e: PackedEnvelope, limits: WireLimits) -> tuple[Part, ...]:
     first = [] if e.payload is None else [EnvelopePart("1", e.content_type, e.payload)]
     return in_order(
         Part(
@@ -277,12 +277,12 @@ def _plain(message: Delivered) -> Delivered:
     return Delivered(**{name: getattr(message, name) for name in Delivered.__struct_fields__})
 
 
-def envelope_of(message: Message) -> Envelope:
+def envelope_of(message: Message) -> PackedEnvelope:
     first = message.parts[0] if message.parts else None
     alone = first is not None and first.id == "1" and not (first.attachment or first.expires_at_us or first.headers)
     rest = message.parts[1:] if alone else message.parts
     single = len(message.to) == 1 and not message.to[0].arguments
-    return Envelope(
+    return PackedEnvelope(
         to=message.to[0].service if single else [_service(recipient) for recipient in message.to],
         payload=first.data if first is not None and alone else None,
         content_type=first.content_type if first is not None and alone else OCTETS,

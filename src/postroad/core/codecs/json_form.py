@@ -43,15 +43,15 @@ from postroad.core.codecs.json_shapes import (
 from postroad.core.codecs.lexical import read_routing, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import check_lists
-from postroad.core.codecs.requests import checked_poll, checked_settlement
+from postroad.core.codecs.requests import check_poll, check_settlement
 from postroad.core.model.message import (
+    AnsweredMessage,
     Cookie,
     Delivered,
     Message,
-    Passed,
+    PassedService,
     PostResult,
     RecipientResult,
-    Reference,
     Status,
 )
 from postroad.core.model.polling import PollRequest, Selector, Settled, Settlement, SettlementResult
@@ -118,7 +118,7 @@ class JsonCodec:
         request = PollRequest(
             max=shape.max, wait_s=shape.wait_seconds, lease_s=shape.lease_seconds, select=select, trace=shape.trace
         )
-        return checked_poll(request, limits)
+        return check_poll(request, limits)
 
     def encode_delivered(self, messages: Sequence[Delivered]) -> bytes:
         return _encode(JsonDeliveries([write_delivered(message) for message in messages]))
@@ -142,7 +142,7 @@ class JsonCodec:
         settlement = Settlement(
             tokens=tuple(shape.tokens), outcome=shape.outcome, delay_s=shape.delay_seconds, reason=shape.reason
         )
-        return checked_settlement(settlement, limits)
+        return check_settlement(settlement, limits)
 
     def encode_settlement_result(self, result: SettlementResult) -> bytes:
         settled = [JsonSettled(token=s.token, code=s.code, detail=s.detail) for s in result.settled]
@@ -257,7 +257,7 @@ def write_delivered(message: Delivered) -> JsonDelivered:
     )
 
 
-def _write_passed(passed: Passed) -> JsonPassed:
+def _write_passed(passed: PassedService) -> JsonPassed:
     return JsonPassed(service=passed.service, at=write_time(passed.at_us), status=_write_status(passed.status))
 
 
@@ -279,7 +279,7 @@ def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
         topic=message.topic,
         handle=message.handle,
         arguments=read_arguments(message.recipient.arguments, "/to", limits),
-        reference=Reference(reference.session, reference.handle) if reference else None,
+        reference=AnsweredMessage(reference.session, reference.handle) if reference else None,
         invoker=message.invoker,
         status=_read_status(message.status, limits),
         properties=read_properties(message.properties, limits),
@@ -294,8 +294,8 @@ def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
     )
 
 
-def _read_passed(passed: JsonPassed, limits: WireLimits) -> Passed:
-    return Passed(passed.service, read_time(passed.at, "/trace/at"), _read_status(passed.status, limits))
+def _read_passed(passed: JsonPassed, limits: WireLimits) -> PassedService:
+    return PassedService(passed.service, read_time(passed.at, "/trace/at"), _read_status(passed.status, limits))
 
 
 def write_result(result: PostResult) -> JsonResult:

@@ -1,4 +1,4 @@
-"""How deep JSON is nested, found by its brackets alone, and whether a document can stand inside another one."""
+"""Measures how deep JSON is nested by its brackets, and whether a document can be embedded in another one."""
 
 from __future__ import annotations
 

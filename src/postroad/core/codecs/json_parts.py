@@ -8,13 +8,13 @@ from typing import Protocol
 
 from msgspec import UNSET, Raw
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_nesting import can_stand_inside
 from postroad.core.codecs.json_shapes import JsonPart, JsonService
 from postroad.core.codecs.lexical import read_base64, read_property, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import JSON, OCTETS, TEXT, check_count, is_xml, read_headers
 from postroad.core.codecs.property_values import typed_value, write_value
+from postroad.core.codecs.refusals import malformed
 from postroad.core.model.message import Argument, Part, Property, PropertyType, Recipient
 
 _EMBEDDED_LEVELS = DEFAULT_LIMITS.json_depth - 8  # leaves room for the message around it

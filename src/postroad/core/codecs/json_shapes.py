@@ -13,21 +13,21 @@ from postroad.core.model.polling import Outcome
 Value = Raw | str | bool | dict[str, str]
 
 
-class Shape(Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel", kw_only=True):
-    """What all of them share."""
+class JsonShape(Struct, forbid_unknown_fields=True, omit_defaults=True, rename="camel", kw_only=True):
+    """Base class of all JSON objects on the wire; unknown fields are refused."""
 
 
-class JsonService(Shape):
+class JsonService(JsonShape):
     service: str
     arguments: dict[str, str] = {}
 
 
-class JsonStatus(Shape):
+class JsonStatus(JsonShape):
     code: str
     text: str = ""
 
 
-class JsonPart(Shape):
+class JsonPart(JsonShape):
     id: str = ""
     content_type: str = ""
     text: str | UnsetType = UNSET
@@ -37,7 +37,7 @@ class JsonPart(Shape):
     headers: dict[str, str] = {}
 
 
-class JsonPost(Shape):
+class JsonPost(JsonShape):
     sender: str = field(default="", name="from")
     to: list[str | JsonService] = []
     type: MessageType = MessageType.NOTIFICATION
@@ -54,12 +54,12 @@ class JsonPost(Shape):
     attachments: list[JsonPart] = []
 
 
-class JsonReference(Shape):
+class JsonReference(JsonShape):
     session: str
     handle: str = ""
 
 
-class JsonParty(Shape):
+class JsonParty(JsonShape):
     """A service as the network knows it: address and GCID."""
 
     service: str
@@ -67,7 +67,7 @@ class JsonParty(Shape):
     arguments: dict[str, str] = {}
 
 
-class JsonPassed(Shape):
+class JsonPassed(JsonShape):
     """A service that the message has passed, and when it answered."""
 
     service: str
@@ -75,14 +75,14 @@ class JsonPassed(Shape):
     status: JsonStatus | None = None
 
 
-class JsonCookie(Shape):
+class JsonCookie(JsonShape):
     """What the receiver has registered for messages from this sender; XML travels as text."""
 
     content: str
     content_type: str = "text/plain"
 
 
-class JsonDelivered(Shape, kw_only=True):
+class JsonDelivered(JsonShape, kw_only=True):
     session: str
     token: str
     transaction: str
@@ -110,19 +110,19 @@ class JsonDeliveries(Struct, rename="camel", forbid_unknown_fields=True):
     messages: list[JsonDelivered]
 
 
-class JsonRecipient(Shape):
+class JsonRecipient(JsonShape):
     service: str
     code: str = ""
     detail: str = ""
 
 
-class JsonResult(Shape):
+class JsonResult(JsonShape):
     session: str
     transaction: str
     recipients: list[JsonRecipient] = []
 
 
-class JsonSelector(Shape):
+class JsonSelector(JsonShape):
     sender: str = ""
     type: MessageType | None = None
     topic: str = ""
@@ -131,7 +131,7 @@ class JsonSelector(Shape):
     properties: dict[str, str] = {}
 
 
-class JsonPoll(Shape):
+class JsonPoll(JsonShape):
     max: int = 10
     wait_seconds: float = 0.0
     lease_seconds: float = 0.0
@@ -139,14 +139,14 @@ class JsonPoll(Shape):
     trace: bool = False
 
 
-class JsonSettlement(Shape):
+class JsonSettlement(JsonShape):
     tokens: list[str]
     outcome: Outcome = Outcome.ACK
     delay_seconds: float = 0.0
     reason: str = ""
 
 
-class JsonSettled(Shape):
+class JsonSettled(JsonShape):
     token: str
     code: str = ""
     detail: str = ""

@@ -1,4 +1,4 @@
-"""JSON text taken strictly: UTF-8, limited depth, no name twice in one object, and faults with a JSON pointer.
+"""Strict JSON parsing: UTF-8, limited depth, no duplicate names, and errors with a JSON pointer.
 
 msgspec reads JSON fast and to the letter, but takes the last of two equal names, does not look at the UTF-8 of what
 it is told to leave raw, and recurses. This module closes those gaps, at the price of one search through the bytes.
@@ -13,10 +13,10 @@ from typing import TypeVar
 
 import msgspec
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_nesting import nests_deeper
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.refusals import malformed, too_complex
 
 _Shape = TypeVar("_Shape")
 

@@ -1,4 +1,4 @@
-"""How times, numbers, flags and header texts are written, the same in every wire form.
+"""How times, numbers, booleans and header texts are written in every wire form.
 
 Kept rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry,
 numbers keep their digits and follow JSON's grammar, and times name their zone.
@@ -12,9 +12,9 @@ from binascii import a2b_base64
 from datetime import UTC, datetime, timedelta
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.property_values import read_items, write_items
+from postroad.core.codecs.refusals import malformed
 from postroad.core.model.message import COLLECTIONS, PropertyType
 from postroad.errors import Refused
 
@@ -56,7 +56,7 @@ def read_boolean(text: str, pointer: str) -> bool:
 
 
 def read_routing(text: str, pointer: str) -> str:
-    """How the message wants to be routed; nothing means as each service chose."""
+    """How the message is to be routed; empty means as each service has chosen."""
     if text and text not in ROUTINGS:
         raise malformed(f"{text[:40]!r} is no way of routing; use {' or '.join(ROUTINGS)}, or leave it out", pointer)
     return text

@@ -1,4 +1,4 @@
-"""How large and how complex a message may be before any codec refuses it.
+"""Limits on the size and complexity of a message, checked by every codec.
 
 The defaults hold for the message endpoints; an operator may change them. Everything is counted while reading, so
 that a hostile message costs no more than an honest one of the same size.

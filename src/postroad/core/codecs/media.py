@@ -1,4 +1,4 @@
-"""Content types read and compared: the media type without its parameters, and the parameters that matter."""
+"""Parses and compares content types: the media type, its parameters, and Accept."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def parameter_of(content_type: str, name: str) -> str:
     return ""
 
 
-def accepted_types(accept: str) -> list[str]:
+def parse_accept(accept: str) -> list[str]:
     """The media types and ranges of an Accept header, the most wanted first; those with q=0 are left out."""
     ranges: list[tuple[float, int, str]] = []
     for position, entry in enumerate(accept[:2000].split(",")[:50]):

@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.limits import NAME_CHARS, WireLimits
+from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.errors import Refused
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 import msgspec
 from msgspec import Raw, Struct
 
-from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.refusals import malformed
 from postroad.core.model.message import COLLECTIONS, Property, PropertyType
 
 MAX_ITEMS = 100

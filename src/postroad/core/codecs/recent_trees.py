@@ -1,4 +1,4 @@
-"""Documents parsed a moment ago: whoever looks at the same one next need not parse it again.
+"""Cache of documents parsed recently, so that the next reader need not parse them again.
 
 The rules that route a message and the bindings of the exchange it is sent to look at it within milliseconds of each other, so
 that one parse serves both. Kept rules: trees are only looked at, never changed; what is large is not kept. A small document's

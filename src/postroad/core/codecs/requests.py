@@ -1,15 +1,15 @@
-"""Polls and settlements within bounds, checked alike in every wire form."""
+"""Checks the limits of polls and settlements for every wire form."""
 
 from __future__ import annotations
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import read_text
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import check_names
+from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.core.model.polling import LEASE_MAX_S, POLL_MAX, TOKENS_MAX, WAIT_MAX_S, PollRequest, Settlement
 
 
-def checked_poll(request: PollRequest, limits: WireLimits) -> PollRequest:
+def check_poll(request: PollRequest, limits: WireLimits) -> PollRequest:
     if not 1 <= request.max <= POLL_MAX:
         raise malformed(f"max is from 1 to {POLL_MAX}", "/max")
     if not 0 <= request.wait_s <= WAIT_MAX_S:
@@ -26,7 +26,7 @@ def checked_poll(request: PollRequest, limits: WireLimits) -> PollRequest:
     return request
 
 
-def checked_settlement(settlement: Settlement, limits: WireLimits) -> Settlement:
+def check_settlement(settlement: Settlement, limits: WireLimits) -> Settlement:
     if not settlement.tokens:
         raise malformed("at least one token is needed", "/tokens")
     if len(settlement.tokens) > TOKENS_MAX:

@@ -9,24 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TypeVar
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import read_boolean
+from postroad.core.codecs.refusals import malformed
 from postroad.core.codecs.xml import Tree, parse
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import (
     INCLUDING,
-    Action,
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
     Condition,
-    Place,
+    MessageSection,
     Rule,
+    RuleAction,
     RuleRole,
+    ValueComparison,
+    ValueLocation,
     ValueType,
-    Where,
 )
 from postroad.errors import Refused
 
@@ -34,7 +34,7 @@ NAMESPACE = "urn:postroad:rules:1"
 
 COMBINING = {operator.value.upper(): operator for operator in Combining}
 COMPARING = {operator.value: operator for operator in Comparing}
-WHERE = {where.value.capitalize(): where for where in Where}
+WHERE = {where.value.capitalize(): where for where in MessageSection}
 ACTIONS = {kind.value[0].upper() + kind.value[1:]: kind for kind in ActionKind}
 
 _Choice = TypeVar("_Choice", RuleRole, ValueType)
@@ -55,7 +55,7 @@ def decode_rules(body: bytes, service_gcid: str) -> tuple[Rule, ...]:
 def _rule(element: Tree, service_gcid: str, place: int) -> Rule:
     given = _attributes(element, "name", "role", "enabled", "positions")
     condition: Condition | None = None
-    actions: tuple[Action, ...] = ()
+    actions: tuple[RuleAction, ...] = ()
     description = ""
     for child in _children(element, "Description", "Condition", "Actions", once=True):
         match _name(child):
@@ -111,10 +111,10 @@ def _condition(element: Tree) -> Condition:
     return Combination(operator=COMBINING[name], conditions=inner)
 
 
-def _comparison(element: Tree, operator: Comparing) -> Comparison:
+def _comparison(element: Tree, operator: Comparing) -> ValueComparison:
     _attributes(element, "as")
-    place: Place | None = None
-    other: Place | None = None
+    place: ValueLocation | None = None
+    other: ValueLocation | None = None
     values: list[str] = []
     content = ""
     for child in _children(element, *WHERE, "Value", "Content", "Other"):
@@ -133,20 +133,22 @@ def _comparison(element: Tree, operator: Comparing) -> Comparison:
     if place is None:
         raise _fault(element, f"{operator.value} needs one of {', '.join(WHERE)}")
     kind = _chosen(element, "as", ValueType, ValueType.STRING)
-    return Comparison(operator=operator, place=place, type=kind, values=tuple(values), content=content, other=other)
+    return ValueComparison(
+        operator=operator, place=place, type=kind, values=tuple(values), content=content, other=other
+    )
 
 
-def _place(element: Tree) -> Place:
+def _place(element: Tree) -> ValueLocation:
     where = WHERE.get(_name(element))
     if where is None:
         raise _fault(element, f"{_name(element)} is not a place; use one of {', '.join(WHERE)}")
-    path = "item" if where is Where.HEADER else "path"
-    given = _attributes(element, path, *(() if where is Where.HEADER else ("document", "schema")))
+    path = "item" if where is MessageSection.HEADER else "path"
+    given = _attributes(element, path, *(() if where is MessageSection.HEADER else ("document", "schema")))
     if path not in given:
         raise _fault(element, f"{_name(element)} has the attribute {path}")
     namespaces = [_namespace(child) for child in _children(element, "Namespace")]
     _once(element, [prefix for prefix, _ in namespaces])
-    return Place(
+    return ValueLocation(
         where=where,
         path=given[path],
         document=given.get("document", ""),
@@ -162,16 +164,16 @@ def _namespace(element: Tree) -> tuple[str, str]:
     return given["prefix"], given["uri"]
 
 
-def _action(element: Tree) -> Action:
+def _action(element: Tree) -> RuleAction:
     kind = ACTIONS[_name(element)]
     if kind not in INCLUDING:
         given = _attributes(element, *(("topic",) if kind is ActionKind.CHANGE_TOPIC else ()))
         list(_children(element))
-        return Action(kind=kind, topic=given.get("topic", ""))
+        return RuleAction(kind=kind, topic=given.get("topic", ""))
     given = _attributes(element, "service", "topic", "pays", "isolate", "errors")
     if given.get("errors", "show") not in ("show", "absorb"):
         raise _fault(element, "errors is show or absorb")
-    return Action(
+    return RuleAction(
         kind=kind,
         service=given.get("service", ""),
         arguments=tuple(_arguments(element)),

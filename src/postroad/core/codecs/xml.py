@@ -20,10 +20,10 @@ from xml.parsers import expat
 
 from lxml import etree
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.xml_names import SMALL, EachThread, KeptParser, with_names_of_its_own
+from postroad.core.codecs.refusals import malformed, too_complex
+from postroad.core.codecs.xml_names import SMALL, EachThread, KeptParser, build_with_own_names
 from postroad.errors import Refused
 
 SEPARATOR = "}"  # expat reports a name as "namespace}local"
@@ -122,7 +122,7 @@ def counts_are_harmless(utf8: bytes, limits: WireLimits) -> bool:
     return tags <= limits.xml_depth and tags <= limits.xml_elements and _tags_are_narrow(utf8, limits)
 
 
-class Counter:
+class ComplexityCounter:
     """Counts while a scanner runs, and refuses what is too deep, too many or too wide."""
 
     __slots__ = ("_declarations", "_depth", "_elements", "_limits")
@@ -139,7 +139,7 @@ class Counter:
     def declared(self, _prefix: str | None, _uri: str | None) -> None:
         self._declarations += 1
         if self._declarations > self._limits.xml_attributes:
-            raise complexity(self._limits)
+            raise complexity_refusal(self._limits)
 
     def started(self, _name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
@@ -148,13 +148,13 @@ class Counter:
         self._declarations = 0
         limits = self._limits
         if self._depth > limits.xml_depth or self._elements > limits.xml_elements or width > limits.xml_attributes:
-            raise complexity(limits)
+            raise complexity_refusal(limits)
 
     def ended(self, _name: str) -> None:
         self._depth -= 1
 
 
-def complexity(limits: WireLimits) -> Refused:
+def complexity_refusal(limits: WireLimits) -> Refused:
     return too_complex(
         f"the XML is too complex; at most {limits.xml_depth} levels, {limits.xml_elements} elements "
         f"and {limits.xml_attributes} attributes on one element are allowed",
@@ -165,7 +165,7 @@ def check_well_formed(utf8: bytes, limits: WireLimits = DEFAULT_LIMITS) -> None:
     """Refuse what is not well-formed XML with namespaces, or passes a limit."""
     scanner = new_scanner()
     if not counts_are_harmless(utf8, limits):
-        Counter(limits).attach(scanner)
+        ComplexityCounter(limits).attach(scanner)
     run_scanner(scanner, utf8)
 
 
@@ -197,7 +197,7 @@ def first_elements(beginning: bytes, most: int) -> list[str]:
     return names
 
 
-class _Portability(Counter):
+class _Portability(ComplexityCounter):
     """Refuses namespace names over which parsers differ, besides what is too complex."""
 
     __slots__ = ()
@@ -235,7 +235,7 @@ def parse(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
 
 
 def parse_for_this_thread(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Tree:
-    """Likewise, and cheaper where it is small, for whoever hands the tree to no other thread."""
+    """Parses a document for use in this thread only; cheaper than ``parse`` for small documents."""
     return _parsed(body, limits, _built_here if len(body) <= SMALL else _built_alone)
 
 
@@ -282,7 +282,7 @@ def _built_alone(utf8: bytes) -> tuple[Tree, bool]:
         parser = _new_parser()
         return etree.fromstring(utf8, parser), len(parser.error_log) > 0
 
-    return with_names_of_its_own(built)
+    return build_with_own_names(built)
 
 
 def _is_usual(utf8: bytes, limits: WireLimits) -> bool:
@@ -320,7 +320,7 @@ def _wider_than(attributes: int) -> etree.XPath:
     return etree.XPath(f"boolean(//@*[{attributes + 1}])")
 
 
-def finder(path: str) -> Callable[[Tree], Any]:
+def compile_finder(path: str) -> Callable[[Tree], Any]:
     """Finds elements, or the values of attributes, at an XPath that is ours and starts from the element it is given."""
     return etree.XPath(path, smart_strings=False)
 

@@ -1,4 +1,4 @@
-"""The dictionaries of names with which libxml2 reads: small, and each in the hands of one thread.
+"""The name dictionaries of libxml2, kept small and used by one thread each.
 
 lxml has one dictionary for each thread. In it stays every name, prefix, namespace and run of blanks that was ever read there:
 whoever sends ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from anybody. Nor has it a
@@ -18,7 +18,9 @@ from collections.abc import Callable
 from threading import local
 from typing import Any, Generic, TypeVar
 
-BYTES_MOST = 128 << 10  # of documents for one shared dictionary, which makes less than 1 MiB of it, whatever they say
+MAX_DICTIONARY_BYTES = (
+    128 << 10
+)  # of documents for one shared dictionary, which makes less than 1 MiB of it, whatever they say
 SMALL = (
     32 << 10
 )  # a document; of a larger one it is not seen in the time it takes whether it has a dictionary of its own
@@ -33,7 +35,7 @@ _Built = TypeVar("_Built")
 
 
 class KeptParser(Generic[_Parser]):
-    """One that is used again costs less; it is not here while it reads, nor after it failed."""
+    """A parser that is reused; it is absent while it is in use and after a failure."""
 
     __slots__ = ("_bytes_read", "_make", "_parser")
 
@@ -46,7 +48,7 @@ class KeptParser(Generic[_Parser]):
         """A parser for a document of this size, whose dictionary has room for its names."""
         parser, self._parser = self._parser, None
         self._bytes_read += size
-        if parser is None or self._bytes_read > BYTES_MOST:
+        if parser is None or self._bytes_read > MAX_DICTIONARY_BYTES:
             self._bytes_read = size
             _thread_state().pop(_KEPT_BY_LXML_AS, None)
             return self._make()
@@ -63,8 +65,8 @@ class EachThread(local, Generic[_Own]):
         self.own = make()
 
 
-def with_names_of_its_own(build: Callable[[], _Built]) -> _Built:
-    """What is built by a new parser, whose dictionary nobody else uses before or after."""
+def build_with_own_names(build: Callable[[], _Built]) -> _Built:
+    """Builds with a new parser, whose name dictionary is shared with nothing else."""
     state = _thread_state()
     shared = state.pop(_KEPT_BY_LXML_AS, None)
     try:

@@ -20,7 +20,7 @@ class Certificate(NamedTuple):
 
 
 def read(pem: str) -> Certificate | None:
-    """The certificate in a PEM text, or None when it is not exactly one (a private key beside it is not welcome either)."""
+    """Return the certificate in a PEM text; None unless it is exactly one certificate."""
     if "PRIVATE KEY" in pem:
         return None
     try:
@@ -37,19 +37,22 @@ def read(pem: str) -> Certificate | None:
 
 
 def check_current(certificate: Certificate, now_us: int) -> None:
-    """Refuse one that is over; one that begins later may be registered ahead of its time."""
+    """Refuse an expired certificate; one that is not yet valid is accepted."""
     if certificate.expires_at_us <= now_us:
         detail = f"The certificate of {certificate.subject} has expired; register its successor"
         raise Refused("certificate.expired", detail, pointer="/certificate")
 
 
 def chain_expires_at_us(pem: bytes) -> int | None:
-    """When the certificate at the beginning of a PEM file ends; None when there is none. Keys beside it are not looked at."""
+    """Return when the first certificate of a PEM file expires; None if there is none.
+
+    Keys beside it are not looked at.
+    """
     return next(iter(certificates_expire_at_us(pem)), None)
 
 
 def certificates_expire_at_us(pem: bytes) -> list[int]:
-    """When each of the certificates in a PEM file ends."""
+    """Return when each certificate of a PEM file expires."""
     try:
         return [_validity(found)[1] for found in x509.load_pem_x509_certificates(pem)]
     except ValueError:

@@ -13,12 +13,12 @@ from typing import Annotated, Any, Literal, NamedTuple, Self
 
 from pydantic import Field, StrictBool, StrictStr, ValidationError, model_validator
 
-from postroad.core.configuration.assets import AssetSections
-from postroad.core.configuration.billing_records import BillingEntry
-from postroad.core.configuration.bindings import BindingEntry
-from postroad.core.configuration.cookies import CookieEntry
-from postroad.core.configuration.profile import ServiceProfile
-from postroad.core.configuration.rules import RuleEntry
+from postroad.core.configuration.entries.assets import AssetSections
+from postroad.core.configuration.entries.billing_records import BillingEntry
+from postroad.core.configuration.entries.bindings import BindingEntry
+from postroad.core.configuration.entries.cookies import CookieEntry
+from postroad.core.configuration.entries.rules import RuleEntry
+from postroad.core.configuration.profile.service import ServiceProfile
 from postroad.core.configuration.shapes import (
     GCID,
     NAME,
@@ -34,7 +34,7 @@ from postroad.core.configuration.shapes import (
     Rate,
     RoleName,
     SecretFrom,
-    Shape,
+    StrictShape,
     Word,
 )
 from postroad.core.model.directory import CredentialKind, OrganizationLimits
@@ -57,17 +57,17 @@ _PLAIN = {
     f"String should match pattern '{GCID}'": "must be a GCID: 16 digits of 0-9 and a-f",
 }
 
-GIVEN = ("password", "password_from", "key", "key_from", "certificate", "kept")
+PROOF_FIELDS = ("password", "password_from", "key", "key_from", "certificate", "kept")
 
 
-class Fault(NamedTuple):
+class DocumentError(NamedTuple):
     """Something wrong in a document, and its place as a JSON pointer."""
 
     pointer: str
     detail: str
 
 
-class CredentialEntry(Shape):
+class CredentialEntry(StrictShape):
     """How a service proves itself; the label tells its credentials apart."""
 
     label: Word
@@ -86,7 +86,7 @@ class CredentialEntry(Shape):
 
     @model_validator(mode="after")
     def has_one_proof(self) -> Self:
-        if sum(bool(getattr(self, name)) for name in GIVEN) != 1:
+        if sum(bool(getattr(self, name)) for name in PROOF_FIELDS) != 1:
             raise ValueError("needs exactly one of passwordFrom, keyFrom, certificate or kept: true")
         if self.kept and self.kind is None:
             raise ValueError("a credential that is kept says its kind: password, key or certificate")
@@ -116,12 +116,12 @@ class ServiceEntry(ServiceProfile, AssetSections):
     ] = None
 
 
-class PersonEntry(Shape):
+class PersonEntry(StrictShape):
     name: Line = ""
     role: RoleName = "viewer"
 
 
-class OrganizationLimitsProfile(Shape):
+class OrganizationLimitsProfile(StrictShape):
     """What the organization's own posts may take up; 0: the network's usual limit. Set by operators."""
 
     message_bytes: Annotated[Count, Field(description="Of the largest message")] = 0
@@ -133,7 +133,7 @@ class OrganizationLimitsProfile(Shape):
         return OrganizationLimits(**self.model_dump())
 
 
-class OrganizationEntry(Shape):
+class OrganizationEntry(StrictShape):
     description: Prose = ""
     posts_per_s: Annotated[Rate | None, Field(alias="postsPerSecond", description="Left out: as it is")] = None
     limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are")] = None
@@ -141,7 +141,7 @@ class OrganizationEntry(Shape):
     services: Annotated[dict[Name, ServiceEntry], Field(max_length=10_000, default_factory=dict)]
 
 
-class NetworkDocument(Shape):
+class NetworkDocument(StrictShape):
     """One whole configuration document."""
 
     postroad: Annotated[Literal[1], Field(description="The version of this format")]
@@ -149,13 +149,13 @@ class NetworkDocument(Shape):
     billing: Annotated[BillingEntry | None, Field(description="Books, tariffs and records; for operators")] = None
 
 
-def read_document(content: Mapping[str, Any]) -> NetworkDocument | list[Fault]:
+def read_document(content: Mapping[str, Any]) -> NetworkDocument | list[DocumentError]:
     """The document, or everything that is wrong with its form."""
     try:
         return NetworkDocument.model_validate(content)
     except ValidationError as error:
         return [
-            Fault(pointer(*(str(step) for step in fault["loc"])), plainly(fault["msg"]))
+            DocumentError(pointer(*(str(step) for step in fault["loc"])), plain_error_text(fault["msg"]))
             for fault in error.errors(include_url=False, include_context=False, include_input=False)
         ]
 
@@ -165,8 +165,8 @@ def pointer(*steps: str | int) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
 
-def plainly(text: str) -> str:
-    """What pydantic says of a value, in words that need no knowledge of it."""
+def plain_error_text(text: str) -> str:
+    """Return a pydantic error message in plain words."""
     said = _PLAIN.get(_INSTANCE.sub("", text))
     return said or _SHOULD.sub("must ", text.removeprefix("Value error, "))
 

@@ -1,4 +1,4 @@
-"""Which passwords people may choose: long ones, of any characters, but none that everybody tries first.
+"""Password rules: long, of any characters, and not easily guessed.
 
 Length is what counts, so there are no rules about kinds of characters; what is refused is refused with its reason. Guessers try
 common words, rows of the keyboard, sequences and repetitions first, so each of these counts as a character or two, however long
@@ -11,12 +11,12 @@ import re
 
 from postroad.errors import Refused
 
-LEAST = 15
-COUNTING_LEAST = 8
-MOST = 256
-PASSWORDS_MOST = 2  # of one service: the one in use, and its successor; each costs whoever is asked a slow hash
+MIN_CHARS = 15
+MIN_COUNTING_CHARS = 8
+MAX_CHARS = 256
+MAX_PASSWORDS = 2  # of one service: the one in use, and its successor; each costs whoever is asked a slow hash
 # Long enough to pass, and among the first that are tried.
-SILLY = frozenset(
+OBVIOUS = frozenset(
     {
         "passwordpassword", "password12345678", "password123456789", "password1234567890", "123456789012345",
         "1234567890123456", "12345678901234567890", "qwertyuiopasdfgh", "qwertyuiopasdfghjkl", "qwertyqwertyqwerty",
@@ -37,27 +37,24 @@ COMMON = (
 )  # fmt: skip
 ROWS = ("1234567890", "qwertyuiop", "qwertzuiop", "azertyuiop", "asdfghjkl", "zxcvbnm", "yxcvbnm", "1qaz2wsx3edc4rfv5tgb6yhn",
         "1q2w3e4r5t6y7u8i9o0p", "abcdefghijklmnopqrstuvwxyz", "0123456789")  # fmt: skip
-RUN_LEAST = 3  # neighbours in a row of the keyboard or the alphabet, forwards or backwards
+MIN_RUN = 3  # neighbours in a row of the keyboard or the alphabet, forwards or backwards
 IN_PLACE_OF_LETTERS = str.maketrans("@0134$57!", "aoieassti")
 _YEAR = re.compile(r"(?:19|20)[0-9]{2}")
 _RUNS = frozenset(
-    way[start : start + RUN_LEAST]
-    for row in ROWS
-    for way in (row, row[::-1])
-    for start in range(len(row) - RUN_LEAST + 1)
+    way[start : start + MIN_RUN] for row in ROWS for way in (row, row[::-1]) for start in range(len(row) - MIN_RUN + 1)
 )
 
 
 def check_password(password: str, *own_words: str) -> str:
-    """The password itself, when it may be used; ``own_words`` (e-mail, names) must not be all there is to it."""
-    if len(password) < LEAST:
-        raise _refused(f"needs at least {LEAST} characters; a few unrelated words are easy to remember")
-    if len(password) > MOST:
-        raise _refused(f"has at most {MOST} characters")
+    """Return the password, or refuse it; ``own_words`` (e-mail, names) must not be all there is to it."""
+    if len(password) < MIN_CHARS:
+        raise _refused(f"needs at least {MIN_CHARS} characters; a few unrelated words are easy to remember")
+    if len(password) > MAX_CHARS:
+        raise _refused(f"has at most {MAX_CHARS} characters")
     folded = password.casefold()
-    if folded in SILLY or folded.strip("0123456789!.") in SILLY or _repeats(folded):
+    if folded in OBVIOUS or folded.strip("0123456789!.") in OBVIOUS or _repeats(folded):
         raise _refused("is one of those that are tried first; choose another")
-    if _counting(folded) < COUNTING_LEAST:
+    if _counting(folded) < MIN_COUNTING_CHARS:
         raise _refused(
             "is made of what is tried first (common words, rows of the keyboard, sequences, repetitions); "
             "use a few unrelated words instead"
@@ -65,7 +62,7 @@ def check_password(password: str, *own_words: str) -> str:
     rest = folded
     for word in sorted((word.casefold() for word in own_words if len(word) > 3), key=len, reverse=True):
         rest = rest.replace(word, "")
-    if len(rest) < LEAST // 2:
+    if len(rest) < MIN_CHARS // 2:
         raise _refused("is little more than your own name or address; choose another")
     return password
 
@@ -76,7 +73,7 @@ def _repeats(text: str) -> bool:
 
 
 def _counting(text: str) -> int:
-    """How many characters count: a common word as two, a run, a year or a repetition as one, any other character as one."""
+    """Return how many characters count: a common word as two; a run, year or repetition as one."""
     plain, at, counted = text.translate(IN_PLACE_OF_LETTERS), 0, 0
     while at < len(text):
         word = next((word for word in COMMON if plain.startswith(word, at) or text.startswith(word, at)), "")
@@ -89,9 +86,9 @@ def _counting(text: str) -> int:
 def _run_at(text: str, at: int) -> int:
     """The length of the run of neighbours that begins here; 0 when there is none."""
     end = at
-    while text[end : end + RUN_LEAST] in _RUNS:
+    while text[end : end + MIN_RUN] in _RUNS:
         end += 1
-    return end - at + RUN_LEAST - 1 if end > at else 0
+    return end - at + MIN_RUN - 1 if end > at else 0
 
 
 def _repetition_at(text: str, at: int) -> int:

@@ -1,4 +1,4 @@
-"""The small types that profiles are made of: strict, bounded, and written in camelCase outside.
+"""Base types of profiles and entries: strict, bounded, written in camelCase.
 
 Kept rule: nothing is converted silently. A number in quotes is a mistake, an unknown field is a mistake, and each is named by its
 place. Pydantic does the checking here (and not msgspec, as elsewhere in core), because it finds every fault at once and because
@@ -19,7 +19,7 @@ PROSE = r"^[^\x00-\x08\x0b-\x1f\x7f]*$"
 NAME = r"^[^\W_]([\w .&()+-]{0,62}[\w.)])?$"
 EMAIL = r"^[^@\s:/\x00-\x1f\x7f]{1,64}@[^@\s:/\x00-\x1f\x7f]{1,189}$"
 GCID = r"^[0-9a-f]{16}$"
-URL_MOST = 2_000
+MAX_URL_CHARS = 2_000
 # Only what RFC 3986 allows, and a host of letters, digits, dots and hyphens (or an IPv6 address in brackets).
 PAGE_URL = re.compile(
     r"https?://(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?|\[[0-9A-Fa-f:.]+\])(?::[0-9]{1,5})?"
@@ -28,8 +28,8 @@ PAGE_URL = re.compile(
 )
 
 
-class Shape(BaseModel):
-    """What all shapes share."""
+class StrictShape(BaseModel):
+    """The base class of all entries and profiles: unknown fields are refused."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel)
 
@@ -56,7 +56,7 @@ def check_url(text: str) -> str:
 
 
 def check_page_url(text: str) -> str:
-    """An address that people are sent to: written so that no browser reads another host in it than we do."""
+    """Return an address that people are redirected to, or refuse one that browsers could misread."""
     if text and not PAGE_URL.fullmatch(check_url(text)):
         raise ValueError(
             "must be a plain https address, such as https://example.com/provisioning; encode other characters"
@@ -76,8 +76,8 @@ Prose = Annotated[StrictStr, StringConstraints(max_length=4_000, pattern=PROSE)]
 Name = Annotated[StrictStr, StringConstraints(min_length=1, max_length=64, pattern=NAME)]
 Email = Annotated[StrictStr, StringConstraints(min_length=3, max_length=254, pattern=EMAIL)]
 Gcid = Annotated[StrictStr, StringConstraints(pattern=GCID)]
-Url = Annotated[StrictStr, Field(max_length=URL_MOST), AfterValidator(check_url)]
-PageUrl = Annotated[StrictStr, Field(max_length=URL_MOST), AfterValidator(check_page_url)]
+Url = Annotated[StrictStr, Field(max_length=MAX_URL_CHARS), AfterValidator(check_url)]
+PageUrl = Annotated[StrictStr, Field(max_length=MAX_URL_CHARS), AfterValidator(check_page_url)]
 SecretFrom = Annotated[
     StrictStr, StringConstraints(max_length=500, pattern=r"^((env:[A-Za-z_][A-Za-z0-9_]*)|(file:[^\x00-\x1f\x7f]+))$")
 ]

@@ -1,4 +1,4 @@
-"""Configuration as YAML that people like to read: texts of several lines, such as stylesheets, stand as those lines.
+"""Reads and writes YAML; multi-line texts such as stylesheets are written as block text.
 
 Kept rule: what is read is what was written. A name that comes twice is a fault, and not the last of them.
 """
@@ -18,7 +18,7 @@ MERGE = "tag:yaml.org,2002:merge"
 
 
 class _Dumper(yaml.SafeDumper):
-    """Where lines cannot stand as they are (blanks at their ends, say), PyYAML itself falls back to quotes."""
+    """A YAML dumper that escapes texts with invisible characters."""
 
     def write_double_quoted(self, text: str, split: bool = True) -> None:
         """Escapes a text with invisible characters in it wholly; a terminal would obey some of them."""
@@ -29,7 +29,7 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    """Odd characters are escaped: PyYAML would take some of them for line ends when it reads them back."""
+    """Represent a text as a block or plain scalar; unusual characters are escaped."""
     style = "|" if "\n" in text else None
     if not text.replace("\n", "").isprintable():
         style = '"'
@@ -78,18 +78,18 @@ class _FastLoader(_Fast):  # type: ignore[misc]  # chosen when this is imported
 
 
 def events_of(text: str) -> Iterator[yaml.Event]:
-    """What stands in the text, piece by piece; raises YAMLError where it cannot be read."""
+    """Yield the parse events of a YAML text; raises YAMLError if it cannot be read."""
     events: Iterator[yaml.Event] = yaml.parse(text, Loader=_Fast)
     return events
 
 
 def from_shallow_yaml(text: str) -> Any:
-    """What a text says that is known not to be nested deep: libyaml, which reads ten times as fast, has no limit of its own."""
+    """Read YAML with libyaml, ten times faster; only for text known not to be deeply nested."""
     return yaml.load(text, Loader=_FastLoader)  # noqa: S506 - a safe loader
 
 
 def from_yaml(text: str | bytes) -> Any:
-    """What the text says; raises YAMLError when it cannot be read."""
+    """Read YAML; raises YAMLError if it cannot be read."""
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except RecursionError:

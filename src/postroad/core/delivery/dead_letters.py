@@ -1,4 +1,4 @@
-"""Dead letters: deliveries at which a copy failed for good, and what they have in common.
+"""Dead letters: deliveries that failed for good, their causes, and groups of them.
 
 Rule: a cause is read from the reason that the journal has, so letters of any age fall into the same groups; one that is not
 known is called ``other`` and shown with its reason, never left out. A reason may begin with a code and a colon, which then
@@ -110,8 +110,8 @@ class DeadLetter(NamedTuple):
     dealt_seq: int  # the entry by which somebody dealt with it; 0: nobody has
 
 
-class Grouped(Protocol):
-    """What a letter must tell to be put into a group."""
+class GroupableLetter(Protocol):
+    """The attributes a dead letter must have to be grouped."""
 
     @property
     def id(self) -> int: ...
@@ -126,7 +126,7 @@ class Grouped(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class LetterGroup:
     """Dead letters at one service with one cause; the example is the newest."""
 
     service: str
@@ -138,18 +138,18 @@ class Group:
     reason: str
 
 
-def grouped(letters: Iterable[Grouped]) -> list[Group]:
+def group_letters(letters: Iterable[GroupableLetter]) -> list[LetterGroup]:
     """The letters by service and cause, the largest group first."""
-    members: dict[tuple[str, Cause], list[Grouped]] = {}
+    members: dict[tuple[str, Cause], list[GroupableLetter]] = {}
     for letter in letters:
         members.setdefault((letter.service, letter.cause), []).append(letter)
     groups = [_group(*key, found) for key, found in members.items()]
     return sorted(groups, key=lambda group: (-group.count, group.service, group.cause))
 
 
-def _group(service: str, cause: Cause, letters: list[Grouped]) -> Group:
+def _group(service: str, cause: Cause, letters: list[GroupableLetter]) -> LetterGroup:
     newest = max(letters, key=lambda letter: letter.failed_at_us)
-    return Group(
+    return LetterGroup(
         service=service,
         cause=cause,
         count=len(letters),
@@ -160,7 +160,7 @@ def _group(service: str, cause: Cause, letters: list[Grouped]) -> Group:
     )
 
 
-def expiry_of_round(letter: DeadLetter, now_us: int) -> int:
-    """A round lasts as long as the message was meant to from the start; 0: for ever."""
+def round_expiry_us(letter: DeadLetter, now_us: int) -> int:
+    """Return when a new round expires; it lasts as long as the message originally did. 0: never."""
     message = letter.queued.message
     return now_us + message.expires_at_us - message.at_us if message.expires_at_us else 0

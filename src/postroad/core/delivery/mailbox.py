@@ -1,4 +1,4 @@
-"""A service's mailbox: which delivery is handed out next, and when one that was not acknowledged comes again.
+"""A service's mailbox: the order of deliveries, leases, and redelivery after a lease ends.
 
 Kept rule: deliveries leave in the order of their numbers, which is the order in which they were accepted; one that was given back
 or whose lease lapsed comes again at its old place. Time is an argument, so the same code serves the clock and the simulator.
@@ -15,18 +15,18 @@ from collections import OrderedDict, deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from postroad.core.model.contexts import is_requester_hidden
 from postroad.core.model.delivery import Queued
 from postroad.core.model.selector import Selector
-from postroad.core.routing.contexts import is_asker_hidden
 
-HEAD_MOST = 20_000  # deliveries of one mailbox kept in memory
+MAX_HEAD = 20_000  # deliveries of one mailbox kept in memory
 EVERY_NUMBER = (1 << 63) - 1  # higher than any
 UNRECORDED = math.inf  # the end of a lease whose hand-out is not durable yet; ``begin_lease`` sets the time
 IN_A_BATCH_US = 1 << 62  # when what has joined a batch is available again: never, by itself
 
 
-class Taken(NamedTuple):
-    """What a claim found: deliveries to hand out, and those whose time is over or whose tries are used up."""
+class ClaimedDeliveries(NamedTuple):
+    """The result of a claim: leased deliveries, expired ones, and those without attempts left."""
 
     leased: list[Queued]
     expired: list[Queued]
@@ -36,7 +36,7 @@ class Taken(NamedTuple):
 class Mailbox:
     __slots__ = ("_again", "_due", "_open", "_put_off", "_waiting", "head_most", "loaded_to", "spilled_to")
 
-    def __init__(self, head_most: int = HEAD_MOST) -> None:
+    def __init__(self, head_most: int = MAX_HEAD) -> None:
         self.head_most = head_most
         self.loaded_to = 0  # highest number that ever was in memory
         self.spilled_to = 0  # highest number that was left to the index; 0 = all of the queue is here
@@ -92,14 +92,14 @@ class Mailbox:
         up_to: int = EVERY_NUMBER,
         early: bool = False,
         searched_to: int = 0,
-    ) -> Taken:
+    ) -> ClaimedDeliveries:
         """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good.
 
         ``until`` may be ``UNRECORDED``. None has a number above ``up_to``. ``early``: also those that wait for their next push.
         All that match up to ``searched_to`` are in memory, also where the head of the queue ends before.
         """
         self._lapse(now)
-        taken = Taken([], [], [])
+        taken = ClaimedDeliveries([], [], [])
         for number in self._candidates(selector, up_to, early, searched_to):
             self._sort(self._open[number], now_us, until, attempts_most, taken)
             if len(taken.leased) == most:
@@ -107,13 +107,13 @@ class Mailbox:
         return taken
 
     def take_one(
-        self, number: int, now_us: int, until: float, attempts_most: int, taken: Taken, early: bool = False
+        self, number: int, now_us: int, until: float, attempts_most: int, taken: ClaimedDeliveries, early: bool = False
     ) -> None:
-        """Lease this one if it is available; for deliveries behind the head that a selector had brought here before."""
+        """Lease this delivery if it is available; used for deliveries beyond the head of the queue."""
         if self._is_available(number, early):
             self._sort(self._open[number], now_us, until, attempts_most, taken)
 
-    def _sort(self, queued: Queued, now_us: int, until: float, attempts_most: int, taken: Taken) -> None:
+    def _sort(self, queued: Queued, now_us: int, until: float, attempts_most: int, taken: ClaimedDeliveries) -> None:
         if queued.expires_at_us and queued.expires_at_us <= now_us:
             self.close(queued.number)
             taken.expired.append(queued)
@@ -142,7 +142,7 @@ class Mailbox:
                 self._wait_for_push(queued)
 
     def give_back(self, number: int, available_at: float) -> None:
-        """A leased delivery is not wanted now; it comes again at ``available_at``."""
+        """Return a leased delivery to the queue; it is available again at ``available_at``."""
         queued = self._open.get(number)
         if queued is not None:
             self._waiting.pop(number, None)
@@ -178,7 +178,7 @@ class Mailbox:
         return queued
 
     def reopen(self, queued: Queued) -> None:
-        """Undo ``close``: settling it failed, so it comes again; whoever has it leased keeps it until then, to try once more."""
+        """Undo ``close`` after settling failed; an existing lease remains until it ends."""
         self._open[queued.number] = queued
         if queued.leased and queued.available_at != UNRECORDED:
             heapq.heappush(self._due, (queued.available_at, queued.number))
@@ -186,7 +186,7 @@ class Mailbox:
             self._wait_for_push(queued)
 
     def next_due(self) -> float | None:
-        """When the next leased or delayed delivery becomes available again."""
+        """Return when the next leased or delayed delivery becomes available."""
         return self._due[0][0] if self._due else None
 
     def _hand_out(self, queued: Queued, until: float) -> None:
@@ -222,7 +222,7 @@ class Mailbox:
             heapq.heappush(self._again, queued.number)
 
     def _candidates(self, selector: Selector, up_to: int, early: bool, searched_to: int) -> Iterator[int]:
-        """What may be handed out now, in the order of numbers; nothing beyond what may still lie in the index before it."""
+        """Yield the numbers that may be leased now, in order, up to what is loaded from the index."""
         reach = min(max(self.loaded_to, searched_to), up_to) if self.spilled_to else up_to
         early = early and bool(self._put_off)
         if not selector.selects_all:
@@ -272,5 +272,5 @@ class Mailbox:
 def is_wanted(selector: Selector, queued: Queued) -> bool:
     """Whether a poll with this selector asks for the delivery."""
     message = queued.message
-    is_hidden = bool(selector.transaction) and is_asker_hidden(message, queued.hop, queued.hops, queued.logical)
+    is_hidden = bool(selector.transaction) and is_requester_hidden(message, queued.hop, queued.hops, queued.logical)
     return selector.matches(message, queued.shown_sender, is_asker_hidden=is_hidden)

@@ -1,4 +1,4 @@
-"""How much a receiver is trusted with: how many pushes at once, and whether it counts as quick.
+"""Limits concurrent pushes to a receiver, and records whether the receiver is fast.
 
 Kept rule: nobody is trusted before it has answered. A receiver that is new, or has just failed, gets one push at a time; each
 success doubles that. It is quick while its answers come within a second; whoever is not, or has yet to show it, shares places
@@ -7,11 +7,11 @@ with others of its kind and not with the quick ones.
 
 from __future__ import annotations
 
-AT_ONCE = 8
+MAX_AT_ONCE = 8
 QUICK_S = 1.0
 
 
-class Pace:
+class ReceiverPace:
     __slots__ = ("at_once", "is_quick")
 
     def __init__(self) -> None:
@@ -19,13 +19,13 @@ class Pace:
         self.is_quick = False
 
     def succeeded(self, took_s: float) -> None:
-        self.at_once = min(AT_ONCE, 2 * self.at_once)
+        self.at_once = min(MAX_AT_ONCE, 2 * self.at_once)
         self.is_quick = took_s < QUICK_S
 
     def failed(self) -> None:
         self.at_once = 1
         self.is_quick = False
 
-    def is_late(self) -> None:
-        """An answer is not there when a quick receiver's would have been."""
+    def mark_slow(self) -> None:
+        """No answer within QUICK_S; treat the receiver as slow."""
         self.is_quick = False

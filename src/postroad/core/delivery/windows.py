@@ -1,4 +1,4 @@
-"""Delivery windows: when a service may be pushed to, by the clock on its wall.
+"""Delivery windows: when a service may be pushed to, in its own time zone.
 
 Kept rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which it
 has not reached ``closes``. So a window that opens in an hour that daylight saving skips opens at the first moment after it; one
@@ -16,7 +16,7 @@ from hashlib import blake2b
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
-from postroad.core.model.directory import Window
+from postroad.core.model.directory import DeliveryWindow
 
 WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -24,20 +24,20 @@ MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
 DAYS_BEFORE = 2  # a window crosses at most one midnight, and a clock that is set back may cross it again
 DAYS_AHEAD = 28  # a weekly window can miss its hour on one Sunday, hardly on two, never on four
-OPEN_LONGEST_US = 14 * 86_400_000_000  # windows are weekly: who is open for longer never closes
-SPREAD_MOST_S = 60.0
+MAX_OPEN_US = 14 * 86_400_000_000  # windows are weekly: who is open for longer never closes
+MAX_SPREAD_S = 60.0
 SPREAD_SHARE = 0.1  # of a short window, so that most of it remains for pushing
 
 
-class Span(NamedTuple):
+class OpenSpan(NamedTuple):
     """A time in which pushes may happen: from ``opens_us`` on, until just before ``closes_us``."""
 
     opens_us: int
     closes_us: int
 
 
-def next_opening(windows: tuple[Window, ...], time_zone: str, now_us: int) -> int:
-    """The first moment from ``now_us`` on at which pushes may happen: itself when open, or when there are no windows at all."""
+def next_opening(windows: tuple[DeliveryWindow, ...], time_zone: str, now_us: int) -> int:
+    """Return the first moment from ``now_us`` on at which pushes are allowed; now, if there are no windows."""
     if not windows:
         return now_us
     for day in _days_around(time_zone, now_us, DAYS_AHEAD):
@@ -48,8 +48,8 @@ def next_opening(windows: tuple[Window, ...], time_zone: str, now_us: int) -> in
     raise ValueError("these delivery windows never open; give them days, and let each close later than it opens")
 
 
-def next_closing(windows: tuple[Window, ...], time_zone: str, after_us: int) -> int | None:
-    """The first moment after ``after_us`` at which pushes may not happen any more; None when that never comes."""
+def next_closing(windows: tuple[DeliveryWindow, ...], time_zone: str, after_us: int) -> int | None:
+    """Return the first moment after ``after_us`` at which pushes are not allowed; None if that never happens."""
     spans = sorted(
         span for day in _days_around(time_zone, after_us, DAYS_AHEAD) for span in _spans(windows, time_zone, day)
     )
@@ -58,11 +58,13 @@ def next_closing(windows: tuple[Window, ...], time_zone: str, after_us: int) -> 
         if after_us < closes_us < span.opens_us:
             break
         closes_us = max(closes_us, span.closes_us)
-    return closes_us if after_us < closes_us < after_us + OPEN_LONGEST_US else None
+    return closes_us if after_us < closes_us < after_us + MAX_OPEN_US else None
 
 
-def spread_s(windows: tuple[Window, ...], time_zone: str, now_us: int, service_gcid: str, delivery: int) -> float:
-    """How much longer than to ``next_opening`` this delivery waits, so that not everything is pushed the moment a window opens.
+def spread_s(
+    windows: tuple[DeliveryWindow, ...], time_zone: str, now_us: int, service_gcid: str, delivery: int
+) -> float:
+    """Return seconds to wait after ``next_opening``, so that deliveries are spread after a window opens.
 
     Each delivery has its own place in the first minute (less in a short window); once that has passed, it need not wait.
     Give the same ``delivery`` to all of a service's deliveries to spread services and keep their deliveries together.
@@ -71,16 +73,16 @@ def spread_s(windows: tuple[Window, ...], time_zone: str, now_us: int, service_g
         return 0.0
     opening_us = next_opening(windows, time_zone, now_us)
     span = _open_at(windows, time_zone, opening_us)
-    reach_s = min(SPREAD_MOST_S, (span.closes_us - span.opens_us) / 1_000_000 * SPREAD_SHARE)
+    reach_s = min(MAX_SPREAD_S, (span.closes_us - span.opens_us) / 1_000_000 * SPREAD_SHARE)
     passed_s = (opening_us - span.opens_us) / 1_000_000
     return max(0.0, reach_s * _place(service_gcid, delivery) - passed_s)
 
 
-def _open_at(windows: tuple[Window, ...], time_zone: str, moment_us: int) -> Span:
+def _open_at(windows: tuple[DeliveryWindow, ...], time_zone: str, moment_us: int) -> OpenSpan:
     """The span around an open moment, windows that touch taken together: for who is open all day, midnight is no opening."""
     days = _days_around(time_zone, moment_us, 1)
     spans = sorted(span for day in days for span in _spans(windows, time_zone, day))
-    around = Span(moment_us, moment_us + 1)
+    around = OpenSpan(moment_us, moment_us + 1)
     for span in reversed(spans):
         around = _joined(around, span)
     for span in spans:
@@ -88,11 +90,11 @@ def _open_at(windows: tuple[Window, ...], time_zone: str, moment_us: int) -> Spa
     return around
 
 
-def _joined(one: Span, other: Span) -> Span:
+def _joined(one: OpenSpan, other: OpenSpan) -> OpenSpan:
     """Both as one when they meet, else the first."""
     if one.closes_us < other.opens_us or other.closes_us < one.opens_us:
         return one
-    return Span(min(one.opens_us, other.opens_us), max(one.closes_us, other.closes_us))
+    return OpenSpan(min(one.opens_us, other.opens_us), max(one.closes_us, other.closes_us))
 
 
 def _place(service_gcid: str, delivery: int) -> float:
@@ -108,17 +110,17 @@ def _days_around(time_zone: str, moment_us: int, ahead: int) -> Iterator[date]:
 
 
 @lru_cache(maxsize=8_192)  # all of a service's deliveries ask for the same days
-def _spans(windows: tuple[Window, ...], time_zone: str, day: date) -> tuple[Span, ...]:
-    """When the windows that belong to a day are open; one that lies in skipped time is not."""
+def _spans(windows: tuple[DeliveryWindow, ...], time_zone: str, day: date) -> tuple[OpenSpan, ...]:
+    """Return the open periods of a day; a window wholly in skipped time is omitted."""
     today = [window for window in windows if WEEKDAYS[day.weekday()] in window.days]
     spans = [_span(window, zone_of(time_zone), datetime.combine(day, time())) for window in today]
     return tuple(span for span in spans if span.opens_us < span.closes_us)
 
 
-def _span(window: Window, zone: ZoneInfo, midnight: datetime) -> Span:
+def _span(window: DeliveryWindow, zone: ZoneInfo, midnight: datetime) -> OpenSpan:
     """``midnight`` and all times on the wall are without a zone: the zone tells at which moments they are shown."""
     opens, closes = midnight + _since_midnight(window.opens), midnight + _since_midnight(window.closes)
-    return Span(reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
+    return OpenSpan(reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
 
 
 def _since_midnight(text: str) -> timedelta:

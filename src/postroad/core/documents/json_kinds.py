@@ -1,4 +1,4 @@
-"""Which kind of JSON: an event, a batch of events, several documents in lines, or any other; or none at all."""
+"""Recognizes kinds of JSON: CloudEvent, batch of CloudEvents, JSON lines, or other JSON."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import msgspec
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.documents.kinds import DocumentKind
+from postroad.core.documents.kinds import BusinessDocumentKind
 
 _LOOK = 4096  # bytes in which the first event of a batch shows what it is
 
 
 class _Signs(Struct, gc=False):
-    """What every CloudEvent says."""
+    """The attributes that every CloudEvent has."""
 
     specversion: Raw | UnsetType = UNSET
     id: Raw | UnsetType = UNSET
@@ -28,25 +28,25 @@ _OBJECTS = msgspec.json.Decoder(list[_Signs])
 _ANY = msgspec.json.Decoder(Raw)
 
 
-def json_kind(data: Buffer) -> DocumentKind:
+def json_kind(data: Buffer) -> BusinessDocumentKind:
     """The kind of bytes that begin like a JSON object or array."""
     try:
         return _kind_of_whole(data)
     except msgspec.DecodeError:
-        return DocumentKind.JSON_LINES if _are_lines(bytes(data)) else DocumentKind.UNKNOWN
+        return BusinessDocumentKind.JSON_LINES if _are_lines(bytes(data)) else BusinessDocumentKind.UNKNOWN
     except RecursionError:
-        return DocumentKind.UNKNOWN  # nobody will read what is that deep
+        return BusinessDocumentKind.UNKNOWN  # nobody will read what is that deep
 
 
-def _kind_of_whole(data: Buffer) -> DocumentKind:
+def _kind_of_whole(data: Buffer) -> BusinessDocumentKind:
     try:
-        return DocumentKind.CLOUDEVENTS if _OBJECT.decode(data).are_of_an_event() else DocumentKind.JSON
+        return BusinessDocumentKind.CLOUDEVENTS if _OBJECT.decode(data).are_of_an_event() else BusinessDocumentKind.JSON
     except msgspec.ValidationError:
         pass  # an array
     if b'"specversion"' in bytes(data[:_LOOK]) and _are_events(data):
-        return DocumentKind.CLOUDEVENTS_BATCH
+        return BusinessDocumentKind.CLOUDEVENTS_BATCH
     _ANY.decode(data)
-    return DocumentKind.JSON
+    return BusinessDocumentKind.JSON
 
 
 def _are_events(data: Buffer) -> bool:

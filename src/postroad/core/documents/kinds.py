@@ -1,11 +1,11 @@
-"""The kinds of business documents that are told apart."""
+"""The kinds of business documents that the network recognizes."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 
 
-class DocumentKind(StrEnum):
+class BusinessDocumentKind(StrEnum):
     X12 = "x12"
     EDIFACT = "edifact"
     TRADACOMS = "tradacoms"

@@ -1,4 +1,4 @@
-"""The kind of a document, found by looking at it.
+"""Detects the kind of a document from its bytes.
 
 Kept rules: nothing is believed but the bytes, nothing is raised, and only the beginning is looked at; JSON alone is read to its
 end, because its first byte proves nothing. Which sign is looked for where is written in one table, the first that fits wins.
@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.documents.json_kinds import json_kind
-from postroad.core.documents.kinds import DocumentKind
+from postroad.core.documents.kinds import BusinessDocumentKind
 from postroad.core.documents.xml_kinds import xml_kind
 
 _LOOK = 4096  # bytes in which every kind but XML and JSON has shown itself
@@ -36,8 +36,8 @@ _LATER_REFERENCE = re.compile(rb"(?:[^\n]*\n){1,6}?:20:")  # a bank's own lines 
 _IDOC = re.compile(rb"EDI_DC(?:40)? ")
 
 
-def document_kind(data: Buffer) -> DocumentKind:
-    """What these bytes are, as far as can be seen."""
+def document_kind(data: Buffer) -> BusinessDocumentKind:
+    """Return the kind of a document, as far as its bytes show it."""
     beginning = _beginning(data)
     first = beginning[:1]
     if first == b"<" or data[:2] in (b"<\0", b"\0<"):
@@ -46,7 +46,7 @@ def document_kind(data: Buffer) -> DocumentKind:
         found = json_kind(data[len(_UTF_8_MARK) :] if data[: len(_UTF_8_MARK)] == _UTF_8_MARK else data)
         if found:
             return found
-    return next((kind for kind, fits in _SIGNS if fits(beginning)), DocumentKind.UNKNOWN)
+    return next((kind for kind, fits in _SIGNS if fits(beginning)), BusinessDocumentKind.UNKNOWN)
 
 
 def _beginning(data: Buffer) -> bytes:
@@ -86,14 +86,14 @@ def _matches(sign: re.Pattern[bytes]) -> Callable[[bytes], bool]:
     return lambda beginning: sign.match(beginning) is not None
 
 
-_SIGNS: tuple[tuple[DocumentKind, Callable[[bytes], bool]], ...] = (
-    (DocumentKind.X12, _is_x12),
-    (DocumentKind.EDIFACT, _matches(_UNA)),
-    (DocumentKind.EDIFACT, _matches(_UNB)),
-    (DocumentKind.TRADACOMS, _matches(_TRADACOMS)),
-    (DocumentKind.HL7, _matches(_HL7)),
-    (DocumentKind.HL7_MLLP, _is_framed_hl7),
-    (DocumentKind.SWIFT_FIN, _matches(_FIN)),
-    (DocumentKind.IDOC, _matches(_IDOC)),
-    (DocumentKind.SWIFT_TEXT, _is_swift_text),
+_SIGNS: tuple[tuple[BusinessDocumentKind, Callable[[bytes], bool]], ...] = (
+    (BusinessDocumentKind.X12, _is_x12),
+    (BusinessDocumentKind.EDIFACT, _matches(_UNA)),
+    (BusinessDocumentKind.EDIFACT, _matches(_UNB)),
+    (BusinessDocumentKind.TRADACOMS, _matches(_TRADACOMS)),
+    (BusinessDocumentKind.HL7, _matches(_HL7)),
+    (BusinessDocumentKind.HL7_MLLP, _is_framed_hl7),
+    (BusinessDocumentKind.SWIFT_FIN, _matches(_FIN)),
+    (BusinessDocumentKind.IDOC, _matches(_IDOC)),
+    (BusinessDocumentKind.SWIFT_TEXT, _is_swift_text),
 )

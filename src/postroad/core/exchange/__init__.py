@@ -1,4 +1,4 @@
-"""Exchanges: messages by content to everyone whose query says yes, all queries tried at once.
+"""Exchanges: route messages by content to every queue whose query matches, testing all queries at once.
 
     Matcher      bind(key, query, routing_key=…, always=…) -> Binding · unbind(key) · match(incoming) -> Matches · explain(key)
     Incoming     headers, content, root or json: what a matcher needs of a message

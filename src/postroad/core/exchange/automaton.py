@@ -1,4 +1,4 @@
-"""All paths of an exchange as one automaton, whose states are made when a document first leads there.
+"""All paths of an exchange as one automaton; its states are created when a document first reaches them.
 
 A place is a point on a path. A state is the set of places an element is at, and holds what is to be collected there and where
 each tag leads. Kept rules: a tag that leads nowhere is None, and nothing below it is looked at. What documents have led to is
@@ -10,24 +10,24 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable
 
-from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name
+from postroad.core.exchange.query.syntax import ANY_NAME, QualifiedName, StepKind
 from postroad.core.exchange.slots import SlotStep
 
 FEW = 3
-STATES_MOST = 2_000
-TAGS_MOST = 2_000  # that a state remembers
+MAX_STATES = 2_000
+MAX_TAGS = 2_000  # that a state remembers
 
 
-class Place:
-    """What follows after the steps so far; ``anywhere`` is what follows a //."""
+class PathPosition:
+    """The steps that remain after those taken; ``anywhere`` holds what follows a //."""
 
     __slots__ = ("anywhere", "attributes", "children", "is_anywhere", "texts", "values")
 
     def __init__(self, *, is_anywhere: bool = False) -> None:
-        self.children: dict[Name, Place] = {}
-        self.anywhere: Place | None = None
+        self.children: dict[QualifiedName, PathPosition] = {}
+        self.anywhere: PathPosition | None = None
         self.is_anywhere = is_anywhere
-        self.attributes: list[tuple[Name, int]] = []
+        self.attributes: list[tuple[QualifiedName, int]] = []
         self.texts: list[int] = []
         self.values: list[int] = []
 
@@ -35,36 +35,36 @@ class Place:
         here = self
         for step in steps:
             if step.descends:
-                here.anywhere = here.anywhere or Place(is_anywhere=True)
+                here.anywhere = here.anywhere or PathPosition(is_anywhere=True)
                 here = here.anywhere
-            if step.kind is Kind.ATTRIBUTE:
+            if step.kind is StepKind.ATTRIBUTE:
                 here.attributes.append((step.name, slot))
                 return
-            if step.kind is Kind.TEXT:
+            if step.kind is StepKind.TEXT:
                 here.texts.append(slot)
                 return
-            here = here.children.setdefault(step.name, Place())
+            here = here.children.setdefault(step.name, PathPosition())
         here.values.append(slot)
 
 
-class State:
+class AutomatonState:
     __slots__ = (
         "attributes", "collects", "collects_rarely", "goes_on", "next", "only_attributes", "only_value", "places", "tags",
         "texts", "values", "wild_attributes",
     )  # fmt: skip
 
-    def __init__(self, places: frozenset[Place]) -> None:
+    def __init__(self, places: frozenset[PathPosition]) -> None:
         self.places = places
         named = [(name, slot) for place in places for name, slot in place.attributes]
         self.attributes = tuple((_written(name), slot) for name, slot in named if _is_full(name))
-        self.wild_attributes: dict[Name, list[int]] = defaultdict(list)
+        self.wild_attributes: dict[QualifiedName, list[int]] = defaultdict(list)
         for name, slot in named:
             if not _is_full(name):
                 self.wild_attributes[name].append(slot)
         self.texts = tuple(slot for place in places for slot in place.texts)
         self.values = tuple(slot for place in places for slot in place.values)
         self.goes_on = any(place.children or place.is_anywhere for place in places)
-        self.next: dict[object, State | None] = {}
+        self.next: dict[object, AutomatonState | None] = {}
         more = bool(self.wild_attributes or self.texts or self.values)
         self.collects = bool(self.attributes) or more
         self.collects_rarely = bool(self.wild_attributes or self.texts)
@@ -74,7 +74,7 @@ class State:
         self.tags = _few_tags(places)
 
 
-def _few_tags(places: frozenset[Place]) -> tuple[str, ...]:
+def _few_tags(places: frozenset[PathPosition]) -> tuple[str, ...]:
     """The only tags that lead on, if they are few; else none."""
     names = {name for place in places for name in place.children}
     if len(names) > FEW or any(place.is_anywhere for place in places) or not all(map(_is_full, names)):
@@ -86,55 +86,55 @@ class Automaton:
     __slots__ = ("_states", "start")
 
     def __init__(self, paths: Iterable[tuple[tuple[SlotStep, ...], int]]) -> None:
-        root = Place()
+        root = PathPosition()
         for steps, slot in paths:
             root.add(steps, slot)
-        self._states: dict[frozenset[Place], State] = {}
+        self._states: dict[frozenset[PathPosition], AutomatonState] = {}
         self.start = self._state([root])
 
-    def step(self, state: State, tag: object) -> State | None:
+    def step(self, state: AutomatonState, tag: object) -> AutomatonState | None:
         """Where a tag leads that no element had here before."""
         found = self._below(state, tag) if isinstance(tag, str) else None  # comments and instructions have no tag
-        if len(state.next) >= TAGS_MOST:
+        if len(state.next) >= MAX_TAGS:
             state.next.clear()
         state.next[tag] = found
         return found
 
-    def _below(self, state: State, tag: str) -> State | None:
+    def _below(self, state: AutomatonState, tag: str) -> AutomatonState | None:
         namespace, _, local = tag[1:].rpartition("}") if tag.startswith("{") else ("", "", tag)
-        fitting = fitting_names(namespace, local)
+        fitting = list_fitting_names(namespace, local)
         places = [place for place in state.places if place.is_anywhere]
         for place in state.places:
             places += [place.children[name] for name in fitting if name in place.children]
         found = self._state(places) if places else None
         return found if found is not None and (found.collects or found.goes_on) else None
 
-    def _state(self, places: Iterable[Place]) -> State:
+    def _state(self, places: Iterable[PathPosition]) -> AutomatonState:
         closed = set(places)
         closed |= {place.anywhere for place in closed if place.anywhere is not None}
         key = frozenset(closed)
         state = self._states.get(key)
         if state is None:
-            if len(self._states) >= STATES_MOST:
+            if len(self._states) >= MAX_STATES:
                 self._forget()
-            state = self._states[key] = State(key)
+            state = self._states[key] = AutomatonState(key)
         return state
 
     def _forget(self) -> None:
-        """Whoever is on their way through a document has their states still; the next one begins anew."""
+        """Discards all states. A walk in progress keeps its own; the next one builds new ones."""
         self._states = {self.start.places: self.start}
         self.start.next.clear()
 
 
-def fitting_names(namespace: str, local: str) -> tuple[Name, ...]:
+def list_fitting_names(namespace: str, local: str) -> tuple[QualifiedName, ...]:
     """All names, wildcards among them, that fit an element or attribute: as few, however many are asked for."""
-    wild = Name(namespace=None, local=local), Name(namespace=namespace, local=None), ANY_NAME
-    return (Name(namespace=namespace, local=local), *wild)
+    wild = QualifiedName(namespace=None, local=local), QualifiedName(namespace=namespace, local=None), ANY_NAME
+    return (QualifiedName(namespace=namespace, local=local), *wild)
 
 
-def _is_full(name: Name) -> bool:
+def _is_full(name: QualifiedName) -> bool:
     return name.local is not None and name.namespace is not None
 
 
-def _written(name: Name) -> str:
+def _written(name: QualifiedName) -> str:
     return f"{{{name.namespace}}}{name.local}" if name.namespace else str(name.local)

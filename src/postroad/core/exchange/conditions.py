@@ -1,4 +1,4 @@
-"""Conditions: literals over slots, joined by and and or; negation stands only at literals.
+"""Conditions: literals over slots, joined by and and or; only literals are negated.
 
 A literal holds if some value that its reading gives passes its test. Its negation holds if none does *and* nothing was an
 error: a literal over an error and its negation are both false, which is how "an error means no" comes out right without a
@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from enum import Enum
 
-from postroad.core.exchange.readings import Reading
 from postroad.core.exchange.slots import Slot
+from postroad.core.exchange.value_conversion import Conversion
 
 Constant = str | bool | int | Decimal | float | None
 
@@ -46,7 +46,7 @@ Test.__test__ = False  # type: ignore[attr-defined]  # pytest shall not take it 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Literal:
     slot: Slot
-    reading: Reading
+    reading: Conversion
     test: Test
     constant: Constant = None
     negated: bool = False
@@ -77,17 +77,17 @@ Condition = Literal | All | Any
 TRUE = All(parts=())
 FALSE = Any(parts=())
 _PLAIN = (
-    Reading.TEXTS,
-    Reading.DOUBLES,
-    Reading.ITEM_TEXT,
-    Reading.ITEM_NUMBER,
-    Reading.ITEM_BOOLEAN,
-    Reading.ITEM_AS_NUMBER,
-    Reading.ITEM_AS_BOOLEAN,
-    Reading.LOOKED_UP,
-    Reading.LOOKED_UP_TEXTS,
-    Reading.LOOKED_UP_DOUBLES,
-    Reading.LOOKED_UP_BOOLEANS,
+    Conversion.TEXTS,
+    Conversion.DOUBLES,
+    Conversion.ITEM_TEXT,
+    Conversion.ITEM_NUMBER,
+    Conversion.ITEM_BOOLEAN,
+    Conversion.ITEM_AS_NUMBER,
+    Conversion.ITEM_AS_BOOLEAN,
+    Conversion.LOOKED_UP,
+    Conversion.LOOKED_UP_TEXTS,
+    Conversion.LOOKED_UP_DOUBLES,
+    Conversion.LOOKED_UP_BOOLEANS,
 )
 
 
@@ -111,10 +111,10 @@ def any_of(parts: Iterable[Condition]) -> Condition:
     return unique[0] if len(unique) == 1 else Any(parts=unique)
 
 
-def negated(condition: Condition) -> Condition:
+def negate(condition: Condition) -> Condition:
     if isinstance(condition, Literal):
         return replace(condition, negated=not condition.negated)
-    parts = [negated(part) for part in condition.parts]
+    parts = [negate(part) for part in condition.parts]
     return any_of(parts) if isinstance(condition, All) else all_of(parts)
 
 
@@ -125,7 +125,7 @@ def literals_of(condition: Condition) -> list[Literal]:
 
 
 def _shown(constant: Constant) -> str:
-    """As a query would write it."""
+    """Formats a constant as a query would write it."""
     match constant:
         case bool():
             return "true()" if constant else "false()"

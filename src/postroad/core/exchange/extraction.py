@@ -1,4 +1,4 @@
-"""One look at a document: the values of all slots that any binding asks for, by one walk and one search.
+"""Extracts the values of all slots that bindings use from an XML document, in one walk and one search.
 
 Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, a few with a
 wildcard on their way by its own paths, all others by walking the automaton. Kept rule: each node is met once for each slot, so
@@ -12,20 +12,20 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from itertools import repeat
 
-from postroad.core.codecs.faults import too_complex
-from postroad.core.codecs.xml import Tree, finder
-from postroad.core.exchange.automaton import Automaton, State, fitting_names
-from postroad.core.exchange.query.syntax import ANY_NAME, Kind
+from postroad.core.codecs.refusals import too_complex
+from postroad.core.codecs.xml import Tree, compile_finder
+from postroad.core.exchange.automaton import Automaton, AutomatonState, list_fitting_names
+from postroad.core.exchange.query.syntax import ANY_NAME, StepKind
 from postroad.core.exchange.slots import DocumentSlot, Raw, SlotStep
 
 Found = defaultdict[int, Raw]  # lists, filled as nodes are met
-SEARCHES_MOST = 6  # one after the other; with more, one search for all is cheaper
-WILDCARDS_MOST = 3  # that cost less one by one than walking through all that they may lead to
+MAX_SEARCHES = 6  # one after the other; with more, one search for all is cheaper
+MAX_WILDCARDS = 3  # that cost less one by one than walking through all that they may lead to
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-TEXT_CHARS_MOST = (
+MAX_TEXT_CHARS = (
     64_000_000  # put together from elements in elements for one message, where each has the text of all below it
 )
-_WHOLE_TEXT = finder("string()")
+_WHOLE_TEXT = compile_finder("string()")
 MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
 
 
@@ -37,21 +37,21 @@ class Extraction:
     def __init__(self, slots: Mapping[int, DocumentSlot]) -> None:
         searched = {number: slot for number, slot in slots.items() if _is_searched(slot)}
         wildcards = {number: path for number, slot in slots.items() if (path := _with_wildcard(slot))}
-        if len(wildcards) > WILDCARDS_MOST:
+        if len(wildcards) > MAX_WILDCARDS:
             wildcards = {}
         walked = {
             number: slot
             for number, slot in slots.items()
             if slot.steps and number not in searched and number not in wildcards
         }
-        self._wildcards = [(number, finder(path)) for number, path in wildcards.items()]
+        self._wildcards = [(number, compile_finder(path)) for number, path in wildcards.items()]
         self._whole = [number for number, slot in slots.items() if not slot.steps]
         self._from_root = Automaton((slot.steps, number) for number, slot in walked.items())
         self._anywhere = Automaton((_from_name(slot.steps), number) for number, slot in searched.items())
         tags = sorted({_tag(slot.steps[0]) for slot in searched.values()})
         states = {tag: self._anywhere.step(self._anywhere.start, tag) for tag in tags}
         simple = {tag: state.attributes for tag, state in states.items() if state and state.only_attributes}
-        self._attributes = list(simple.items())[:SEARCHES_MOST]
+        self._attributes = list(simple.items())[:MAX_SEARCHES]
         self._tags = tuple(tag for tag in tags if tag not in dict(self._attributes))
 
     def look(self, root: Tree) -> Found:
@@ -77,7 +77,7 @@ def _is_searched(slot: DocumentSlot) -> bool:
         return False
     first = slot.steps[0]
     full = first.name.local is not None and first.name.namespace is not None
-    return first.kind is Kind.ELEMENT and first.descends and full
+    return first.kind is StepKind.ELEMENT and first.descends and full
 
 
 def _with_wildcard(slot: DocumentSlot) -> str:
@@ -91,9 +91,9 @@ def _with_wildcard(slot: DocumentSlot) -> str:
 
 def _in_xpath(step: SlotStep) -> str:
     """The step as XPath has it, or nothing if that is not certain."""
-    if step.descends or step.kind not in (Kind.ELEMENT, Kind.ATTRIBUTE):
+    if step.descends or step.kind not in (StepKind.ELEMENT, StepKind.ATTRIBUTE):
         return ""
-    mark = "@" if step.kind is Kind.ATTRIBUTE else ""
+    mark = "@" if step.kind is StepKind.ATTRIBUTE else ""
     if step.name == ANY_NAME:
         return f"{mark}*"
     named = step.name.namespace == "" and _PLAIN_NAME.fullmatch(step.name.local or "")
@@ -114,7 +114,7 @@ class _Texts:
     __slots__ = ("_left",)
 
     def __init__(self) -> None:
-        self._left = TEXT_CHARS_MOST
+        self._left = MAX_TEXT_CHARS
 
     def of(self, element: Tree) -> str:
         if not len(element):
@@ -126,7 +126,7 @@ class _Texts:
         return text
 
 
-def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: Found, texts: _Texts) -> None:
+def _visit(automaton: Automaton, state: AutomatonState, elements: Iterable[Tree], found: Found, texts: _Texts) -> None:
     """Collect from these elements and from all below them that the state leads to."""
     following = state.next
     for element in elements:
@@ -150,7 +150,7 @@ def _visit(automaton: Automaton, state: State, elements: Iterable[Tree], found: 
             _visit(automaton, here, element.iterchildren(*here.tags) if narrow else element, found, texts)
 
 
-def _collect_rarely(element: Tree, here: State, found: Found) -> None:
+def _collect_rarely(element: Tree, here: AutomatonState, found: Found) -> None:
     for slot in here.texts:
         texts = [element.text, *(child.tail for child in element)]
         found[slot].extend(text for text in texts if text)
@@ -158,6 +158,6 @@ def _collect_rarely(element: Tree, here: State, found: Found) -> None:
     for attribute, value in element.attrib.items() if wild else ():
         written = str(attribute)
         namespace, _, local = written[1:].rpartition("}") if written.startswith("{") else ("", "", written)
-        for name in fitting_names(namespace, local):
+        for name in list_fitting_names(namespace, local):
             for slot in wild.get(name, ()):
                 found[slot].append(str(value))

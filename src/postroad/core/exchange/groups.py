@@ -1,4 +1,4 @@
-"""Groups: what is left to test of bindings that ask the same question with different constants.
+"""Groups of bindings that ask the same question with different constants: the tests that remain for them.
 
 The literals of a group differ only in their constants, so each message prepares its tests once for the whole group. If the
 first one is a positive order comparison, the constants are kept sorted and those that pass are a slice.
@@ -14,10 +14,10 @@ from operator import not_
 from typing import Any
 
 from postroad.core.exchange.conditions import Test
-from postroad.core.exchange.facts import Facts
+from postroad.core.exchange.constant_tests import find_extreme
+from postroad.core.exchange.message_facts import MessageFacts
 from postroad.core.exchange.questions import Probe
-from postroad.core.exchange.readings import Reading
-from postroad.core.exchange.trying import extreme
+from postroad.core.exchange.value_conversion import Conversion
 
 Part = tuple[Probe, bool]  # a probe, and whether it must not hold
 Shape = tuple[Part, ...]
@@ -33,11 +33,12 @@ _CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
 }
 NO_ANCHOR = -1
 SORTED_FROM = 3
-_NEEDING = frozenset(Reading) - {  # the others give something to compare even if there is nothing
-    Reading.TEXT_OR_EMPTY, Reading.ITEM_TEXT_OR_EMPTY, Reading.NUMBER, Reading.COUNT, Reading.LENGTH, Reading.ITEM_TRUTH,
-    Reading.LOOKED_UP_TEXT_OR_EMPTY, Reading.LOOKED_UP_COUNT, Reading.LOOKED_UP_TRUTH,
+_NEEDING = frozenset(Conversion) - {  # the others give something to compare even if there is nothing
+    Conversion.TEXT_OR_EMPTY, Conversion.ITEM_TEXT_OR_EMPTY, Conversion.NUMBER, Conversion.COUNT, Conversion.LENGTH,
+    Conversion.ITEM_TRUTH,
+    Conversion.LOOKED_UP_TEXT_OR_EMPTY, Conversion.LOOKED_UP_COUNT, Conversion.LOOKED_UP_TRUTH,
 }  # fmt: skip
-_SORTED_READINGS = (Reading.DOUBLES, Reading.TEXTS)
+_SORTED_READINGS = (Conversion.DOUBLES, Conversion.TEXTS)
 
 
 def is_sorted(part: Part) -> bool:
@@ -51,7 +52,7 @@ def anchor_of(shape: Shape) -> int:
     return next(needed, NO_ANCHOR)
 
 
-def grown(group: Group) -> Group:
+def sort_if_large(group: Group) -> Group:
     """The group, in order if it can be kept so and is large enough for that to pay."""
     if not isinstance(group, TableGroup) or len(group) < SORTED_FROM or not is_sorted(group.shape[0]):
         return group
@@ -61,7 +62,7 @@ def grown(group: Group) -> Group:
     return ordered
 
 
-def _passes(part: Part, constant: Any, facts: Facts) -> bool:
+def _passes(part: Part, constant: Any, facts: MessageFacts) -> bool:
     probe, negated = part
     if negated and facts.values(probe.view).bad:
         return False
@@ -96,7 +97,7 @@ class TableGroup:
         if not self._keys[place]:
             del self._keys[place]
 
-    def collect(self, facts: Facts, out: list[Key]) -> None:
+    def collect(self, facts: MessageFacts, out: list[Key]) -> None:
         negated = self._negated
         if negated and facts.values(self._first.view).bad:
             return
@@ -110,7 +111,7 @@ class TableGroup:
             if tried(constants[0]) is not negated and self._rest_passes(constants, facts):
                 out += keys
 
-    def _rest_passes(self, constants: Constants, facts: Facts) -> bool:
+    def _rest_passes(self, constants: Constants, facts: MessageFacts) -> bool:
         for part, constant in zip(self._later, constants[1:], strict=True):  # noqa: SIM110  # all() costs a generator
             if not _passes(part, constant, facts):
                 return False
@@ -147,7 +148,7 @@ class SortedGroup:
         for column in (self._firsts, *self._rest):
             del column[at]
 
-    def collect(self, facts: Facts, out: list[Key]) -> None:
+    def collect(self, facts: MessageFacts, out: list[Key]) -> None:
         passing = self._passing(facts)
         if passing is None:
             return
@@ -161,9 +162,9 @@ class SortedGroup:
         answers = [_answers(part, column[passing], facts) for part, column in zip(self._later, self._rest, strict=True)]
         out += compress(keys, map(all, zip(*answers, strict=True)))
 
-    def _passing(self, facts: Facts) -> slice | None:
+    def _passing(self, facts: MessageFacts) -> slice | None:
         """Which of the first constants pass; None: none does."""
-        most = extreme(facts.values(self._view).values, self._extreme_of)
+        most = find_extreme(facts.values(self._view).values, self._extreme_of)
         if most is None:
             return None
         at = self._bisect(self._firsts, most)
@@ -172,10 +173,10 @@ class SortedGroup:
 
 def _column(part: Part) -> Any:
     """Doubles lie side by side; anything else is a list."""
-    return array("d") if part[0].view.reading is Reading.DOUBLES and part[0].test is not Test.EXISTS else []
+    return array("d") if part[0].view.reading is Conversion.DOUBLES and part[0].test is not Test.EXISTS else []
 
 
-def _answers(part: Part, constants: Sequence[Any], facts: Facts) -> Iterable[bool]:
+def _answers(part: Part, constants: Sequence[Any], facts: MessageFacts) -> Iterable[bool]:
     probe, negated = part
     if not negated:
         return map(facts.tried(probe), constants)

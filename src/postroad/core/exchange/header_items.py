@@ -1,4 +1,4 @@
-"""The items of a message's header as queries and scripts know them: variables by name, each of its type.
+"""The header of a message as typed variables for queries and scripts.
 
 Properties come under their own names. What the network itself says of a message comes before a property of the same name:
 ``routing_key`` and ``topic`` (the same), ``sender``, ``type`` and ``handle``.

@@ -1,4 +1,4 @@
-"""JSON documents as XQuery has them: maps and arrays, every number a double, null as nothing.
+"""JSON documents in XQuery's data model: maps and arrays, every number a double, null as nothing.
 
 Rules: a document is read as the engine reads it: of names that come twice the first counts, and ``null`` is the empty sequence. A
 document that is nested deeper than the engine takes, or is not JSON, is refused: an error for each binding that looks inside.
@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from typing import Any, NoReturn
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_nesting import nests_deeper
+from postroad.core.codecs.refusals import malformed
 
 DEPTH = 200
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"

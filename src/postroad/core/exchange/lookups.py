@@ -1,4 +1,4 @@
-"""One look at a JSON document: what stands where the lookups of all bindings lead, ``?items?*?sku`` and the like.
+"""Evaluates the lookups of all bindings (``?items?*?sku``) on a JSON document in one walk.
 
 Kept rules: lookups that begin alike are followed together. What cannot be looked into is an error, as in XQuery, and stands
 among the values as ``FAILED``. A name looked up in an array is nothing, as the engine has it.
@@ -10,11 +10,11 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from postroad.core.exchange.json_documents import JsonDocument
-from postroad.core.exchange.query.syntax import Kind
+from postroad.core.exchange.query.syntax import StepKind
 from postroad.core.exchange.slots import DocumentSlot, Raw, SlotStep
 
 FAILED = object()
-LookedUp = dict[int, Raw]
+LookupValues = dict[int, Raw]
 
 
 class _Place:
@@ -43,13 +43,13 @@ class Lookups:
         for number, slot in slots.items():
             self._start.add(slot.steps, number)
 
-    def look(self, document: JsonDocument) -> LookedUp:
-        found: LookedUp = {}
+    def look(self, document: JsonDocument) -> LookupValues:
+        found: LookupValues = {}
         _visit(self._start, [] if document is None else [document], found)
         return found
 
 
-def _visit(place: _Place, items: list[Any], found: LookedUp) -> None:
+def _visit(place: _Place, items: list[Any], found: LookupValues) -> None:
     for slot in place.slots:
         found[slot] = items
     for step, below in place.steps.items():
@@ -66,13 +66,13 @@ def _looked_up(item: Any, step: SlotStep) -> Iterable[Any]:
 
 
 def _in_map(item: dict[str, Any], step: SlotStep) -> Iterable[Any]:
-    if step.kind is Kind.PLACE:
+    if step.kind is StepKind.PLACE:
         return ()
     return item.values() if step.name.local is None else (item.get(step.name.local),)
 
 
 def _in_array(item: list[Any], step: SlotStep) -> Iterable[Any]:
-    if step.kind is Kind.KEY:
+    if step.kind is StepKind.KEY:
         return item if step.name.local is None else ()
     place = int(step.name.local or 0)
     return (item[place - 1],) if 0 < place <= len(item) else (FAILED,)

@@ -1,4 +1,4 @@
-"""A matcher: all bindings of an exchange, and which of them a message meets.
+"""The matcher: holds all bindings of an exchange and finds those that a message matches.
 
 Kept rules: a message is parsed at most once, and not at all if no binding looks inside of messages. Binding and unbinding
 cost what the one query costs, however many there are. Keys are the caller's and are bound once.
@@ -14,22 +14,22 @@ from typing import NamedTuple
 import msgspec
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.decision import Standing
-from postroad.core.exchange.doubts import Doubt, Doubtful, doubt_in
-from postroad.core.exchange.facts import Facts
+from postroad.core.exchange.analysis import EvaluationMode
+from postroad.core.exchange.fallback_conditions import FallbackBindings, FallbackReason, find_fallback_reason
 from postroad.core.exchange.groups import Key
 from postroad.core.exchange.json_documents import JsonDocument
-from postroad.core.exchange.plans import Plan, Plans, Wanted
-from postroad.core.exchange.questions import Questions
+from postroad.core.exchange.message_facts import MessageFacts
+from postroad.core.exchange.query_plans import MatchingTerms, QueryPlan, QueryPlans
+from postroad.core.exchange.questions import QuestionIndex
 from postroad.core.exchange.slots import ROUTING_KEY, HeaderSlot, HeaderValue, Raw
-from postroad.core.exchange.tree import Node, Placement, put, take_away
+from postroad.core.exchange.tree import ConjunctionPlacement, MatchNode, add_placement, remove_placement
 from postroad.errors import Refused
 
 MAX_FAILED = 1_000  # bindings at which one unreadable document counts as an error
 
 
-class Incoming(msgspec.Struct, frozen=True, kw_only=True):
-    """A message as a matcher needs it: its header's items by name, its bytes, and how to get at the document in them."""
+class MatchableMessage(msgspec.Struct, frozen=True, kw_only=True):
+    """The message as the matcher sees it: header items by name, bytes, and functions that parse its document."""
 
     headers: Mapping[str, HeaderValue]
     content: bytes
@@ -37,14 +37,14 @@ class Incoming(msgspec.Struct, frozen=True, kw_only=True):
     json: Callable[[], JsonDocument] | None = None  # of a JSON document, which then has no root
 
 
-class Binding(msgspec.Struct, frozen=True, kw_only=True):
+class MatcherBinding(msgspec.Struct, frozen=True, kw_only=True):
     key: Key
     query: str
     routing_key: str | None
-    standing: Standing
+    standing: EvaluationMode
 
 
-class Matches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class MatchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     decided: frozenset[Key] = frozenset()  # yes: the message goes there as it came
     candidates: frozenset[Key] = frozenset()  # the engine says whether, and with what
     failed: frozenset[Key] = frozenset()  # they look inside of a document that cannot be read
@@ -52,27 +52,27 @@ class Matches(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Explanation:
-    """How a binding is decided, for people."""
+class DecisionExplanation:
+    """How a binding is evaluated, in words."""
 
-    standing: Standing
+    standing: EvaluationMode
     condition: str  # that decides, or without which the engine is not asked
     reason: str = ""
     position: int | None = None
 
     def __str__(self) -> str:
-        if self.standing is Standing.SHARED:
+        if self.standing is EvaluationMode.SHARED:
             return f"shared: {self.condition}"
         where = "" if self.position is None else f" (character {self.position + 1})"
-        if self.standing is Standing.ALWAYS:
+        if self.standing is EvaluationMode.ALWAYS:
             return f"always evaluated: {self.reason}{where}"
         return f"prefiltered by {self.condition}: {self.reason}{where}"
 
 
 class _Bound(NamedTuple):
-    plan: Plan
-    placements: tuple[Placement, ...]
-    wanted: Wanted
+    plan: QueryPlan
+    placements: tuple[ConjunctionPlacement, ...]
+    wanted: MatchingTerms
 
 
 class Matcher:
@@ -81,11 +81,11 @@ class Matcher:
     def __init__(self) -> None:
         self._bound: dict[Key, _Bound] = {}
         self._evaluated: set[Key] = set()  # by the engine
-        self._doubtful = Doubtful()
+        self._doubtful = FallbackBindings()
         self._inside: dict[str | None, dict[Key, None]] = {}  # those that look inside of messages, by routing key
-        self._questions = Questions()
-        self._plans = Plans(self._questions)
-        self._tree = Node(is_root=True)
+        self._questions = QuestionIndex()
+        self._plans = QueryPlans(self._questions)
+        self._tree = MatchNode(is_root=True)
 
     def __len__(self) -> int:
         return len(self._bound)
@@ -103,7 +103,9 @@ class Matcher:
         """Whether the tree has to look into messages, beyond their headers."""
         return bool(self._questions.documents or self._questions.lookups)
 
-    def bind(self, key: Key, query: str = "", *, routing_key: str | None = None, always: bool = False) -> Binding:
+    def bind(
+        self, key: Key, query: str = "", *, routing_key: str | None = None, always: bool = False
+    ) -> MatcherBinding:
         """Bind a query that the engine has compiled, a routing key, or both; with neither, every message is met.
 
         With ``always``, something else than a query decides: whatever has the routing key is a candidate. A key that is bound
@@ -113,23 +115,23 @@ class Matcher:
             raise ValueError(f"{key!r} is bound already; unbind it first")
         if always and query:
             raise ValueError("a query decides or something else does, not both; leave one out")
-        wanted = Wanted(query, routing_key, always)
+        wanted = MatchingTerms(query, routing_key, always)
         plan, constants = self._plans.plan(wanted)
         placements = plan.place(constants)
         self._bound[key] = _Bound(plan, placements, wanted)
         for place in placements:
-            put(self._tree, place, key)
-        if plan.standing is not Standing.SHARED:
+            add_placement(self._tree, place, key)
+        if plan.standing is not EvaluationMode.SHARED:
             self._evaluated.add(key)
         self._doubtful.add(plan.doubts, routing_key, key)
         if plan.looks_inside:
             self._inside.setdefault(routing_key, {})[key] = None
-        return Binding(key=key, query=query, routing_key=routing_key, standing=plan.standing)
+        return MatcherBinding(key=key, query=query, routing_key=routing_key, standing=plan.standing)
 
     def unbind(self, key: Key) -> None:
         plan, placements, wanted = self._bound.pop(key)
         for place in placements:
-            take_away(self._tree, place, key)
+            remove_placement(self._tree, place, key)
             place.forget()
         self._evaluated.discard(key)
         self._doubtful.discard(plan.doubts, wanted.routing_key, key)
@@ -140,25 +142,25 @@ class Matcher:
                 del self._inside[wanted.routing_key]
         self._plans.let_go(plan)
 
-    def match(self, message: Incoming) -> Matches:
+    def match(self, message: MatchableMessage) -> MatchResult:
         out: list[Key] = []
         facts, fault = self._facts(message)
         self._tree.collect(facts, out)
         met = frozenset(out)
         candidates = met & self._evaluated if self._evaluated else _NONE
-        doubt = doubt_in(message.content, is_json=message.json is not None)
+        doubt = find_fallback_reason(message.content, is_json=message.json is not None)
         if self._doubtful.keys:
             candidates |= self._doubtful.among(doubt, message.headers.get(ROUTING_KEY))
-        candidates |= self._unsure(met, facts, is_bare=doubt is Doubt.BARE)
+        candidates |= self._unsure(met, facts, is_bare=doubt is FallbackReason.BARE)
         failed = self._unread(message, facts) - candidates if fault else _NONE
         decided = met - candidates if candidates else met
-        return Matches(decided=decided, candidates=candidates, failed=failed, fault=fault)
+        return MatchResult(decided=decided, candidates=candidates, failed=failed, fault=fault)
 
-    def _unsure(self, met: frozenset[Key], facts: Facts, *, is_bare: bool) -> frozenset[Key]:
+    def _unsure(self, met: frozenset[Key], facts: MessageFacts, *, is_bare: bool) -> frozenset[Key]:
         """Return the bindings that the engine may see otherwise: one value passes and another is an error, in either order."""
         if is_bare:
             return frozenset([key for key in met if self._has_to_do_with_message(self._bound[key])])
-        known: dict[Plan, bool] = {}
+        known: dict[QueryPlan, bool] = {}
         found = []
         for key in met:
             plan = self._bound[key].plan
@@ -172,15 +174,15 @@ class Matcher:
     def _has_to_do_with_message(self, bound: _Bound) -> bool:
         return bound.plan.looks_inside or "$msg" in bound.wanted.query
 
-    def _unread(self, message: Incoming, facts: Facts) -> frozenset[Key]:
+    def _unread(self, message: MatchableMessage, facts: MessageFacts) -> frozenset[Key]:
         """Return the bindings that would look inside, as far as header and routing key let them; MAX_FAILED at most."""
         topic = message.headers.get(ROUTING_KEY)
         groups = [self._inside.get(None, {}), self._inside.get(topic, {}) if isinstance(topic, str) else {}]
         reached = (key for group in groups for key in group if _reaches_inside(self._bound[key].placements, facts))
         return frozenset(islice(reached, MAX_FAILED))
 
-    def _facts(self, message: Incoming) -> tuple[Facts, str]:
-        """What the message says; what it has not, such as nodes if it is JSON, is an error for whoever looks there."""
+    def _facts(self, message: MatchableMessage) -> tuple[MessageFacts, str]:
+        """The values of a message; reading what it lacks, such as nodes in JSON, is an error."""
         questions = self._questions
         found: dict[int, Raw] = {}
         fault = ""
@@ -195,19 +197,19 @@ class Matcher:
                     found = questions.looking_up.look(message.json())
         except Refused as refusal:
             unread, fault = questions.inside, refusal.detail
-        return Facts(found, unread, message.headers, questions), fault
+        return MessageFacts(found, unread, message.headers, questions), fault
 
-    def standing(self, key: Key) -> Standing:
+    def standing(self, key: Key) -> EvaluationMode:
         return self._bound[key].plan.standing
 
-    def explain(self, key: Key) -> Explanation:
+    def explain(self, key: Key) -> DecisionExplanation:
         decision = self._bound[key].wanted.decision()
-        return Explanation(
+        return DecisionExplanation(
             standing=decision.standing, condition=decision.necessary, reason=decision.reason, position=decision.position
         )
 
 
-def _reaches_inside(placements: tuple[Placement, ...], facts: Facts) -> bool:
+def _reaches_inside(placements: tuple[ConjunctionPlacement, ...], facts: MessageFacts) -> bool:
     """Whether the header leaves it to the document to decide."""
     for place in placements:
         parts = [*[(probe, False) for probe in place.layout.ways], *place.layout.shape]

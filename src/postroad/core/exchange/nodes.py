@@ -1,4 +1,4 @@
-"""Nodes: what a path of a query leads to, as steps down from the document and a guard; and what of that is certain.
+"""The nodes that a query's path selects: steps down from the document, a guard, and how certain that is.
 
 The nodes of a path are those at its steps if its guard holds, and none otherwise. Where a predicate picks some of several nodes
 that is no longer exact: the real nodes are then among these. Nodes are *linked* if they belong to one of several nodes that a
@@ -11,27 +11,27 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from postroad.core.exchange.conditions import TRUE, All, Any, Condition, Literal, Test, all_of
-from postroad.core.exchange.query.syntax import Kind, Step
-from postroad.core.exchange.readings import Reading
+from postroad.core.exchange.query.syntax import QueryStep, StepKind
 from postroad.core.exchange.slots import DocumentSlot, SlotStep
+from postroad.core.exchange.value_conversion import Conversion
 
 _EXISTENTIAL = (
-    Reading.TEXTS, Reading.DOUBLES, Reading.BOOLEANS,
-    Reading.LOOKED_UP, Reading.LOOKED_UP_TEXTS, Reading.LOOKED_UP_DOUBLES, Reading.LOOKED_UP_BOOLEANS,
+    Conversion.TEXTS, Conversion.DOUBLES, Conversion.BOOLEANS,
+    Conversion.LOOKED_UP, Conversion.LOOKED_UP_TEXTS, Conversion.LOOKED_UP_DOUBLES, Conversion.LOOKED_UP_BOOLEANS,
 )  # fmt: skip
-STEPS_MOST = 256  # no document is deeper
-WILDCARDS_MOST = 3  # behind a //; a path with more is the engine's
+MAX_STEPS = 256  # no document is deeper
+MAX_WILDCARDS = 3  # behind a //; a path with more is the engine's
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class JudgedCondition:
     """A condition that holds whenever something does; if exact, only then."""
 
     condition: Condition
     exact: bool
 
 
-UNSURE = Judged(condition=TRUE, exact=False)
+UNSURE = JudgedCondition(condition=TRUE, exact=False)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,35 +52,35 @@ class Nodes:
         """Whether a test may count on just these nodes being there."""
         return self.exact and not self.linked and self.guard == TRUE
 
-    def below(self, step: Step) -> Nodes | None:
+    def below(self, step: QueryStep) -> Nodes | None:
         """After a step, its predicates aside; None where it leads nowhere that is known."""
-        if step.kind is Kind.SELF:
+        if step.kind is StepKind.SELF:
             return self
         if not self._leads_on(step):
             return None
         steps = (*self.steps, SlotStep(kind=step.kind, descends=step.descends, name=step.name))
-        if len(steps) > STEPS_MOST or _wildcards_in_search(steps) > WILDCARDS_MOST:
+        if len(steps) > MAX_STEPS or _wildcards_in_search(steps) > MAX_WILDCARDS:
             return None
         return replace(self, steps=steps, single=self.single and self._keeps_single(step), exact_if_any=self.exact)
 
-    def _leads_on(self, step: Step) -> bool:
+    def _leads_on(self, step: QueryStep) -> bool:
         if not self.steps:
             return True
-        return self.is_looked_up if step.kind.is_lookup else self.steps[-1].kind is Kind.ELEMENT
+        return self.is_looked_up if step.kind.is_lookup else self.steps[-1].kind is StepKind.ELEMENT
 
     @property
     def is_looked_up(self) -> bool:
         """Whether these are values in a JSON document."""
         return self.slot.is_lookup
 
-    def _keeps_single(self, step: Step) -> bool:
+    def _keeps_single(self, step: QueryStep) -> bool:
         if step.kind.is_lookup:
             return step.name.local is not None
         if step.descends:
             return False
-        if step.kind is Kind.ATTRIBUTE:
+        if step.kind is StepKind.ATTRIBUTE:
             return step.name.local is not None and step.name.namespace is not None
-        return step.kind is Kind.ELEMENT and not self.steps and not self.linked
+        return step.kind is StepKind.ELEMENT and not self.steps and not self.linked
 
     def each(self) -> Nodes:
         """One of them, whichever."""
@@ -90,7 +90,7 @@ class Nodes:
     def tried_in_turn(self) -> bool:
         return self.linked or not self.single
 
-    def where(self, judged: Judged) -> Nodes:
+    def where(self, judged: JudgedCondition) -> Nodes:
         """Those for which a predicate holds that was judged for each."""
         guard = all_of((self.guard, judged.condition))
         exact = self.exact and judged.exact
@@ -98,19 +98,19 @@ class Nodes:
             return replace(self, guard=guard, exact=exact, exact_if_any=exact)
         return replace(self, guard=guard, exact=False, exact_if_any=exact)
 
-    def any(self) -> Judged:
+    def any(self) -> JudgedCondition:
         condition = self.guard
         if self.steps and not implies_any(condition, self.steps):
-            reading = Reading.LOOKED_UP if self.is_looked_up else Reading.TEXTS
+            reading = Conversion.LOOKED_UP if self.is_looked_up else Conversion.TEXTS
             there = Literal(slot=self.slot, reading=reading, test=Test.EXISTS)
             condition = all_of((condition, there))
-        return Judged(condition=condition, exact=self.exact_if_any)
+        return JudgedCondition(condition=condition, exact=self.exact_if_any)
 
 
 def _wildcards_in_search(steps: tuple[SlotStep, ...]) -> int:
     """How many steps behind ``//`` any element takes: with each, twice as many places may have to be kept in mind."""
     searched = next((number for number, step in enumerate(steps) if step.descends), len(steps))
-    elements = [step.name for step in steps[searched:] if step.kind is Kind.ELEMENT]
+    elements = [step.name for step in steps[searched:] if step.kind is StepKind.ELEMENT]
     return sum(name.local is None or name.namespace is None for name in elements)
 
 

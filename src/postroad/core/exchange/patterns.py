@@ -1,4 +1,4 @@
-"""Patterns of ``matches()`` that mean the same in XPath and in RE2, which searches in linear time.
+"""Patterns of ``matches()`` that have the same meaning in XPath and in RE2.
 
 Kept rule: a pattern is taken only if every character of it is known to mean the same; all others are the engine's.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from postroad.core.routing.literals import pattern_of
+from postroad.core.routing.conditions.literals import pattern_of
 from postroad.errors import Refused
 
 _PLAIN = r"[A-Za-z0-9 _:/@,;=%#&<>!\"'-]"
@@ -16,7 +16,7 @@ _PIECE = re.compile(rf"{_PLAIN}|\\[.*+?()|\[\]^$\\]|{_CLASS}|\.|[*+?()|^$]|\{{[0
 _ANY_BUT_LINE_ENDS = r"[^\n\r]"
 
 
-def same_pattern(pattern: str) -> str | None:
+def to_re2_pattern(pattern: str) -> str | None:
     """The pattern as RE2 is to have it, or None if it is the engine's."""
     pieces: list[str] = []
     at = 0
@@ -34,6 +34,6 @@ def same_pattern(pattern: str) -> str | None:
     return written
 
 
-def is_found(pattern: str, text: str) -> bool:
+def has_match(pattern: str, text: str) -> bool:
     """Whether a pattern that ``same_pattern`` has given is found anywhere in the text."""
     return pattern_of(pattern)(text) is not None

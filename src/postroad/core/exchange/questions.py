@@ -11,14 +11,14 @@ from itertools import count
 from typing import Any
 
 from postroad.core.exchange.conditions import Literal, Test
+from postroad.core.exchange.constant_tests import find_test_maker
 from postroad.core.exchange.extraction import Extraction
-from postroad.core.exchange.lookup_readings import READ_LOOKUPS
+from postroad.core.exchange.lookup_conversion import LOOKUP_CONVERTERS
 from postroad.core.exchange.lookups import Lookups
-from postroad.core.exchange.readings import READ, Reading
 from postroad.core.exchange.slots import DocumentSlot, HeaderSlot, Slot
-from postroad.core.exchange.trying import maker_of
+from postroad.core.exchange.value_conversion import CONVERTERS, Conversion
 
-_READ = {**READ, **READ_LOOKUPS}
+_READ = {**CONVERTERS, **LOOKUP_CONVERTERS}
 
 
 class Probe:
@@ -27,7 +27,9 @@ class Probe:
     def __init__(self, view: View, test: Test) -> None:
         self.view = view
         self.test = test
-        self.make = maker_of(test, typed_numbers=view.reading in (Reading.ITEM_NUMBER, Reading.ITEM_AS_NUMBER))
+        self.make = find_test_maker(
+            test, typed_numbers=view.reading in (Conversion.ITEM_NUMBER, Conversion.ITEM_AS_NUMBER)
+        )
 
     def meet(self, constant: object) -> None:
         """Something is to be equal to the constant."""
@@ -47,10 +49,10 @@ class Probe:
 class View:
     __slots__ = ("by_raw_text", "constants", "number", "probes", "read", "reading", "slot", "uses")
 
-    def __init__(self, slot: Slot, number: int, reading: Reading) -> None:
+    def __init__(self, slot: Slot, number: int, reading: Conversion) -> None:
         self.slot = slot
         self.number = number  # of the slot
-        self.by_raw_text = reading in (Reading.TEXTS, Reading.ITEM_TEXT)  # what is no text is never equal to one
+        self.by_raw_text = reading in (Conversion.TEXTS, Conversion.ITEM_TEXT)  # what is no text is never equal to one
         self.reading = reading
         self.read = _READ[reading]
         self.uses = 0
@@ -63,12 +65,12 @@ class View:
         return self.probes[test]
 
 
-class Questions:
+class QuestionIndex:
     __slots__ = ("_count", "_extraction", "_looking_up", "_slots", "documents", "headers", "lookups")
 
     def __init__(self) -> None:
         self._count = count()
-        self._slots: dict[Slot, tuple[int, dict[Reading, View]]] = {}
+        self._slots: dict[Slot, tuple[int, dict[Conversion, View]]] = {}
         self._extraction: Extraction | None = None
         self._looking_up: Lookups | None = None
         self.documents: dict[int, DocumentSlot] = {}  # of XML

@@ -1,46 +1,54 @@
-"""Scope: what the context item and the variables of a query stand for, and the nodes that a path leads to from there."""
+"""Scope: what the context item and the variables of a query refer to, and the nodes of a path."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from postroad.core.exchange.nodes import UNSURE, Judged, Nodes
-from postroad.core.exchange.query.syntax import Call, Expression, Header, Path, Start, Unknown, Value
+from postroad.core.exchange.nodes import UNSURE, JudgedCondition, Nodes
+from postroad.core.exchange.query.syntax import (
+    CallExpression,
+    ConstantValue,
+    Expression,
+    HeaderVariable,
+    PathStart,
+    QueryPath,
+    Unknown,
+)
 from postroad.core.exchange.slots import is_known_type
 
-Meaning = Nodes | Header | Value | None  # None: the engine's
-Judge = Callable[[Expression, "Scope"], Judged]
+Meaning = Nodes | HeaderVariable | ConstantValue | None  # None: the engine's
+Judge = Callable[[Expression, "QueryScope"], JudgedCondition]
 
 _NUMBERS = frozenset({"count", "number", "string-length", "last", "position", "sum", "avg", "min", "max"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class QueryScope:
     context: Nodes = field(default_factory=Nodes)
     variables: dict[str, Meaning] = field(default_factory=dict)
     linked: bool = False  # whether something here is one of several nodes tried in turn
 
-    def bound(self, name: str, meaning: Meaning) -> Scope:
+    def bound(self, name: str, meaning: Meaning) -> QueryScope:
         linked = self.linked or (isinstance(meaning, Nodes) and meaning.linked)
         return replace(self, variables={**self.variables, name: meaning}, linked=linked)
 
-    def inside(self, nodes: Nodes) -> Scope:
+    def inside(self, nodes: Nodes) -> QueryScope:
         """The scope of a predicate that is tried on these nodes."""
         context = nodes.each() if nodes.tried_in_turn else nodes
         return replace(self, context=context, linked=self.linked or context.linked)
 
 
-def meaning_of(expression: Expression, scope: Scope, judge: Judge) -> Meaning:
-    if isinstance(expression, Path):
-        return follow(expression, scope, judge)
-    if isinstance(expression, Header):
+def meaning_of(expression: Expression, scope: QueryScope, judge: Judge) -> Meaning:
+    if isinstance(expression, QueryPath):
+        return follow_path(expression, scope, judge)
+    if isinstance(expression, HeaderVariable):
         return expression if is_known_type(expression.declared) else None
-    return expression if isinstance(expression, Value) else None
+    return expression if isinstance(expression, ConstantValue) else None
 
 
-def follow(path: Path, scope: Scope, judge: Judge) -> Meaning:
-    """What the path leads to."""
+def follow_path(path: QueryPath, scope: QueryScope, judge: Judge) -> Meaning:
+    """The nodes, header item or value that a path leads to."""
     here = _start(path.start, scope)
     for step in path.steps:
         here = here.below(step) if isinstance(here, Nodes) else None
@@ -52,13 +60,13 @@ def follow(path: Path, scope: Scope, judge: Judge) -> Meaning:
     return here
 
 
-def _start(start: Start | str, scope: Scope) -> Meaning:
+def _start(start: PathStart | str, scope: QueryScope) -> Meaning:
     if isinstance(start, str):
         return scope.variables.get(start)
-    return scope.context if start is Start.CONTEXT else Nodes()
+    return scope.context if start is PathStart.CONTEXT else Nodes()
 
 
-def _path_may_be_number(path: Path, scope: Scope) -> bool:
+def _path_may_be_number(path: QueryPath, scope: QueryScope) -> bool:
     """Nodes are no numbers; what is looked up in JSON may be one, and so may what a variable stands for."""
     if any(step.kind.is_lookup for step in path.steps):
         return True
@@ -66,12 +74,14 @@ def _path_may_be_number(path: Path, scope: Scope) -> bool:
     return start.is_looked_up if isinstance(start, Nodes) else not path.steps
 
 
-def may_be_number(expression: Expression, scope: Scope) -> bool:
+def may_be_number(expression: Expression, scope: QueryScope) -> bool:
     """Whether it may be a number, which as a predicate is a position."""
-    if isinstance(expression, Path):
+    if isinstance(expression, QueryPath):
         return _path_may_be_number(expression, scope)
-    if isinstance(expression, Value):
+    if isinstance(expression, ConstantValue):
         return not isinstance(expression.value, str | bool)
-    if isinstance(expression, Call):
+    if isinstance(expression, CallExpression):
         return expression.function in _NUMBERS or expression.function.startswith(("xs:", "{"))
-    return isinstance(expression, Header | Unknown) or hasattr(expression, "result") or hasattr(expression, "then")
+    return (
+        isinstance(expression, HeaderVariable | Unknown) or hasattr(expression, "result") or hasattr(expression, "then")
+    )

@@ -1,4 +1,4 @@
-"""Slots: the places that bindings look at, shared by all that look at the same one.
+"""Slots: the places in messages that bindings examine, shared by all bindings that examine the same place.
 
 A slot is a path down from the document, or an item of the header. It holds the string values of the nodes there, the typed
 values there if the document is JSON, or the item's typed value; and nothing if there is none. Kept rule: a slot has no
@@ -13,7 +13,7 @@ from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
 
-from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name
+from postroad.core.exchange.query.syntax import ANY_NAME, QualifiedName, StepKind
 
 ROUTING_KEY = "routing_key"  # the item, and so the variable, that holds the message's topic
 HeaderValue = str | bool | int | Decimal | float | datetime | date | Sequence["HeaderValue"]
@@ -27,14 +27,14 @@ Raw = Any  # a list of values, or a tuple with the item
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SlotStep:
-    kind: Kind
+    kind: StepKind
     descends: bool = False
-    name: Name = ANY_NAME
+    name: QualifiedName = ANY_NAME
 
     def __str__(self) -> str:
         if self.kind.is_lookup:
             return f"?{self.name}"
-        mark = {Kind.ATTRIBUTE: f"@{self.name}", Kind.TEXT: "text()"}.get(self.kind, str(self.name))
+        mark = {StepKind.ATTRIBUTE: f"@{self.name}", StepKind.TEXT: "text()"}.get(self.kind, str(self.name))
         return ("//" if self.descends else "/") + mark
 
 
@@ -47,7 +47,7 @@ class DocumentSlot:
 
     @property
     def is_text(self) -> bool:
-        return bool(self.steps) and self.steps[-1].kind is Kind.TEXT
+        return bool(self.steps) and self.steps[-1].kind is StepKind.TEXT
 
     @property
     def is_lookup(self) -> bool:

@@ -1,4 +1,4 @@
-"""The matching tree: conjunctions of all bindings, found by what a message says instead of tried one by one.
+"""The matching tree: finds the conjunctions that hold for a message without trying each one.
 
 A conjunction goes down by its equalities, the one with most different constants first, then by the beginning of a text if it
 has no equality; what is left of it goes into a group of its kind there. A message goes down only where its values lead. Kept
@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from postroad.core.exchange.conditions import Literal, Test
-from postroad.core.exchange.facts import Facts
 from postroad.core.exchange.groups import (
     NO_ANCHOR,
     Constants,
@@ -21,22 +20,23 @@ from postroad.core.exchange.groups import (
     SortedGroup,
     TableGroup,
     anchor_of,
-    grown,
+    sort_if_large,
 )
+from postroad.core.exchange.message_facts import MessageFacts
 from postroad.core.exchange.questions import Probe, View
-from postroad.core.exchange.readings import Reading
+from postroad.core.exchange.value_conversion import Conversion
 
-_HASHED = frozenset(Reading) - {
-    Reading.ITEM_NUMBER,
-    Reading.ITEM_AS_NUMBER,
+_HASHED = frozenset(Conversion) - {
+    Conversion.ITEM_NUMBER,
+    Conversion.ITEM_AS_NUMBER,
 }  # whose equality depends on the type of the other side
 _PREFIXED = (
-    Reading.TEXTS,
-    Reading.TEXT,
-    Reading.TEXT_OR_EMPTY,
-    Reading.ITEM_TEXT_OR_EMPTY,
-    Reading.LOOKED_UP_TEXTS,
-    Reading.LOOKED_UP_TEXT_OR_EMPTY,
+    Conversion.TEXTS,
+    Conversion.TEXT,
+    Conversion.TEXT_OR_EMPTY,
+    Conversion.ITEM_TEXT_OR_EMPTY,
+    Conversion.LOOKED_UP_TEXTS,
+    Conversion.LOOKED_UP_TEXT_OR_EMPTY,
 )
 
 _NOTHING = object()
@@ -48,8 +48,8 @@ Keys = dict[Key, None]
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text
 
 
-class Layout:
-    """How conjunctions that differ only in constants stand: the way down, and the group there."""
+class ConjunctionLayout:
+    """The layout of conjunctions that differ only in constants: the path down the tree, and the group there."""
 
     __slots__ = ("shape", "ways")
 
@@ -58,10 +58,10 @@ class Layout:
         self.shape = shape
 
 
-class Placement(NamedTuple):
-    """Where a conjunction stands."""
+class ConjunctionPlacement(NamedTuple):
+    """The place of a conjunction in the tree."""
 
-    layout: Layout
+    layout: ConjunctionLayout
     constants: Constants  # of the ways, then of the group
 
     @property
@@ -74,7 +74,7 @@ class Placement(NamedTuple):
             probe.part(constant)
 
 
-class Node:
+class MatchNode:
     __slots__ = ("anchored", "groups", "keys", "prefixes", "raw", "views")
 
     def __init__(self, *, is_root: bool = False) -> None:
@@ -123,7 +123,7 @@ class Node:
         if shape not in groups:
             groups[shape] = TableGroup(shape)
         groups[shape].add(constants, key)
-        groups[shape] = grown(groups[shape])
+        groups[shape] = sort_if_large(groups[shape])
 
     def _groups_with(self, shape: Shape) -> dict[Shape, Group]:
         anchor = NO_ANCHOR if self.anchored is None else anchor_of(shape)
@@ -142,7 +142,7 @@ class Node:
         if self.anchored is not None and anchor_of(shape) != NO_ANCHOR:
             _drop_if_empty(self.anchored, anchor_of(shape))
 
-    def collect(self, facts: Facts, out: list[Key]) -> None:
+    def collect(self, facts: MessageFacts, out: list[Key]) -> None:
         """All keys whose conjunction holds; a key may come more than once."""
         if self.keys:
             out += self.keys
@@ -180,25 +180,25 @@ def is_prefixed(literal: Literal) -> bool:
     return literal.test is Test.STARTS and not literal.negated and literal.reading in _PREFIXED
 
 
-def put(node: Node, place: Placement, key: Key) -> None:
+def add_placement(node: MatchNode, place: ConjunctionPlacement, key: Key) -> None:
     ways = place.layout.ways
     last = len(ways) - 1
     for depth, probe in enumerate(ways):
         constant = place.constants[depth]
         table = node.table((probe, constant))
         child = table.get(constant, _NOTHING)
-        if type(child) is not Node and depth == last:
+        if type(child) is not MatchNode and depth == last:
             joined = _joined(child, place, key)
             if joined is not _NOTHING:
                 table[constant] = joined
                 return
-        if type(child) is not Node:
+        if type(child) is not MatchNode:
             child = table[constant] = _as_node(child)
         node = child
     node.add(place.layout.shape, place.rest, key)
 
 
-def _joined(child: Child, place: Placement, key: Key) -> Child:
+def _joined(child: Child, place: ConjunctionPlacement, key: Key) -> Child:
     """The child with the key in it; nothing if that takes a node."""
     shape = place.layout.shape
     if shape:
@@ -206,7 +206,7 @@ def _joined(child: Child, place: Placement, key: Key) -> Child:
             return _NOTHING
         group = child if isinstance(child, Group) else TableGroup(shape)
         group.add(place.rest, key)
-        return grown(group)
+        return sort_if_large(group)
     if isinstance(child, Group):
         return _NOTHING
     if type(child) is dict:
@@ -218,8 +218,8 @@ def _joined(child: Child, place: Placement, key: Key) -> Child:
     return key if child is _NOTHING else [child, key]
 
 
-def _as_node(child: Child) -> Node:
-    node = Node()
+def _as_node(child: Child) -> MatchNode:
+    node = MatchNode()
     if isinstance(child, Group):
         node.groups = {child.shape: child}
     elif child is not _NOTHING:
@@ -227,7 +227,7 @@ def _as_node(child: Child) -> Node:
     return node
 
 
-def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
+def remove_placement(node: MatchNode, place: ConjunctionPlacement, key: Key, depth: int = 0) -> None:
     if depth == len(place.layout.ways):
         node.remove(place.layout.shape, place.rest, key)
         return
@@ -235,8 +235,8 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
     way = (place.layout.ways[depth], constant)
     table = node.table(way)
     child = table[constant]
-    if type(child) is Node:
-        take_away(child, place, key, depth + 1)
+    if type(child) is MatchNode:
+        remove_placement(child, place, key, depth + 1)
     elif isinstance(child, Group):
         child.remove(place.rest, key)
     elif type(child) in _SEVERAL:
@@ -246,7 +246,7 @@ def take_away(node: Node, place: Placement, key: Key, depth: int = 0) -> None:
         node.prune(way)
 
 
-def _collect_anchored(anchored: dict[int, dict[Shape, Group]], facts: Facts, out: list[Key]) -> None:
+def _collect_anchored(anchored: dict[int, dict[Shape, Group]], facts: MessageFacts, out: list[Key]) -> None:
     found = facts.found
     for anchor in anchored if len(anchored) <= len(found) else found:
         if anchor in found and anchor in anchored:
@@ -254,7 +254,7 @@ def _collect_anchored(anchored: dict[int, dict[Shape, Group]], facts: Facts, out
                 group.collect(facts, out)
 
 
-def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: Facts, out: list[Key]) -> None:
+def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: MessageFacts, out: list[Key]) -> None:
     for view, by_length in prefixes.items():
         for value in facts.values(view).values:
             for length, by_prefix in by_length.items():
@@ -262,7 +262,7 @@ def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: 
                     _descend(by_prefix[start], facts, out)
 
 
-def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key]) -> None:
+def _collect_raw(raw: dict[int, dict[str, Child]], facts: MessageFacts, out: list[Key]) -> None:
     """By texts as they stand in the slots; whichever of the two has fewer slots is gone through."""
     found: Any = facts.found
     for slot in raw if len(raw) < len(found) else found:
@@ -280,7 +280,7 @@ def _collect_raw(raw: dict[int, dict[str, Child]], facts: Facts, out: list[Key])
                         out.append(child)
 
 
-def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
+def _descend(child: Child, facts: MessageFacts, out: list[Key]) -> None:
     if type(child) in _COLLECTING:
         child.collect(facts, out)
     elif type(child) in _SEVERAL:
@@ -289,5 +289,5 @@ def _descend(child: Child, facts: Facts, out: list[Key]) -> None:
         out.append(child)
 
 
-_COLLECTING = frozenset({Node, TableGroup, SortedGroup})
+_COLLECTING = frozenset({MatchNode, TableGroup, SortedGroup})
 _HOLDING = _COLLECTING | _SEVERAL

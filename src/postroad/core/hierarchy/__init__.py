@@ -1,4 +1,4 @@
-"""Routing by meaning: a model is a tree of nodes, and a message goes where its place in the tree says.
+"""Hierarchical routing: a model is a tree of nodes, and topics travel along the tree.
 
     Model (as written) ──ModelIndex.of──▶ ModelIndex ──publish(producer, topic)──▶ consumers, depth first
        ▲  nouns.py, shapes.py                │ add, move, remove, attach, detach: in place

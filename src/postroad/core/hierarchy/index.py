@@ -1,4 +1,4 @@
-"""A live model: changed in place while messages flow, asked who receives before and when anything is published.
+"""A live model: changed while messages flow, and queried for the receivers of a message.
 
 The index knows the nodes, the attachments, and one routing table for each topic. Kept rules: a refused change changes nothing;
 after any number of changes, the index answers as one that is made anew of its description.
@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from postroad.core.hierarchy import keys, wording
-from postroad.core.hierarchy.lane import Lane
-from postroad.core.hierarchy.nouns import Attachment, Model, Node, Side, Strategy
-from postroad.core.hierarchy.strategies import reached
+from postroad.core.hierarchy import keys, model_checks
+from postroad.core.hierarchy.model import Attachment, Model, Node, Side, Strategy
+from postroad.core.hierarchy.sorted_chunks import SortedChunks
+from postroad.core.hierarchy.strategies import find_receivers
 from postroad.core.hierarchy.topic_table import TopicTable
 from postroad.core.hierarchy.tree import Tree, TreeNode
 from postroad.core.model.ids import check_name
 from postroad.errors import Refused
 
-USUAL = Strategy()
+DEFAULT_STRATEGY = Strategy()
 GROUPS = {Side.PRODUCER: b"p", Side.CONSUMER: b"q"}  # in this order at a node
 
 
@@ -25,12 +25,12 @@ class ModelIndex:
     def __init__(self, name: str, root: Node) -> None:
         self.name = check_name(name, "Model")
         if root.under:
-            raise wording.unknown_node(root.under)
+            raise model_checks.unknown_node(root.under)
         self._tree = Tree(root.tag, root.topics)
         self._tables: dict[str, TopicTable] = {}
         self._strategies: dict[str, Strategy] = {}
         self._places: dict[str, bytes] = {}  # attachments at nodes: id → key
-        self._attached: Lane[Attachment] = Lane()  # the same, depth first
+        self._attached: SortedChunks[Attachment] = SortedChunks()  # the same, depth first
         self._beside: dict[str, Attachment] = {}  # attachments beside the tree, by id
         self._arrivals = 0
         self._sources: dict[str, dict[str, None]] = {}  # service → ids under which it produces
@@ -75,11 +75,11 @@ class ModelIndex:
 
     @property
     def tree(self) -> Tree:
-        """To look at; it is changed here alone."""
+        """The tree, for reading only; it is changed only here."""
         return self._tree
 
     def table_of(self, topic: str) -> TopicTable:
-        """To look at, likewise."""
+        """The routing table of a topic, for reading only."""
         return self._tables.get(topic) or TopicTable()
 
     def node(self, tag: str) -> Node:
@@ -94,7 +94,7 @@ class ModelIndex:
         return self._attached.between(keys.at(self._tree.find(tag).key))
 
     def attachments_beneath(self, tag: str) -> list[Attachment]:
-        """Those at the node and at all below it."""
+        """The attachments at a node and at all nodes below it."""
         return self._attached.between(keys.beneath(self._tree.find(tag).key))
 
     def attachments_of(self, service: str) -> list[Attachment]:
@@ -111,10 +111,10 @@ class ModelIndex:
 
     def attached_onwards(self, place: bytes) -> Iterator[Attachment]:
         """Those at nodes from this place on, depth first, whether or not anything still stands there."""
-        return self._attached.hopping((place, keys.END), lambda key: None)
+        return self._attached.iter_skipping((place, keys.END), lambda key: None)
 
     def beside(self, after: str = "") -> list[Attachment]:
-        """Those beside the tree, by id, behind this one."""
+        """The attachments beside the tree, by ID, after this one."""
         return [self._beside[id] for id in sorted(self._beside) if id > after]
 
     def is_attached(self, id: str) -> bool:
@@ -124,46 +124,46 @@ class ModelIndex:
         if id in self._beside:
             return self._beside[id]
         if id not in self._places:
-            raise wording.unknown_attachment(id)
+            raise model_checks.unknown_attachment(id)
         return self._attached.get(self._places[id])
 
     def sources(self, service: str, topic: str) -> list[Attachment]:
-        """As what a service may publish on a topic, in the order in which it was attached."""
+        """The producer attachments from which a service may publish on a topic, in the order of attachment."""
         producers = [self.attachment(id) for id in self._sources.get(service, ())]
         return [producer for producer in producers if topic in self._topics_of(producer)]
 
     def strategy_of(self, topic: str) -> Strategy:
-        return self._strategies.get(topic, USUAL)
+        return self._strategies.get(topic, DEFAULT_STRATEGY)
 
     @property
     def strategies(self) -> dict[str, Strategy]:
-        """Those of topics that do not simply go down."""
+        """The strategies of topics that do not use the default."""
         return dict(sorted(self._strategies.items()))
 
     def publish(self, producer: str, topic: str, strategy: Strategy | None = None) -> list[Attachment]:
         """The consumers of what a producer publishes, each attachment once, in the order of delivery."""
         attachment = self.attachment(producer)
         if attachment.side is not Side.PRODUCER or topic not in self._topics_of(attachment):
-            raise wording.no_producer(producer, topic)
+            raise model_checks.no_producer(producer, topic)
         node = self._tree.find(attachment.node) if attachment.node else None
         return self._reached(node, topic, strategy)
 
     def who_receives(self, tag: str, topic: str, strategy: Strategy | None = None) -> list[Attachment]:
-        """The same for a message that would be published at a node, whether or not anybody there produces the topic yet."""
+        """The receivers of a message published at a node, even if nothing there produces the topic yet."""
         node = self._tree.find(tag)
         if topic not in node.topics:
-            raise wording.topic_not_there(topic, tag, node.topics)
+            raise model_checks.topic_not_there(topic, tag, node.topics)
         return self._reached(node, topic, strategy)
 
     def _reached(self, node: TreeNode | None, topic: str, strategy: Strategy | None) -> list[Attachment]:
         if strategy:
-            wording.check_strategy(strategy)
-        return reached(self.table_of(topic), node, strategy or self.strategy_of(topic))
+            model_checks.check_strategy(strategy)
+        return find_receivers(self.table_of(topic), node, strategy or self.strategy_of(topic))
 
     # ---- nodes -------------------------------------------------------------------------------------------------------
 
     def add_node(self, node: Node) -> None:
-        """As the last one under its parent."""
+        """Adds a node as the last child of its parent."""
         self._tree.add(node.tag, node.under, node.topics)
 
     def remove_node(self, tag: str, *, with_descendants: bool = False) -> list[Attachment]:
@@ -180,7 +180,7 @@ class ModelIndex:
         return gone
 
     def move_node(self, tag: str, under: str) -> None:
-        """With all below it and all that is attached, as the last one under its new parent."""
+        """Moves a node, its subtree and its attachments; it becomes the last child of the new parent."""
         node, parent = self._tree.movable(tag, under)
         moved, old_key = self._tree.from_here(node), node.key
         tables = [self._tables[topic] for topic in _topics(moved) & self._tables.keys()]
@@ -196,12 +196,12 @@ class ModelIndex:
     def set_topics(self, tag: str, topics: tuple[str, ...]) -> None:
         """Those attached to the node as a whole follow its topics."""
         node = self._tree.find(tag)
-        wording.check_topics(topics)
+        model_checks.check_topics(topics)
         here = self.attachments_at(tag)
         for attachment in here:
             for topic in attachment.topics:
                 if topic not in topics:
-                    raise wording.topic_in_use(topic, tag, attachment.id)
+                    raise model_checks.topic_in_use(topic, tag, attachment.id)
         following = [attachment for attachment in here if not attachment.topics]
         for attachment in following:
             self._leave(node, attachment, [topic for topic in node.topics if topic not in topics])
@@ -209,9 +209,9 @@ class ModelIndex:
         node.topics = topics
 
     def set_strategy(self, topic: str, strategy: Strategy) -> None:
-        wording.check_topics((topic,))
-        wording.check_strategy(strategy)
-        if strategy == USUAL:
+        model_checks.check_topics((topic,))
+        model_checks.check_strategy(strategy)
+        if strategy == DEFAULT_STRATEGY:
             self._strategies.pop(topic, None)
         else:
             self._strategies[topic] = strategy
@@ -219,9 +219,9 @@ class ModelIndex:
     # ---- attachments -------------------------------------------------------------------------------------------------
 
     def attach(self, attachment: Attachment) -> None:
-        wording.check_attachment(attachment)
+        model_checks.check_attachment(attachment)
         if self.is_attached(attachment.id):
-            raise wording.id_taken(attachment.id)
+            raise model_checks.id_taken(attachment.id)
         if attachment.node:
             self._attach_at(self._tree.find(attachment.node), attachment)
         else:
@@ -235,7 +235,7 @@ class ModelIndex:
     def _attach_at(self, node: TreeNode, attachment: Attachment) -> None:
         for topic in attachment.topics:
             if topic not in node.topics:
-                raise wording.topic_not_there(topic, node.tag, node.topics)
+                raise model_checks.topic_not_there(topic, node.tag, node.topics)
         self._arrivals += 1
         place = self._places[attachment.id] = keys.place_at(node.key, GROUPS[attachment.side], self._arrivals)
         self._attached.add(place, attachment)

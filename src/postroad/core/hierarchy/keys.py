@@ -1,4 +1,4 @@
-"""Places in a tree as bytes that sort depth first.
+"""Keys of tree positions as bytes that sort depth first.
 
 A node's key is its parent's and one step more; a step is the child's number, with its length before it, so that no step is the
 beginning of another. What is attached has its node's key, a zero, and a number: it sorts behind its node and before the node's
@@ -28,22 +28,22 @@ def place_at(node: bytes, group: bytes, arrival: int) -> bytes:
 
 
 def at(node: bytes) -> Range:
-    """All that stands at the node itself."""
+    """The key range of everything at the node itself."""
     return node + OWN, node + OWN + END
 
 
 def beneath(node: bytes) -> Range:
-    """The node, all that stands at it, and all below."""
+    """The key range of the node, everything at it, and everything below it."""
     return node, node + END
 
 
 def below(node: bytes) -> Range:
-    """All that stands at the node and below it, without the node."""
+    """The key range of everything at the node and below it, without the node."""
     return node + OWN, node + END
 
 
-def behind_too_deep(place: bytes, start: int, levels: int) -> bytes | None:
-    """Where to go on when a place is more than so many levels below the node whose key ends at ``start``; else None."""
+def skip_below_depth(place: bytes, start: int, levels: int) -> bytes | None:
+    """The key to continue at if a place is too many levels below the node whose key ends at ``start``; else None."""
     for _ in range(levels + 1):
         if place[start] == 0:
             return None

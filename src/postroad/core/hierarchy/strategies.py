@@ -1,4 +1,4 @@
-"""The ways a message can take through a model, by name.
+"""Routing strategies: the ways that a message can take through a model.
 
 Kept rules: the usual way looks at nobody but the receivers. ``within`` jumps over what is too deep, a branch at a time; ``tags``
 is a sieve over those whom the way finds. A nearer producer shadows what comes from above, and only that: messages that go up or
@@ -13,13 +13,13 @@ from functools import partial
 from itertools import chain, islice
 
 from postroad.core.hierarchy import keys
-from postroad.core.hierarchy.nouns import Attachment, Strategy, Way
+from postroad.core.hierarchy.model import Attachment, Strategy, Way
 from postroad.core.hierarchy.topic_table import TopicTable
 from postroad.core.hierarchy.tree import TreeNode
 
 
-def reached(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:
-    """The consumers whom a message reaches from a node, or from above the root; those beside the tree come last."""
+def find_receivers(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:
+    """The consumers that a message reaches from a node, or from above the root; those beside the tree come last."""
     found = WAYS[strategy.way](table, node, strategy)
     found.extend(table.beside.values())
     return found
@@ -30,8 +30,8 @@ def descendants(table: TopicTable, node: TreeNode | None, strategy: Strategy) ->
     lane, key = table.region_of(node).heard_by, node.key if node else keys.ROOT
     if strategy.within is None:
         return _sieved(lane.between(keys.beneath(key)), strategy)
-    too_deep = partial(keys.behind_too_deep, start=len(key), levels=strategy.within)
-    return _sieved(list(lane.hopping(keys.beneath(key), too_deep)), strategy)
+    too_deep = partial(keys.skip_below_depth, start=len(key), levels=strategy.within)
+    return _sieved(list(lane.iter_skipping(keys.beneath(key), too_deep)), strategy)
 
 
 def ancestors(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:

@@ -1,4 +1,4 @@
-"""The rows of the routing table for one topic: who hears whom, ready before anything is published.
+"""The routing table of one topic: which consumers receive from which producers, computed in advance.
 
 A region is a node that produces the topic, with all consumers that hear it there: those below it that are below no nearer
 producer. Consumers under no producer at all make up the outermost region, which is that of producers beside the tree.
@@ -12,15 +12,15 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 
 from postroad.core.hierarchy import keys
-from postroad.core.hierarchy.lane import Lane
-from postroad.core.hierarchy.nouns import Attachment, Side
+from postroad.core.hierarchy.model import Attachment, Side
+from postroad.core.hierarchy.sorted_chunks import SortedChunks
 from postroad.core.hierarchy.tree import TreeNode
 
 
-class Region:
+class TopicRegion:
     __slots__ = ("heard_by", "producers")
 
-    def __init__(self, heard_by: Lane[Attachment]) -> None:
+    def __init__(self, heard_by: SortedChunks[Attachment]) -> None:
         self.heard_by = heard_by  # depth first
         self.producers: set[str] = set()  # ids
 
@@ -29,9 +29,11 @@ class TopicTable:
     __slots__ = ("_by_node", "_outermost", "_peers", "beside")
 
     def __init__(self) -> None:
-        self._outermost = Region(Lane())
-        self._by_node: dict[TreeNode, Region] = {}
-        self._peers: Lane[Attachment] | None = None  # all consumers at nodes, by parent; kept once somebody asks for it
+        self._outermost = TopicRegion(SortedChunks())
+        self._by_node: dict[TreeNode, TopicRegion] = {}
+        self._peers: SortedChunks[Attachment] | None = (
+            None  # all consumers at nodes, by parent; kept once somebody asks for it
+        )
         self.beside: dict[str, Attachment] = {}  # consumers beside the tree, by id
 
     @property
@@ -41,7 +43,7 @@ class TopicTable:
 
     # ---- questions ---------------------------------------------------------------------------------------------------
 
-    def region_of(self, node: TreeNode | None) -> Region:
+    def region_of(self, node: TreeNode | None) -> TopicRegion:
         """That of the nearest producer, at the node or above."""
         if self._by_node:
             while node:
@@ -50,11 +52,11 @@ class TopicTable:
                 node = node.parent
         return self._outermost
 
-    def shadowing(self, node: TreeNode | None) -> list[tuple[TreeNode, Region]]:
+    def shadowing(self, node: TreeNode | None) -> list[tuple[TreeNode, TopicRegion]]:
         """The nodes below this one, or below the top, that keep what comes from it away from all beneath them."""
         stretch = keys.beneath(node.key) if node else keys.EVERYTHING
         below = [place for place in self._by_node if place is not node and stretch[0] <= place.key < stretch[1]]
-        found: list[tuple[TreeNode, Region]] = []
+        found: list[tuple[TreeNode, TopicRegion]] = []
         for place in sorted(below, key=lambda below: below.key):
             if not found or not place.key.startswith(found[-1][0].key):
                 found.append((place, self._by_node[place]))
@@ -110,7 +112,7 @@ class TopicTable:
         """The first producer at a node takes the consumers below it out of the region they were in."""
         region = self._by_node.get(node)
         if region is None:
-            region = Region(self.region_of(node).heard_by.cut(keys.beneath(node.key)))
+            region = TopicRegion(self.region_of(node).heard_by.cut(keys.beneath(node.key)))
             self._by_node[node] = region
         region.producers.add(id)
 
@@ -133,11 +135,13 @@ class TopicTable:
 
     # ---- moves -------------------------------------------------------------------------------------------------------
 
-    def lift(self, node: TreeNode) -> Lane[Attachment]:
+    def lift(self, node: TreeNode) -> SortedChunks[Attachment]:
         """Before a node moves: take out those at it and below it whom no region strictly below it will bring along."""
         return self.region_of(node).heard_by.cut(keys.beneath(node.key))
 
-    def settle(self, node: TreeNode, moved: Iterable[TreeNode], old_key: bytes, lifted: Lane[Attachment]) -> None:
+    def settle(
+        self, node: TreeNode, moved: Iterable[TreeNode], old_key: bytes, lifted: SortedChunks[Attachment]
+    ) -> None:
         """After it has moved: regions below it come along, and those that were lifted hear who is nearest now."""
         for below in moved:
             if region := self._by_node.get(below):
@@ -150,17 +154,17 @@ class TopicTable:
 
     # ---- peers -------------------------------------------------------------------------------------------------------
 
-    def _by_parent(self) -> Lane[Attachment]:
+    def _by_parent(self) -> SortedChunks[Attachment]:
         """All consumers at nodes below the root; sorted when somebody first asks for siblings, and kept from then on."""
         if self._peers is None:
             regions = (self._outermost, *self._by_node.values())
             places = (item for region in regions for item in region.heard_by.items())
             below_root = ((keys.among_peers(place), one) for place, one in places if not place.startswith(keys.OWN))
-            self._peers = Lane.of(sorted(below_root, key=itemgetter(0)))
+            self._peers = SortedChunks.of(sorted(below_root, key=itemgetter(0)))
         return self._peers
 
 
-def _shift(lane: Lane[Attachment], old: bytes, new: bytes) -> None:
+def _shift(lane: SortedChunks[Attachment], old: bytes, new: bytes) -> None:
     stretch = lane.cut(keys.beneath(old))
     stretch.rebase(len(old), new)
     lane.paste(stretch)

@@ -1,4 +1,4 @@
-"""The nodes of a live model: found by tag, kept depth first, moved with all that is below them.
+"""The nodes of a live model: found by tag, kept depth first, moved with their subtrees.
 
 Kept rule: a circle cannot come about. A node is added under one that is there, and never moved below itself.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroad.core.hierarchy import keys, wording
-from postroad.core.hierarchy.lane import Lane
+from postroad.core.hierarchy import keys, model_checks
+from postroad.core.hierarchy.sorted_chunks import SortedChunks
 
 
 class TreeNode:
@@ -42,7 +42,7 @@ class Tree:
 
     def __init__(self, tag: str, topics: tuple[str, ...]) -> None:
         self._by_tag: dict[str, TreeNode] = {}
-        self._in_order: Lane[TreeNode] = Lane()
+        self._in_order: SortedChunks[TreeNode] = SortedChunks()
         self.root = self._enter(tag, None, topics)
 
     def __len__(self) -> int:
@@ -57,27 +57,27 @@ class Tree:
 
     def onwards(self, place: bytes = keys.ROOT) -> Iterator[TreeNode]:
         """The nodes from this place on, depth first, whether or not anything still stands there."""
-        return self._in_order.hopping((place, keys.END), lambda key: None)
+        return self._in_order.iter_skipping((place, keys.END), lambda key: None)
 
     def find(self, tag: str) -> TreeNode:
         node = self._by_tag.get(tag)
         if node is None:
-            raise wording.unknown_node(tag)
+            raise model_checks.unknown_node(tag)
         return node
 
     def add(self, tag: str, under: str, topics: tuple[str, ...]) -> TreeNode:
         """A new last child."""
         if not under:
-            raise wording.two_roots(tag, self.root.tag)
+            raise model_checks.two_roots(tag, self.root.tag)
         return self._enter(tag, self.find(under), topics)
 
     def _enter(self, tag: str, parent: TreeNode | None, topics: tuple[str, ...]) -> TreeNode:
-        wording.check_tag(tag)
-        wording.check_topics(topics)
+        model_checks.check_tag(tag)
+        model_checks.check_topics(topics)
         if tag in self._by_tag:
-            raise wording.tag_taken(tag)
-        if parent and parent.depth >= wording.DEPTH_MOST:
-            raise wording.too_deep(tag)
+            raise model_checks.tag_taken(tag)
+        if parent and parent.depth >= model_checks.MAX_DEPTH:
+            raise model_checks.too_deep(tag)
         node = self._by_tag[tag] = TreeNode(tag, parent, topics)
         self._in_order.add(node.key, node)
         return node
@@ -89,9 +89,9 @@ class Tree:
     def removable(self, tag: str, with_descendants: bool) -> TreeNode:
         node = self.find(tag)
         if node is self.root:
-            raise wording.root_stays(tag)
+            raise model_checks.root_stays(tag)
         if not with_descendants and self._in_order.holds(keys.below(node.key)):
-            raise wording.has_children(tag)
+            raise model_checks.has_children(tag)
         return node
 
     def remove(self, node: TreeNode) -> None:
@@ -101,12 +101,12 @@ class Tree:
     def movable(self, tag: str, under: str) -> tuple[TreeNode, TreeNode]:
         node, parent = self.find(tag), self.find(under)
         if node is self.root:
-            raise wording.root_stays(tag)
+            raise model_checks.root_stays(tag)
         if parent.key.startswith(node.key):
-            raise wording.under_itself(tag, under)
+            raise model_checks.under_itself(tag, under)
         down = parent.depth + 1 - node.depth
-        if down > 0 and max(below.depth for below in self.from_here(node)) + down > wording.DEPTH_MOST:
-            raise wording.too_deep(tag)
+        if down > 0 and max(below.depth for below in self.from_here(node)) + down > model_checks.MAX_DEPTH:
+            raise model_checks.too_deep(tag)
         return node, parent
 
     def move(self, node: TreeNode, parent: TreeNode) -> None:

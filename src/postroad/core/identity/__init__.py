@@ -1,1 +1,1 @@
-"""How parties prove who they are: the shape of keys, fingerprints and the rules for who may use which proof."""
+"""Authentication: the format of keys, fingerprints, tokens and signatures, and how they are checked."""

@@ -34,7 +34,7 @@ def make(random_bytes: bytes) -> ApiKey:
 
 
 def key_id(text: str) -> str | None:
-    """The id of a key, or None when it is not a key at all (mistyped ones are told by their checksum)."""
+    """Return the ID of a key, or None if the checksum shows that it is not a key."""
     shape = SHAPE.match(text)
     if shape is None or int(shape[3], 16) != crc32(text.rpartition("_")[0].encode()):
         return None

@@ -1,4 +1,4 @@
-"""What expires, and when to say so: at 30, 14, 7 and 1 days before the end, and when it has come.
+"""Expiry warnings: 30, 14, 7 and 1 days before something expires, and when it has expired.
 
 Kept rule: what is meant to end by itself (a login, a browser session, an invitation) is nothing to warn of.
 """
@@ -13,14 +13,14 @@ from postroad.core.model.snapshot import Directory
 
 DAY_US = 24 * 3_600 * 1_000_000
 WARN_DAYS = (30, 14, 7, 1)
-OVER = 0
+EXPIRED = 0
 
 # Labels of keys that the network makes for people, and that end by themselves.
 LOGIN = "login"
 INVITATION = "invitation"
 LINK = "login link"  # logs its bearer in once
 BROWSER = "login (browser)"  # the key in a console cookie; the API refuses it
-OF_THE_NETWORK = (LOGIN, INVITATION, LINK, BROWSER)
+SELF_EXPIRING = (LOGIN, INVITATION, LINK, BROWSER)
 
 
 class Expiring(NamedTuple):
@@ -31,21 +31,21 @@ class Expiring(NamedTuple):
 
 
 def days_left(expires_at_us: int, now_us: int) -> int | None:
-    """Whole days until it ends, 0 when it has ended; None when it never does."""
+    """Return whole days until expiry, 0 if expired, None if it never expires."""
     return max(0, (expires_at_us - now_us) // DAY_US) if expires_at_us else None
 
 
 def due_warning(expires_at_us: int, now_us: int) -> int | None:
-    """Which of the warnings is due by now, the last one if several are; None while none is."""
+    """Return the latest warning that is due, in days before expiry; None if none is due."""
     if not expires_at_us:
         return None
     if expires_at_us <= now_us:
-        return OVER
+        return EXPIRED
     return min((days for days in WARN_DAYS if expires_at_us - now_us <= days * DAY_US), default=None)
 
 
 def warning(expires_at_us: int, now_us: int) -> str:
-    """What to do about it, in words; empty when nothing is to be done yet."""
+    """Return what to do about it, in words; empty if nothing is due."""
     match due_warning(expires_at_us, now_us):
         case None:
             return ""
@@ -69,7 +69,7 @@ def expiring_credentials(directory: Directory) -> Iterator[Expiring]:
 
 
 class Warnings:
-    """Which warnings have been given, so that each is given once."""
+    """Remembers which warnings were given, so that each is given once."""
 
     def __init__(self) -> None:
         self._given: dict[Expiring, int] = {}
@@ -83,12 +83,12 @@ class Warnings:
                 continue
             given[thing] = days
             if self._given.get(thing, WARN_DAYS[0] + 1) > days:
-                lines.append(told(thing, now_us))
+                lines.append(expiry_text(thing, now_us))
         self._given = given  # what is gone, or was replaced, is forgotten
         return lines
 
 
-def told(thing: Expiring, now_us: int) -> str:
+def expiry_text(thing: Expiring, now_us: int) -> str:
     if thing.expires_at_us <= now_us:
         return f"{thing.what} has expired; replace it"
     return f"{thing.what} expires {_in_days(thing.expires_at_us, now_us)}; replace it before"
@@ -100,4 +100,4 @@ def _in_days(expires_at_us: int, now_us: int) -> str:
 
 
 def _passes_by_itself(credential: Credential) -> bool:
-    return bool(credential.person) and credential.label in OF_THE_NETWORK
+    return bool(credential.person) and credential.label in SELF_EXPIRING

@@ -1,4 +1,4 @@
-"""Proof that a form was shown by this network to the very person who sends it, a short while ago.
+"""CSRF protection: proof that this network showed the form to the person who submits it.
 
 A browser adds a person's password to whatever request some other site makes it send; only a page of ours can hold a proof. Kept
 rule: a proof speaks of one person and one subject, ends soon, and nothing is stored for it.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from hashlib import blake2b
 from hmac import compare_digest
 
-GOOD_FOR_S = 15 * 60
+VALID_S = 15 * 60
 DIGEST_BYTES = 20
 
 
@@ -18,7 +18,7 @@ class FormProofs:
         self._key = key[:64]
 
     def make(self, person: str, subject: str, now_us: int) -> str:
-        until_s = now_us // 1_000_000 + GOOD_FOR_S
+        until_s = now_us // 1_000_000 + VALID_S
         return f"{until_s:x}.{self._digest(person, subject, until_s)}"
 
     def holds(self, proof: str, person: str, subject: str, now_us: int) -> bool:
@@ -29,7 +29,7 @@ class FormProofs:
             return False
         left_s = until_s - now_us // 1_000_000
         genuine = compare_digest(digest.encode(), self._digest(person, subject, until_s).encode())
-        return genuine and 0 <= left_s <= GOOD_FOR_S
+        return genuine and 0 <= left_s <= VALID_S
 
     def _digest(self, person: str, subject: str, until_s: int) -> str:
         text = f"{person.casefold()}\0{subject}\0{until_s}".encode()

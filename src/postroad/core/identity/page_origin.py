@@ -1,4 +1,4 @@
-"""The origin of an address that a browser is sent to, for a policy that names it."""
+"""The origin of a redirect address, for a Content-Security-Policy header."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ ORIGIN = re.compile(r"https?://[a-z0-9.:\[\]-]+", re.ASCII)
 
 
 def page_origin(url: str) -> str:
-    """What the browser must know of an address to go there from a form; empty where it could be mistaken."""
+    """Return the origin that the policy must allow; empty if it cannot be determined safely."""
     parts = urlsplit(url)
     text = f"{parts.scheme}://{parts.netloc}".lower()
     return text if ORIGIN.fullmatch(text) else ""

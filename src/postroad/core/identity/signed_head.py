@@ -30,7 +30,7 @@ class NotedHead(NamedTuple):
 
 
 class BadHead(ValueError):
-    """A text that is not a head, or whose signature does not fit; the message says which."""
+    """Raised for a text that is not a journal head, or whose signature is wrong."""
 
 
 def head_text(seq: int, chain: bytes) -> str:

@@ -1,4 +1,4 @@
-"""Tokens: what a receiver is given with a delivery, and proves by it that it was given that delivery.
+"""Tokens: the receipt handle of a delivery, which proves that its holder received it.
 
 Kept rules: a token is derived from the network's key, so neither journal nor index stores a secret; one for a receiver that
 must not recognise the message by other means carries the pseudonym of the delivery's number in its place.
@@ -10,14 +10,14 @@ from hashlib import blake2b
 from hmac import compare_digest
 
 from postroad.core.identity.form_proof import FormProofs
-from postroad.core.identity.veil import Veil
 from postroad.core.model import ids
+from postroad.core.visibility.pseudonyms import Pseudonyms
 
 
 class Tokens:
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self.veil = Veil(key)
+        self.veil = Pseudonyms(key)
         self.forms = FormProofs(key)
 
     def secret_for(self, purpose: str) -> bytes:
@@ -25,7 +25,7 @@ class Tokens:
         return blake2b(purpose.encode(), key=self._key[:64], person=b"purpose", digest_size=32).digest()
 
     def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:
-        """The token for a delivery; ``hidden`` from whoever is kept from the wider route."""
+        """Return the token of a delivery; ``hidden`` uses the pseudonym of its number."""
         text = ids.token(number, session, recipient, self._key)
         return f"{self.veil.number(number):x}.{text.partition('.')[2]}" if hidden else text
 
@@ -35,7 +35,7 @@ class Tokens:
         return self.veil.real_number(shown) if shown is not None else None
 
     def holds(self, text: str, number: int, session: str, recipient: str, *, hidden: bool = False) -> bool:
-        """Whether this is the token that was given out for that delivery.
+        """True if this is exactly the token that was issued for that delivery.
 
         To the letter: if a real number did as well as its pseudonym, it could be found by trying.
         """

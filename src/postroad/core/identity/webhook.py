@@ -1,4 +1,4 @@
-"""Signatures of pushes, as Standard Webhooks describes them: a receiver can check that a push is the network's, whole and recent.
+"""Webhook signatures of pushes, as specified by Standard Webhooks.
 
 Signed is ``<webhook-id>.<webhook-timestamp>.<body>``, the body as its very bytes, with HMAC-SHA256. The id stays the same when a
 push is tried again, so receivers know a repetition by it; the time is that of the try. While a secret is being exchanged, a push

@@ -1,4 +1,4 @@
-"""Every standard by name, with what it can do; and the small interface behind which plug-ins bring others.
+"""The catalogue of standards and what each can do; and the interface for plug-ins.
 
 A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under the standard's
 own name. Kept rules: what is built in cannot be replaced; every standard is called in the same way, whatever its room needs.
@@ -12,23 +12,23 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange import answers, edifact, flat, hl7, json_lines, swift, x12
-from postroad.core.interchange.answers import Said
-from postroad.core.interchange.fact_names import FACT_NAMES
+from postroad.core.interchange import acknowledgements, edifact, flat, hl7, json_lines, swift, x12
+from postroad.core.interchange.acknowledgements import ReportedStatus
+from postroad.core.interchange.agreement import OPTION_NAMES
 from postroad.core.interchange.nouns import (
     Assemble,
     AssembleDescribed,
-    Described,
+    DescribedDocument,
     Dirt,
     Envelope,
     Member,
-    Note,
     Numbers,
+    PlacedCallback,
     Split,
 )
 from postroad.core.interchange.placing import by_place
-from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
-from postroad.core.model.batch_policy import Policy, Port
+from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
+from postroad.core.model.batch_policy import BatchPolicy, Port
 from postroad.core.model.batcher import BatcherPlugIn, ChosenBatcher
 from postroad.core.model.directory import Service
 from postroad.errors import Refused
@@ -36,30 +36,37 @@ from postroad.errors import Refused
 PLUG_INS = "postroad.interchanges"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
-Take = Callable[[Buffer, Dirt, Mapping[str, str]], Iterator[Split]]
-Answering = Callable[[Split, int, Mapping[str, str] | None], Envelope]
+SplitFunction = Callable[[Buffer, Dirt, Mapping[str, str]], Iterator[Split]]
+MakeAnswerEnvelope = Callable[[Split, int, Mapping[str, str] | None], Envelope]
 
 
 class Acknowledge(Protocol):
     def __call__(
         self, found: Split, envelope: Envelope, numbers: Numbers, *, taken: bool = True, rejected: Collection[int] = ()
     ) -> Iterator[bytes]:
-        """What the partner is told of an interchange that was taken, but for the members rejected, or was not taken."""
+        """Writes the acknowledgment of an interchange that was accepted, except rejected members, or refused."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standard:
-    """One standard. What it cannot do is none."""
+    """One standard. A missing ability is None.
+
+    What it cannot do is none.
+    """
 
     name: str  # x12, edifact …
     title: str  # for people
-    split: Take | None = None  # every interchange in the bytes, by what is agreed on with the partner (facts)
+    split: SplitFunction | None = None  # every interchange in the bytes, by what is agreed on with the partner (facts)
     assemble: Assemble | None = None
     acknowledge: Acknowledge | None = None
-    answering: Answering | None = None  # the envelope in which the partner is told, at a time, with what was agreed on
+    answering: MakeAnswerEnvelope | None = (
+        None  # the envelope in which the partner is told, at a time, with what was agreed on
+    )
     examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
     judged: Callable[[Split, Dirt], Split] | None = None  # what was examined: as it is, repaired, or refused
-    answers: Callable[[Split], tuple[Said, ...]] | None = None  # what an interchange from a partner says of ours
+    answers: Callable[[Split], tuple[ReportedStatus, ...]] | None = (
+        None  # what an interchange from a partner says of ours
+    )
     is_answer: Callable[[Member], bool] | None = None  # whether a member says that, and nothing else
     answers_by_document: bool = False  # they name documents alone, and neither their interchange nor their group
     content_type: str = "application/octet-stream"
@@ -77,7 +84,11 @@ class Standard:
         return tuple(name for name, what in able.items() if what)
 
     def assembled(
-        self, members: Iterable[Described], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+        self,
+        members: Iterable[DescribedDocument],
+        envelope: Envelope,
+        numbers: Numbers,
+        placed: PlacedCallback | None = None,
     ) -> Iterator[bytes]:
         """The pieces of an interchange of these documents; refuses where the standard cannot be assembled."""
         if self.assemble_described is not None and self.assemble in (None, self.assemble_described):
@@ -89,7 +100,7 @@ class Standard:
         return self.assemble(data, envelope, numbers, placed)
 
 
-class Catalogue:
+class StandardCatalogue:
     """Standards by name."""
 
     def __init__(self, standards: Iterable[Standard], batchers: Iterable[BatcherPlugIn] = ()) -> None:
@@ -110,26 +121,26 @@ class Catalogue:
             )
         return found
 
-    def with_plug_ins(self, standards: Iterable[Standard]) -> Catalogue:
-        """This and more; a name that is taken, or is none, is refused."""
-        return Catalogue((*self, *standards), self._batchers.values())
+    def with_plug_ins(self, standards: Iterable[Standard]) -> StandardCatalogue:
+        """Adds standards; refuses a name that is taken or invalid."""
+        return StandardCatalogue((*self, *standards), self._batchers.values())
 
-    def with_batchers(self, batchers: Iterable[BatcherPlugIn]) -> Catalogue:
-        """This and more batcher plug-ins; a name that is taken, or is none, is refused."""
+    def with_batchers(self, batchers: Iterable[BatcherPlugIn]) -> StandardCatalogue:
+        """Adds batcher plug-ins; refuses a name that is taken or invalid."""
         every = dict(self._batchers)
         for one in batchers:
             if not _NAME.fullmatch(one.name) or one.name in every:
                 detail = f"{one.name!r} is taken, or is no name for a batcher: small letters, digits and _"
                 raise Refused("interchange.unfit", detail)
             every[one.name] = one
-        return Catalogue(self, every.values())
+        return StandardCatalogue(self, every.values())
 
     def batcher(self, name: str) -> BatcherPlugIn | None:
         return self._batchers.get(name)
 
-    def port_of(self, service: Service, policy: Policy | None = None) -> Port:
+    def port_of(self, service: Service, policy: BatchPolicy | None = None) -> Port:
         """What a policy has to know of its service, with the batcher plug-in that it names."""
-        policy = policy or (service.batching.policy if service.batching is not None else Policy())
+        policy = policy or (service.batching.policy if service.batching is not None else BatchPolicy())
         chosen = None
         if policy.batcher:
             plug_in = self._batchers.get(policy.batcher)
@@ -148,11 +159,11 @@ class Catalogue:
         self._standards[one.name] = one
 
 
-def _by_stream(split_stream: Callable[[Buffer, Dirt], Iterator[Split]]) -> Take:
+def _by_stream(split_stream: Callable[[Buffer, Dirt], Iterator[Split]]) -> SplitFunction:
     return lambda data, dirt, _facts: split_stream(data, dirt)
 
 
-def _by_file(split: Callable[[Buffer, Dirt], Split]) -> Take:
+def _by_file(split: Callable[[Buffer, Dirt], Split]) -> SplitFunction:
     """Of these a file holds one interchange."""
 
     def take(data: Buffer, dirt: Dirt, _facts: Mapping[str, str]) -> Iterator[Split]:
@@ -169,7 +180,7 @@ def _examine_hl7(data: Buffer) -> Iterator[Split]:
     yield hl7.examine(data)
 
 
-BUILT_IN = Catalogue(
+BUILT_IN = StandardCatalogue(
     (
         Standard(
             name="x12",
@@ -180,11 +191,11 @@ BUILT_IN = Catalogue(
             acknowledge=x12.acknowledge,
             answering=x12.answering,
             examine=x12.examine_stream,
-            judged=x12.judged,
-            answers=answers.of_x12,
-            is_answer=answers.is_x12_answer,
+            judged=x12.judge_split,
+            answers=acknowledgements.read_x12_statuses,
+            is_answer=acknowledgements.is_x12_answer,
             content_type="application/edi-x12",
-            facts=FACT_NAMES["x12"],
+            facts=OPTION_NAMES["x12"],
         ),
         Standard(
             name="edifact",
@@ -195,11 +206,11 @@ BUILT_IN = Catalogue(
             acknowledge=edifact.acknowledge,
             answering=edifact.answering,
             examine=edifact.examine_stream,
-            judged=edifact.judged,
-            answers=answers.of_edifact,
-            is_answer=answers.is_edifact_answer,
+            judged=edifact.judge_split,
+            answers=acknowledgements.read_edifact_statuses,
+            is_answer=acknowledgements.is_edifact_answer,
             content_type="application/edifact",
-            facts=FACT_NAMES["edifact"],
+            facts=OPTION_NAMES["edifact"],
         ),
         Standard(
             name="hl7",
@@ -209,23 +220,23 @@ BUILT_IN = Catalogue(
             acknowledge=hl7.acknowledge,
             answering=hl7.answering,
             examine=_examine_hl7,
-            judged=hl7.judged,
-            answers=answers.of_hl7,
-            is_answer=answers.is_hl7_answer,
+            judged=hl7.judge_split,
+            answers=acknowledgements.read_hl7_statuses,
+            is_answer=acknowledgements.is_hl7_answer,
             answers_by_document=True,
             content_type="application/hl7-v2+er7",
-            facts=FACT_NAMES["hl7"],
+            facts=OPTION_NAMES["hl7"],
         ),
         Standard(
             name="swift",
             title="SWIFT FIN, as RJE or DOS-PCC",
             split=_by_file(swift.split),
             assemble=swift.assemble,
-            answers=answers.of_swift,
-            is_answer=answers.is_swift_answer,
+            answers=acknowledgements.read_swift_statuses,
+            is_answer=acknowledgements.is_swift_answer,
             answers_by_document=True,
             content_type="text/plain",
-            facts=FACT_NAMES["swift"],
+            facts=OPTION_NAMES["swift"],
         ),
         Standard(
             name="iso20022",
@@ -233,7 +244,7 @@ BUILT_IN = Catalogue(
             split=_by_file(iso20022.split),
             assemble=by_place(iso20022.assemble),
             content_type="application/xml",
-            facts=FACT_NAMES["iso20022"],
+            facts=OPTION_NAMES["iso20022"],
         ),
         Standard(
             name="gs1",
@@ -241,15 +252,15 @@ BUILT_IN = Catalogue(
             split=_by_file(gs1.split),
             assemble=by_place(gs1.assemble),
             content_type="application/xml",
-            facts=FACT_NAMES["gs1"],
+            facts=OPTION_NAMES["gs1"],
         ),
         Standard(
             name="xml",
             title="XML documents in a root of one's own",
-            split=_by_file(plain.split),
-            assemble=by_place(plain.assemble),
+            split=_by_file(own_root.split),
+            assemble=by_place(own_root.assemble),
             content_type="application/xml",
-            facts=FACT_NAMES["xml"],
+            facts=OPTION_NAMES["xml"],
         ),
         Standard(
             name="flat",
@@ -257,7 +268,7 @@ BUILT_IN = Catalogue(
             split=_take_flat,
             assemble=by_place(flat.assemble),
             content_type="text/plain",
-            facts=FACT_NAMES["flat"],
+            facts=OPTION_NAMES["flat"],
         ),
         Standard(
             name="json_lines",
@@ -265,7 +276,7 @@ BUILT_IN = Catalogue(
             split=_by_file(json_lines.split),
             assemble=by_place(json_lines.assemble),
             content_type="application/x-ndjson",
-            facts=FACT_NAMES["json_lines"],
+            facts=OPTION_NAMES["json_lines"],
         ),
     )
 )

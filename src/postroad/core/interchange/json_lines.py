@@ -1,4 +1,4 @@
-"""JSON lines: one document on each line, in UTF-8, and nothing around them.
+"""JSON Lines: one document per line, in UTF-8, without an envelope.
 
 Kept rules: a document's bytes stay as they are, but for line ends between its tokens, which JSON Lines has no room for; a line
 that is no JSON is a fault of that member, since where it ends is certain.
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.fitting import unfit_member
-from postroad.core.interchange.judging import judged, too_many
-from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Member, Numbers, Split
+from postroad.core.interchange.assembly_errors import unfit_member
+from postroad.core.interchange.judgement import judge_harmless, too_many
+from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Member, Numbers, Split
 
 STANDARD = "json_lines"
 _BOM = b"\xef\xbb\xbf"
@@ -22,32 +22,35 @@ _HARMLESS = ("json_lines.bom", "json_lines.blank")
 _READER = msgspec.json.Decoder(msgspec.Raw)  # looks whether it is JSON, and makes nothing of it
 
 
-def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
+def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     """Every line with something on it is a member; its reference is the number of its line."""
     raw = whole_bytes(data)
-    view, members, faults = memoryview(raw), list[Member](), list[Fault]()
+    view, members, faults = memoryview(raw), list[Member](), list[InterchangeFault]()
     if raw.startswith(_BOM):
-        faults.append(Fault(code="json_lines.bom", text="it begins with a byte order mark"))
+        faults.append(InterchangeFault(code="json_lines.bom", text="it begins with a byte order mark"))
     for number, begin, end in _lines(raw):
         line = raw[begin:end]
         if not line.strip(_BLANKS):
-            faults.append(Fault(code="json_lines.blank", text=f"line {number} is empty", at=begin))
+            faults.append(InterchangeFault(code="json_lines.blank", text=f"line {number} is empty", at=begin))
             continue
         if len(members) >= most_members:
             raise too_many(begin, most_members)
         if wrong := _what_is_wrong(line):
             text = f"line {number} is no JSON: {wrong}"
-            faults.append(Fault(code="json_lines.json", text=text, at=begin, member=len(members)))
+            faults.append(InterchangeFault(code="json_lines.json", text=text, at=begin, member=len(members)))
         members.append(Member(data=view[begin:end], kind="json", reference=str(number)))
     return Split(standard=STANDARD, reference="", sender="", receiver="", members=tuple(members), faults=tuple(faults))
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
-    return judged(examine(data, most_members), dirt, _HARMLESS)
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), dirt, _HARMLESS)
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """One piece for each member. Nothing stands around them, so neither envelope nor numbers are asked."""
+    """Yields one piece per member. There is no envelope, so neither its values nor numbers are used.
+
+    Nothing stands around them, so neither envelope nor numbers are asked.
+    """
     for position, member in enumerate(members):
         line = bytes(member).removeprefix(_BOM).strip(_BLANKS)
         if wrong := _what_is_wrong(line):

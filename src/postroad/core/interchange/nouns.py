@@ -1,4 +1,4 @@
-"""What all standards have in common: members, envelopes, faults, and what is done about dirt."""
+"""Types shared by all standards: members, envelopes, errors, and how envelope errors are handled."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from msgspec import Struct
 from postroad.core.model.batch_policy import Dirt as Dirt
 
 Buffer = bytes | memoryview
-MOST_MEMBERS = 1_000_000  # of what is taken apart, unless another bound is asked for
+MAX_MEMBERS = 1_000_000  # of what is taken apart, unless another bound is asked for
 
 
-class Verdict(StrEnum):
-    """What a partner says of something that we sent."""
+class PartnerStatus(StrEnum):
+    """The status that a partner reports for something we sent."""
 
     RECEIVED = "received"  # it came; of what is in it nothing is said yet
     ACCEPTED = "accepted"
@@ -27,8 +27,8 @@ class Verdict(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fault:
-    """One thing that is wrong with an interchange."""
+class InterchangeFault:
+    """One error in an interchange."""
 
     code: str  # stable: x12.count, x12.control, edifact.una …
     text: str
@@ -54,7 +54,7 @@ class Member(Struct, frozen=True, gc=False):
     )  # version and what else routing may want, by lower-case name
 
 
-class Described(Struct, frozen=True, gc=False):
+class DescribedDocument(Struct, frozen=True, gc=False):
     """A document for an assembler, with the options that its message declares (``declared.declared_options``)."""
 
     data: Buffer
@@ -62,7 +62,7 @@ class Described(Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class InterchangeGroup:
     """A functional group, or all of an interchange where the standard has none."""
 
     kind: str = ""
@@ -79,16 +79,19 @@ class Split:
     sender: str
     receiver: str
     members: tuple[Member, ...]
-    groups: tuple[Group, ...] = ()
+    groups: tuple[InterchangeGroup, ...] = ()
     facts: Mapping[str, str] = field(
         default_factory=dict
     )  # delimiters, version, date, test indicator, wish for an answer
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InterchangeFault, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """What stands around a batch: who, to whom, when, and what the partner wants of it. Times and numbers are given."""
+    """The envelope of a batch: sender, receiver, time and options.
+
+    Times and numbers are given.
+    """
 
     sender: str
     receiver: str
@@ -105,7 +108,7 @@ class Numbers(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """Where a document went, by the names that a partner's answer will use; the same for every standard."""
+    """Where a document was placed, by the identifiers that an acknowledgment will use."""
 
     position: int  # of the member it came from
     interchange: str  # control number of the interchange: ISA13, UNB 0020, FHS-11
@@ -115,18 +118,22 @@ class Placed:
     facts: Mapping[str, str] = field(default_factory=dict)  # what else an answer quotes: date, time, kind of group
 
 
-Note = Callable[[Placed], None]
+PlacedCallback = Callable[[Placed], None]
 
 
 class Assemble(Protocol):
     def __call__(
-        self, members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+        self, members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
     ) -> Iterator[bytes]:
-        """The pieces of the stream; ``placed`` is told of every document, when its piece is given or at the end."""
+        """Yields the pieces of the stream; calls ``placed`` for every document, with its piece or at the end."""
 
 
 class AssembleDescribed(Protocol):
     def __call__(
-        self, members: Iterable[Buffer | Described], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+        self,
+        members: Iterable[Buffer | DescribedDocument],
+        envelope: Envelope,
+        numbers: Numbers,
+        placed: PlacedCallback | None = None,
     ) -> Iterator[bytes]:
         """The pieces of the stream, of documents that may declare their delimiters and charset."""

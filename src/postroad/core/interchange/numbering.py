@@ -1,4 +1,4 @@
-"""Control numbers of one side towards the other: drawn from where the last interchange left them.
+"""Control numbers from one party to another: drawn from where the last interchange ended.
 
 Kept rule: a number is used up only by the entry that holds the interchange with it. So numbers are drawn here in thought, and
 whoever writes that entry gives them with it; of two that drew the same at the same time, the second draws again.
@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from postroad.core.model.interchange import Drawn
+from postroad.core.model.interchange import DrawnNumber
 from postroad.errors import Refused
 
 SCOPES = ("interchange", "group", "member")
 
 
-class Sides(NamedTuple):
-    """Between whom an organization counts. Anybody may write any name into an envelope, so its numbers are its own."""
+class NumberingParties(NamedTuple):
+    """The parties of a number series. The organization is included, because envelope names are not authenticated.
+
+    Anybody may write any name into an envelope, so its numbers are its own.
+    """
 
     organization: str
     standard: str
@@ -24,31 +27,31 @@ class Sides(NamedTuple):
     receiver: str
 
     def series(self, scope: str) -> str:
-        """What numbers are counted in: x12:mybiz:SENDER:RECEIVER:interchange."""
+        """The name of a number series: x12:mybiz:SENDER:RECEIVER:interchange."""
         return f"{self.standard}:{self.organization.casefold()}:{self.sender}:{self.receiver}:{scope}"
 
 
-class Drawing:
+class NumberDrawing:
     """The numbers that one interchange uses."""
 
-    def __init__(self, sides: Sides, latest: Mapping[str, int]) -> None:
+    def __init__(self, sides: NumberingParties, latest: Mapping[str, int]) -> None:
         self._sides = sides
         self._latest = dict(latest)
-        self._drawn: list[Drawn] = []
+        self._drawn: list[DrawnNumber] = []
 
     def next(self, scope: str) -> int:
         if scope not in SCOPES:  # nobody would know where its last number is
             raise Refused("interchange.unfit", f"numbers are drawn for {', '.join(SCOPES)}, and not for {scope!r}")
         number = self._latest.get(scope, 0) + 1
         self._latest[scope] = number
-        self._drawn.append(Drawn(self._sides.series(scope), number))
+        self._drawn.append(DrawnNumber(self._sides.series(scope), number))
         return number
 
-    def after(self) -> Drawing:
-        """For the next interchange, which goes on where this one ends."""
-        return Drawing(self._sides, self._latest)
+    def after(self) -> NumberDrawing:
+        """A drawing for the next interchange, which continues where this one ends."""
+        return NumberDrawing(self._sides, self._latest)
 
-    def used(self) -> tuple[Drawn, ...]:
+    def used(self) -> tuple[DrawnNumber, ...]:
         """All that were drawn. By one of them an interchange is found again, so one that asked for none has one beside it."""
         if not self._drawn:
             self.next("interchange")

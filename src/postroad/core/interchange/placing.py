@@ -1,22 +1,25 @@
-"""Where documents went, in standards whose answers name none: each is known by its place.
+"""Positions of documents in standards whose acknowledgments name none: each is identified by its place.
 
 Kept rule: every document of a batch is told of.
+
+Records where a document of a batch is in its interchange, so that an acknowledgment can be matched to it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from postroad.core.interchange.nouns import Assemble, Buffer, Envelope, Note, Numbers, Placed
+from postroad.core.interchange.nouns import Assemble, Buffer, Envelope, Numbers, Placed, PlacedCallback
+from postroad.core.model.interchange import DocumentPosition
 
 Plain = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]
 
 
 def by_place(assemble: Plain) -> Assemble:
-    """For rooms whose documents nobody answers one by one: they are told of at the end of the stream, by their place in it."""
+    """Wraps ``assemble`` for standards without named documents: reports each document by its position, at the end."""
 
     def assembled(
-        members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: Note | None = None
+        members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
     ) -> Iterator[bytes]:
         counted, seen = _Counted(members), _Seen(numbers, envelope.facts.get("reference", ""))
         yield from assemble(counted, envelope, seen)
@@ -48,3 +51,9 @@ class _Seen:
         if scope == "interchange":
             self.interchange = str(number)
         return number
+
+
+def record_position(placed: Placed, delivery: int) -> DocumentPosition:
+    """``delivery`` is the one by which the document joined its batch."""
+    facts = tuple(placed.facts.items())
+    return DocumentPosition(delivery, placed.interchange, placed.group, placed.kind, placed.reference, facts)

@@ -1,4 +1,4 @@
-"""A service says only what it wants to receive, and gets it.
+"""Mediation: delivers every message in the format that its recipient has chosen.
 
     Wire ─look→ Found ─take→ Taken (header, parts, setting) … journal … Outgoing ─give→ Given (headers, bytes, what was dropped)
 

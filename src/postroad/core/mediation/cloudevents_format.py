@@ -1,4 +1,4 @@
-"""CloudEvents: the type of an event is the topic, its id the handle, and what else it says are properties named ``ce.…``.
+"""CloudEvents: type is the topic, id the handle, and other attributes are properties named ``ce.…``.
 
 An event has one document. A message of several is an event whose data lists them, as the network's JSON form does.
 """
@@ -27,10 +27,10 @@ from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import OCTETS
-from postroad.core.mediation.losses import expiry_lost, headers_lost, id_lost
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
+from postroad.core.mediation.conversion_losses import expiry_lost, headers_lost, id_lost
+from postroad.core.mediation.model import DecodedMessage, EncodedMessage, OutgoingMessage, Wire
 from postroad.core.mediation.part_names import read_line
-from postroad.core.mediation.setting import Setting, cut, mark_of, stretches
+from postroad.core.mediation.wrapper import Wrapper, cut_wire, mark_of, stretches
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, Part, Property, PropertyType
 from postroad.errors import Refused
@@ -59,15 +59,15 @@ def is_binary(wire: Wire) -> bool:
     return bool(wire.header("ce-specversion")) and media_type_of(wire.content_type) != STRUCTURED
 
 
-def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
+def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessage:
     if is_binary(wire):
         event = read_binary(wire.headers, wire.body, limits)
-        return Taken(format=Format.CLOUDEVENTS, parts=_parts(event, limits), header=_header(event))
+        return DecodedMessage(format=Format.CLOUDEVENTS, parts=_parts(event, limits), header=_header(event))
     event = read_structured(wire.body, limits)
     parts = _parts(event, limits)
     media_type = wire.content_type if media_type_of(wire.content_type) == STRUCTURED else STRUCTURED
-    setting = Setting(Format.CLOUDEVENTS, media_type, cut(wire.body, stretches(parts)), mark_of(parts))
-    return Taken(format=Format.CLOUDEVENTS, parts=parts, setting=setting, header=_header(event))
+    setting = Wrapper(Format.CLOUDEVENTS, media_type, cut_wire(wire.body, stretches(parts)), mark_of(parts))
+    return DecodedMessage(format=Format.CLOUDEVENTS, parts=parts, setting=setting, header=_header(event))
 
 
 def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
@@ -94,18 +94,18 @@ def _property(name: str, value: Attribute) -> Property:
     return Property(PREFIX + name, str(value), PropertyType.NUMBER if isinstance(value, int) else PropertyType.STRING)
 
 
-def give(message: Outgoing) -> Given:
-    setting = message.in_setting(Format.CLOUDEVENTS)
+def encode_message(message: OutgoingMessage) -> EncodedMessage:
+    setting = message.in_wrapper(Format.CLOUDEVENTS)
     if setting is not None:
-        return Given(media_type=setting.media_type, body=setting.filled(message.parts))
+        return EncodedMessage(media_type=setting.media_type, body=setting.filled(message.parts))
     dropped = [f"the property {entry.name[:80]} has no place in {PLACE}" for entry in _misfits(message.properties)]
     if _is_plain(message.parts):
         [part] = message.parts
         dropped += [*id_lost(part, PLACE), *headers_lost(part, PLACE), *expiry_lost(part, PLACE)]
-    return Given(media_type=STRUCTURED, body=[write_structured(event_of(message))], dropped=tuple(dropped))
+    return EncodedMessage(media_type=STRUCTURED, body=[write_structured(event_of(message))], dropped=tuple(dropped))
 
 
-def event_of(message: Outgoing) -> CloudEvent:
+def event_of(message: OutgoingMessage) -> CloudEvent:
     """The event that stands for a message."""
     misfits = {entry.name for entry in _misfits(message.properties)}
     said = {name: entry for name, entry in _said(message.properties) if entry.name not in misfits}

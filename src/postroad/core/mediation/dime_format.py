@@ -12,27 +12,40 @@ from itertools import chain
 from msgspec.structs import replace
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.dime import MEDIA_TYPE, Record, TypeFormat, fits, read_dime, write_dime
+from postroad.core.codecs.dime import MEDIA_TYPE, DimeRecord, TypeFormat, fits, read_dime, write_dime
 from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.parts import OCTETS
 from postroad.core.codecs.soap.recognition import VERSIONS, version_of
-from postroad.core.mediation.entities import ATTACHMENT, DISPOSITION, EXPIRES, further
-from postroad.core.mediation.losses import expiry_lost, headers_lost, located, places_lost, spelling_lost
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
+from postroad.core.mediation.conversion_losses import (
+    expiry_lost,
+    headers_lost,
+    list_location_header,
+    places_lost,
+    spelling_lost,
+)
+from postroad.core.mediation.mime_entities import ATTACHMENT, DISPOSITION, EXPIRES, read_further_headers
+from postroad.core.mediation.model import DecodedMessage, EncodedMessage, OutgoingMessage, Wire
 from postroad.core.mediation.part_names import (
     LOCATION,
     has_own_id,
     id_and_location,
     name_of_place,
-    one_line,
     read_line,
+    to_one_line,
     uri_of,
 )
-from postroad.core.mediation.rooted import Envelope, Root, is_envelope, own_envelope, root_lost, take_root
-from postroad.core.mediation.setting import Setting, Slot, cut, mark_of
 from postroad.core.mediation.soap_format import action_of
+from postroad.core.mediation.soap_root import (
+    DecodedRoot,
+    RootEnvelope,
+    decode_root,
+    find_own_envelope,
+    is_envelope,
+    root_lost,
+)
+from postroad.core.mediation.wrapper import Slot, Wrapper, cut_wire, mark_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
@@ -41,50 +54,50 @@ OF_A_URI = "text/xml"  # the media type that stands for it
 PLACE = "DIME"
 
 
-def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
+def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessage:
     message = read_dime(wire.body, limits)
     records = [record for record in message.records if record.type_format is not TypeFormat.NONE or record.id]
     is_rooted = bool(records) and _is_root(records[0])
     ids = {id_and_location(record.id)[0] for record in records}
-    root = _root(records[0], ids, limits) if is_rooted else Root(())
+    root = _root(records[0], ids, limits) if is_rooted else DecodedRoot(())
     others = records[1:] if is_rooted else records
     first = len(root.documents)
     ids.update([part.id for part in root.documents])
     parts = (*root.documents, *[_part(record, n, ids, limits) for n, record in enumerate(others, first + 1)])
-    setting = Setting(
+    setting = Wrapper(
         Format.DIME,
         MEDIA_TYPE,
-        wire=cut(wire.body, chain(root.stretches(), _stretches(others, parts, first))) if root.is_as_came else (),
+        wire=cut_wire(wire.body, chain(root.stretches(), _stretches(others, parts, first))) if root.is_as_came else (),
         mark=mark_of(parts),
         envelope=root.pieces,
         action=action_of(wire),
         chunked=_chunked(records, len(parts) - len(records)),
     )
-    return Taken(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
+    return DecodedMessage(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
 
 
-def _chunked(records: Sequence[Record], shift: int) -> tuple[int, ...]:
+def _chunked(records: Sequence[DimeRecord], shift: int) -> tuple[int, ...]:
     """The parts that came in chunks; ``shift`` is by how much they stand behind their records, if the root held several."""
     return tuple([max(0, index) for index, record in enumerate(records, shift) if record.chunks])
 
 
-def _is_root(record: Record) -> bool:
+def _is_root(record: DimeRecord) -> bool:
     """Whether the record is an envelope; where its type says so, its reader tells what is wrong with it."""
     data = bytes(record.data)
     return version_of(data) is not None if record.type in VERSIONS else is_envelope(data, but=())
 
 
-def _root(record: Record, ids: Container[str], limits: WireLimits) -> Root:
+def _root(record: DimeRecord, ids: Container[str], limits: WireLimits) -> DecodedRoot:
     said = replace(_part(record, 1, ids, limits), headers=_location(record, limits) + _carried(record, 1, limits))
-    return take_root(bytes(record.data), limits, said)
+    return decode_root(bytes(record.data), limits, said)
 
 
-def _location(record: Record, limits: WireLimits) -> tuple[tuple[str, str], ...]:
+def _location(record: DimeRecord, limits: WireLimits) -> tuple[tuple[str, str], ...]:
     location = id_and_location(record.id)[1]
-    return further([(LOCATION, location)], limits) if location else ()
+    return read_further_headers([(LOCATION, location)], limits) if location else ()
 
 
-def _carried(record: Record, number: int, limits: WireLimits) -> tuple[tuple[str, str], ...]:
+def _carried(record: DimeRecord, number: int, limits: WireLimits) -> tuple[tuple[str, str], ...]:
     """The MIME headers in the options of a record, but for those that the record itself says."""
     said = {EXPIRES.lower()}
     if id_and_location(record.id)[1]:
@@ -92,7 +105,7 @@ def _carried(record: Record, number: int, limits: WireLimits) -> tuple[tuple[str
     if record.type_format is TypeFormat.URI:
         said.add(URI_TYPE.lower())
     headers = [(name, value.strip()) for name, value in record.headers if name.lower() not in said]
-    return further([one for one in headers if _agrees(*one, number)], limits)
+    return read_further_headers([one for one in headers if _agrees(*one, number)], limits)
 
 
 def _agrees(name: str, value: str, number: int) -> bool:
@@ -103,12 +116,12 @@ def _agrees(name: str, value: str, number: int) -> bool:
     return (media_type_of(value) == ATTACHMENT) == (number > 1) and value.lower() != ATTACHMENT
 
 
-def _expiry(record: Record) -> int:
+def _expiry(record: DimeRecord) -> int:
     told = next((value for name, value in record.headers if name.lower() == EXPIRES.lower()), "")
     return read_time(told, EXPIRES) if told else 0
 
 
-def _part(record: Record, number: int, ids: Container[str], limits: WireLimits) -> Part:
+def _part(record: DimeRecord, number: int, ids: Container[str], limits: WireLimits) -> Part:
     id, _ = id_and_location(record.id)
     uri = record.type if record.type_format is TypeFormat.URI else ""
     named = record.type if record.type_format is TypeFormat.MEDIA_TYPE else ""
@@ -119,12 +132,12 @@ def _part(record: Record, number: int, ids: Container[str], limits: WireLimits) 
         expires_at_us=_expiry(record),
         attachment=number > 1,
         headers=_location(record, limits)
-        + (further([(URI_TYPE, uri)], limits) if uri else ())
+        + (read_further_headers([(URI_TYPE, uri)], limits) if uri else ())
         + _carried(record, number, limits),
     )
 
 
-def _stretches(records: Sequence[Record], parts: Sequence[Part], first: int) -> Iterator[tuple[Buffer, Slot]]:
+def _stretches(records: Sequence[DimeRecord], parts: Sequence[Part], first: int) -> Iterator[tuple[Buffer, Slot]]:
     """The payloads as they stand in the wire, a chunked one chunk by chunk."""
     for index, record in enumerate(records, first):
         data, at = memoryview(parts[index].data), 0
@@ -133,19 +146,19 @@ def _stretches(records: Sequence[Record], parts: Sequence[Part], first: int) -> 
             at += size
 
 
-def give(message: Outgoing) -> Given:
+def encode_message(message: OutgoingMessage) -> EncodedMessage:
     headers = (("SOAPAction", message.action),) if message.action else ()
-    setting = message.in_setting(Format.DIME)
+    setting = message.in_wrapper(Format.DIME)
     if setting is not None and setting.wire:
-        return Given(media_type=MEDIA_TYPE, body=setting.filled(message.parts), headers=headers)
-    envelope = own_envelope(message)
+        return EncodedMessage(media_type=MEDIA_TYPE, body=setting.filled(message.parts), headers=headers)
+    envelope = find_own_envelope(message)
     records = [_record(part, number) for number, part in enumerate(message.parts, 1)]
     if envelope is not None:
         records[0] = _root_record(envelope, message.parts[0])
     dropped = [*places_lost(message.parts, PLACE)]
     for number, part in enumerate(message.parts, 1):
         dropped += _lost(part, number, is_root=envelope is not None and number == 1)
-    return Given(media_type=MEDIA_TYPE, body=write_dime(records), headers=headers, dropped=tuple(dropped))
+    return EncodedMessage(media_type=MEDIA_TYPE, body=write_dime(records), headers=headers, dropped=tuple(dropped))
 
 
 def _lost(part: Part, number: int, *, is_root: bool) -> Iterator[str]:
@@ -163,7 +176,7 @@ def _lost(part: Part, number: int, *, is_root: bool) -> Iterator[str]:
 
 def _elsewhere(part: Part, *, is_root: bool) -> tuple[str, ...]:
     """Names of headers that a record says without options."""
-    return located(part) if is_root else located(part) + _typed(part)
+    return list_location_header(part) if is_root else list_location_header(part) + _typed(part)
 
 
 def _more(part: Part, number: int, *, is_root: bool) -> tuple[tuple[str, str], ...]:
@@ -176,18 +189,20 @@ def _more(part: Part, number: int, *, is_root: bool) -> tuple[tuple[str, str], .
     return tuple(headers)
 
 
-def _root_record(envelope: Envelope, first: Part) -> Record:
+def _root_record(envelope: RootEnvelope, first: Part) -> DimeRecord:
     id = uri_of(first) if has_own_id(first, 1) else ""
     more = _more(first, 1, is_root=True)
-    return Record(type_format=TypeFormat.URI, type=envelope.version.namespace, id=id, data=envelope.data, headers=more)
+    return DimeRecord(
+        type_format=TypeFormat.URI, type=envelope.version.namespace, id=id, data=envelope.data, headers=more
+    )
 
 
-def _record(part: Part, number: int) -> Record:
+def _record(part: Part, number: int) -> DimeRecord:
     id = uri_of(part) if has_own_id(part, number) else ""
     uri = _uri_type(part)
     kind = TypeFormat.URI if uri else TypeFormat.MEDIA_TYPE
     more = _more(part, number, is_root=False)
-    return Record(type_format=kind, type=uri or one_line(part.content_type), id=id, data=part.data, headers=more)
+    return DimeRecord(type_format=kind, type=uri or to_one_line(part.content_type), id=id, data=part.data, headers=more)
 
 
 def _uri_type(part: Part) -> str:

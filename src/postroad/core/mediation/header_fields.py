@@ -1,27 +1,34 @@
-"""The network's header as HTTP or MIME fields, ``Postroad-To: MyBiz/Purchasing`` and so on, beside a message in a plain format.
+"""The network's header as HTTP or MIME fields (``Postroad-To: MyBiz/Purchasing``), for external formats.
 
 Kept rules: values are printable ASCII, everything else percent-encoded as CloudEvents does it, so that any client can write and
 read them; lists are repeated fields or separated by commas; what belongs to an entry follows it after semicolons, ``name=value``.
+
+Drops header entries that are too long for one HTTP field.
+
+Kept rule: a message that its receiver's software cannot even read would come again and again; so what is too long is left out,
+and said like everything that has no place.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from postroad.core.codecs.cloudevents import header_text, header_value
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import read_boolean, read_property, read_routing, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import check_lists
-from postroad.core.mediation.nouns import Headers
+from postroad.core.codecs.refusals import malformed
+from postroad.core.mediation.model import Headers
 from postroad.core.model.message import (
     Argument,
     Cookie,
     Delivered,
     Message,
     MessageType,
-    Passed,
+    PassedService,
     Property,
     PropertyType,
     Recipient,
@@ -37,7 +44,7 @@ LISTS = frozenset(("to", "route", "property"))
 _SEPARATORS = str.maketrans({",": "%2C", ";": "%3B", "=": "%3D"})
 
 
-class Entry(NamedTuple):
+class FieldEntry(NamedTuple):
     """One entry of a field, still coded: its value, and the pairs that follow it after semicolons."""
 
     value: str
@@ -51,9 +58,9 @@ class Entry(NamedTuple):
         return found
 
 
-def _entry(text: str, pointer: str) -> Entry:
+def _entry(text: str, pointer: str) -> FieldEntry:
     value, *pairs = text.split(";")
-    return Entry(value.strip(), tuple([_pair(pair, pointer) for pair in pairs]))
+    return FieldEntry(value.strip(), tuple([_pair(pair, pointer) for pair in pairs]))
 
 
 def _pair(text: str, pointer: str) -> tuple[str, str]:
@@ -88,10 +95,10 @@ def read_fields(headers: Headers, limits: WireLimits = DEFAULT_LIMITS) -> Messag
     return message
 
 
-def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[Entry]]]:
+def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[FieldEntry]]]:
     """The fields that come once, and the entries of those that are lists."""
     once: dict[str, str] = {}
-    lists: dict[str, list[Entry]] = {name: [] for name in LISTS}
+    lists: dict[str, list[FieldEntry]] = {name: [] for name in LISTS}
     for name, value in headers:
         if not name.startswith(PREFIX) or name == OF_A_PART:
             continue
@@ -127,12 +134,12 @@ def _type(text: str) -> MessageType:
         raise malformed(f"{text[:40]!r} is no message type; use one of {known}", _pointer("type")) from None
 
 
-def _services(entries: Iterable[Entry], field: str, limits: WireLimits) -> tuple[Recipient, ...]:
+def _services(entries: Iterable[FieldEntry], field: str, limits: WireLimits) -> tuple[Recipient, ...]:
     pointer = _pointer(field)
     return tuple([_recipient(entry, pointer, limits) for entry in entries])
 
 
-def _recipient(entry: Entry, pointer: str, limits: WireLimits) -> Recipient:
+def _recipient(entry: FieldEntry, pointer: str, limits: WireLimits) -> Recipient:
     name = _coded_text(entry.value, pointer, limits)
     if not name:
         raise malformed("the name of a service is missing", pointer)
@@ -144,7 +151,7 @@ def _coded_text(coded: str, pointer: str, limits: WireLimits) -> str:
     return read_text(header_text(coded), pointer, limits)
 
 
-def _property(entry: Entry, limits: WireLimits) -> Property:
+def _property(entry: FieldEntry, limits: WireLimits) -> Property:
     pointer = _pointer("property")
     name, sign, value = entry.value.partition("=")
     if not sign:
@@ -204,7 +211,7 @@ def write_delivered(delivered: Delivered) -> list[tuple[str, str]]:
         fields.append(("Postroad-Expiration", write_time(delivered.expires_at_us)))
     fields += [(f"Postroad-{name}", "true") for name, is_so in _flags(delivered) if is_so]
     if delivered.cookie is not None:
-        fields.append(("Postroad-Cookie", written_cookie(delivered.cookie)))
+        fields.append(("Postroad-Cookie", write_cookie(delivered.cookie)))
     fields += [("Postroad-Trace", _passed(stop)) for stop in delivered.trace]
     return fields + _shared(delivered.properties, delivered.status)
 
@@ -214,34 +221,68 @@ def _flags(delivered: Delivered) -> tuple[tuple[str, bool], ...]:
 
 
 def _service(name: str, arguments: Iterable[Argument]) -> str:
-    return _coded(name) + "".join(map(written_argument, arguments))
+    return _coded(name) + "".join(map(write_argument, arguments))
 
 
-def written_argument(argument: Argument) -> str:
+def write_argument(argument: Argument) -> str:
     return f";{_coded(argument.name)}={_coded(argument.value)}"
 
 
-def written_cookie(cookie: Cookie) -> str:
+def write_cookie(cookie: Cookie) -> str:
     return f"{_coded(cookie.content)};type={_coded(cookie.content_type)}"
 
 
 def _coded(text: str) -> str:
-    """As a value in a list: also what separates entries is encoded."""
+    """Percent-encodes a value of a list, including the separators of entries."""
     return header_value(text).translate(_SEPARATORS)
 
 
-def _passed(stop: Passed) -> str:
+def _passed(stop: PassedService) -> str:
     status = f";code={_coded(stop.status.code)};text={_coded(stop.status.text)}" if stop.status is not None else ""
     return f"{_coded(stop.service)};at={write_time(stop.at_us)}{status}"
 
 
 def _shared(properties: Iterable[Property], status: Status | None) -> list[tuple[str, str]]:
-    fields = [("Postroad-Property", written_property(entry)) for entry in properties]
+    fields = [("Postroad-Property", write_property(entry)) for entry in properties]
     if status is not None:
         fields.append(("Postroad-Status", f"{_coded(status.code)};text={_coded(status.text)}"))
     return fields
 
 
-def written_property(entry: Property) -> str:
+def write_property(entry: Property) -> str:
     kind = "" if entry.type is PropertyType.STRING else f";type={entry.type.value}"
     return f"{_coded(entry.name)}={_coded(entry.value)}{kind}"
+
+
+MAX_FIELD_CHARS = 8_000  # characters; longer fields are refused by many programs, and longer heads by some
+
+_Entry = TypeVar("_Entry")
+
+
+def fit_header_fields(delivered: Delivered) -> tuple[Delivered, tuple[str, ...]]:
+    """The delivery with what fits, and a sentence for each thing that does not."""
+    properties, too_many = _split_fitting(delivered.properties, write_property)
+    arguments, too_much = _split_fitting(delivered.arguments, write_argument)
+    cookie = delivered.cookie
+    is_long = cookie is not None and len(write_cookie(cookie)) > MAX_FIELD_CHARS
+    if not (too_many or too_much or is_long):
+        return delivered, ()
+    dropped = [f"the property {entry.name[:80]} is too long to stand beside the message" for entry in too_many]
+    dropped += [f"the argument {entry.name[:80]} is too long to stand beside the message" for entry in too_much]
+    dropped += ["the cookie is too long to stand beside the message"] if is_long else []
+    fits = replace(delivered, properties=properties, arguments=arguments, cookie=None if is_long else cookie)
+    return fits, tuple(dropped)
+
+
+def _split_fitting(
+    entries: Sequence[_Entry], written: Callable[[_Entry], str]
+) -> tuple[tuple[_Entry, ...], tuple[_Entry, ...]]:
+    """Those that fit into one field together, and the others."""
+    kept: list[_Entry] = []
+    others: list[_Entry] = []
+    left = MAX_FIELD_CHARS
+    for entry in entries:
+        length = len(written(entry)) + len(", ")
+        (kept if length <= left else others).append(entry)
+        left -= length if length <= left else 0
+    return tuple(kept), tuple(others)

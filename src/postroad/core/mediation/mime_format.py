@@ -13,24 +13,24 @@ from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import Entity, fresh_boundary, read_entity, read_multipart, write_multipart
+from postroad.core.codecs.mime import Entity, make_boundary, read_entity, read_multipart, write_multipart
 from postroad.core.codecs.parts import OCTETS, TEXT
 from postroad.core.codecs.soap.recognition import version_of
-from postroad.core.mediation.entities import (
+from postroad.core.mediation.conversion_losses import disposition_lost, headers_lost, spelling_lost, whole_lost
+from postroad.core.mediation.mime_entities import (
     EXPIRES,
+    encode_header_value,
     fields_of,
     head_of,
-    header_bytes,
     in_order,
     length_of,
     numbers_of,
     part_of,
     parts_of,
 )
-from postroad.core.mediation.losses import disposition_lost, headers_lost, spelling_lost, whole_lost
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.part_names import one_line
-from postroad.core.mediation.setting import Setting, cut, mark_of, stretches
+from postroad.core.mediation.model import DecodedMessage, EncodedMessage, OutgoingMessage, Wire
+from postroad.core.mediation.part_names import to_one_line
+from postroad.core.mediation.wrapper import Wrapper, cut_wire, mark_of, stretches
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
@@ -48,7 +48,7 @@ OF_CONTENT = frozenset(
 )
 
 
-def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> Taken:
+def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> DecodedMessage:
     """The parts of an entity; its header block is the transport's, or its own where it brought one along."""
     kind = media_type_of(wire.content_type)
     if kind == MESSAGE:
@@ -56,21 +56,21 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Forma
     if kind.startswith("multipart/"):
         return _several(wire.body, wire.content_type, format, limits)
     if not wire.body and not kind:
-        return Taken(format=format, parts=())
+        return DecodedMessage(format=format, parts=())
     said = [(name.title(), value) for name, value in wire.headers if name in OF_CONTENT or name == "content-type"]
-    return Taken(format=format, parts=(part_of(said, wire.body, "1", limits, usual=OCTETS),))
+    return DecodedMessage(format=format, parts=(part_of(said, wire.body, "1", limits, usual=OCTETS),))
 
 
-def _message(body: bytes, limits: WireLimits, format: Format) -> Taken:
+def _message(body: bytes, limits: WireLimits, format: Format) -> DecodedMessage:
     """An entity with its header block and the empty line behind it, all in the body."""
     entity = read_entity(body, limits)
-    taken = take_entity(entity, limits, format)
+    taken = decode_entity(entity, limits, format)
     if taken.setting is None:
         return taken
     return replace(taken, setting=replace(taken.setting, media_type=MESSAGE, head=body[: len(body) - len(entity.body)]))
 
 
-def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> Taken:
+def decode_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> DecodedMessage:
     """The parts of an entity that has a header block of its own."""
     content_type = entity.content_type or OCTETS
     if media_type_of(content_type).startswith("multipart/"):
@@ -78,33 +78,36 @@ def take_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: For
         return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
     usual = TEXT if entity.head else OCTETS  # nobody said anything of what came without a header
     part = part_of(entity.headers(), entity.data(limits), "1", limits, usual=usual)
-    pieces = cut(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
-    setting = Setting(format, content_type, pieces, mark_of([part]), head=entity.head)
-    return Taken(format=format, parts=(part,), setting=setting, notes=entity.tolerated)
+    pieces = cut_wire(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
+    setting = Wrapper(format, content_type, pieces, mark_of([part]), head=entity.head)
+    return DecodedMessage(format=format, parts=(part,), setting=setting, notes=entity.tolerated)
 
 
-def _several(body: bytes, content_type: str, format: Format, limits: WireLimits) -> Taken:
+def _several(body: bytes, content_type: str, format: Format, limits: WireLimits) -> DecodedMessage:
     multipart = read_multipart(content_type, body, limits)
     parts = parts_of(multipart.parts, 1, limits)
     encodings = [entity.transfer_encoding for entity in in_order(multipart.parts)]
-    setting = Setting(format, content_type, cut(body, stretches(parts, encodings)), mark_of(parts))
-    return Taken(format=format, parts=parts, setting=setting, notes=multipart.tolerated)
+    setting = Wrapper(format, content_type, cut_wire(body, stretches(parts, encodings)), mark_of(parts))
+    return DecodedMessage(format=format, parts=parts, setting=setting, notes=multipart.tolerated)
 
 
-def give_entity(message: Outgoing) -> Given:
-    """What AS2 carries. Nothing stands beside it, so the network's properties have no place."""
-    given = give(message, Format.AS2)
+def encode_entity(message: OutgoingMessage) -> EncodedMessage:
+    """Writes the entity that AS2 sends. It has no place for the network's properties.
+
+    Nothing stands beside it, so the network's properties have no place.
+    """
+    given = encode_message(message, Format.AS2)
     lost = tuple([f"the property {entry.name[:80]} has no place in AS2" for entry in message.properties])
     return replace(given, dropped=given.dropped + lost) if lost else given
 
 
-def give(message: Outgoing, format: Format = Format.MIME) -> Given:
-    setting = message.in_setting(Format.MIME, Format.AS2)
+def encode_message(message: OutgoingMessage, format: Format = Format.MIME) -> EncodedMessage:
+    setting = message.in_wrapper(Format.MIME, Format.AS2)
     given = _as_came(message, setting, format) if setting is not None and setting.wire else None
     if given is not None:
         return given
     if not message.parts:
-        return Given(media_type="", body=[b""])
+        return EncodedMessage(media_type="", body=[b""])
     return _single(message.parts[0], format) if _stands_alone(message.parts) else _multipart(message)
 
 
@@ -114,43 +117,43 @@ def _stands_alone(parts: Sequence[Part]) -> bool:
     return len(parts) == 1 and not parts[0].attachment and kind != MESSAGE and not kind.startswith("multipart/")
 
 
-def _as_came(message: Outgoing, setting: Setting, format: Format) -> Given | None:
+def _as_came(message: OutgoingMessage, setting: Wrapper, format: Format) -> EncodedMessage | None:
     """The entity again, to the byte; None where it had a header block of its own and what it was is not what is wanted."""
     body = setting.filled(message.parts)
     if format is not Format.AS2 and media_type_of(setting.media_type) == MESSAGE:
-        return Given(media_type=MESSAGE, body=[setting.head, *body])
+        return EncodedMessage(media_type=MESSAGE, body=[setting.head, *body])
     if not setting.head:
-        return Given(media_type=setting.media_type, body=body)
+        return EncodedMessage(media_type=setting.media_type, body=body)
     entity = setting.header_block()
     if format is Format.AS2 and entity.head.endswith(b"\n"):
         head = _BARE_LF.sub(b"\r\n", entity.head)  # the lines of a header end so wherever it is signed
-        return Given(media_type=entity.content_type or OCTETS, body=body, head=head)
+        return EncodedMessage(media_type=entity.content_type or OCTETS, body=body, head=head)
     if format is Format.AS2 or not media_type_of(setting.media_type).startswith("multipart/"):
         return None  # a header that was cut off; or one document, which is given without its transfer encoding
     headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])
     dropped = tuple(whole_lost(entity.headers(), OF_CONTENT))
-    return Given(media_type=setting.media_type, body=body, headers=headers, dropped=dropped)
+    return EncodedMessage(media_type=setting.media_type, body=body, headers=headers, dropped=dropped)
 
 
-def _single(part: Part, format: Format) -> Given:
+def _single(part: Part, format: Format) -> EncodedMessage:
     """One document as it is. In AS2 its header block travels inside, and has place for anything."""
     fields = fields_of(part, 1)
     dropped = [*spelling_lost(part)]
     if format is not Format.AS2:
         fields = [(name, value) for name, value in fields if name.lower() in OF_CONTENT]
         dropped += headers_lost(part, "a message of one document", OF_CONTENT)
-    return Given(
-        media_type=header_bytes(one_line(part.content_type)),
+    return EncodedMessage(
+        media_type=encode_header_value(to_one_line(part.content_type)),
         body=[part.data],
         headers=tuple(fields),
         dropped=tuple(dropped),
     )
 
 
-def _multipart(message: Outgoing) -> Given:
+def _multipart(message: OutgoingMessage) -> EncodedMessage:
     parts = message.parts
-    came = message.in_setting(Format.DIME)
-    boundary = fresh_boundary([part.data for part in parts], message.seed)
+    came = message.in_wrapper(Format.DIME)
+    boundary = make_boundary([part.data for part in parts], message.seed)
     heads = [
         head_of(part, number, length_of(part, index, came))
         for index, (number, part) in enumerate(zip(numbers_of(parts), parts, strict=True))
@@ -158,14 +161,14 @@ def _multipart(message: Outgoing) -> Given:
     dropped = [*disposition_lost(parts, "MIME")]
     for part in parts:
         dropped += spelling_lost(part)
-    return Given(
+    return EncodedMessage(
         media_type=f'{_multipart_type(message)}; boundary="{boundary.decode()}"',
         body=write_multipart(zip(heads, [part.data for part in parts], strict=True), boundary),
         dropped=tuple(dropped),
     )
 
 
-def _multipart_type(message: Outgoing) -> str:
+def _multipart_type(message: OutgoingMessage) -> str:
     """Parts that belonged together stay so, unless the first would be taken for the root of SOAP with attachments."""
     came = message.setting
     is_related = (

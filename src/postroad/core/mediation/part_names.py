@@ -1,4 +1,4 @@
-"""By what name a part is known in each format: an id here, a Content-ID or a Content-Location in MIME, a URI in DIME.
+"""Names of a part in each format: an ID here, a Content-ID or Content-Location in MIME, a URI in DIME.
 
 ``a@b`` is ``Content-ID: <a@b>`` and ``cid:a@b`` (RFC 2392). A URI that is no ``cid:`` is the id itself and stands in the part's
 Content-Location, so that a reference to it still leads to the part. A part without any id has the number of its place, which
@@ -12,9 +12,9 @@ from collections.abc import Container
 from itertools import count
 from urllib.parse import quote, unquote
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import read_text
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.refusals import malformed
 from postroad.core.model.message import Part
 
 LOCATION = "Content-Location"
@@ -48,7 +48,7 @@ def is_uri(text: str) -> bool:
 
 def uri_of(part: Part) -> str:
     """The URI by which others refer to the part."""
-    return part.id if is_located(part) and is_uri(part.id) else f"cid:{quote(written_id(part.id), safe=_CID_SAFE)}"
+    return part.id if is_located(part) and is_uri(part.id) else f"cid:{quote(encode_id(part.id), safe=_CID_SAFE)}"
 
 
 def id_and_location(uri: str) -> tuple[str, str]:
@@ -65,15 +65,15 @@ def _unquoted(text: str) -> str:
         return text
 
 
-def written_id(id: str) -> str:
+def encode_id(id: str) -> str:
     """The id as it can stand in a header: with what cannot be printed, and space around it, percent-encoded."""
     if id.isprintable() and id == id.strip():
         return id
     return "".join(char if char.isprintable() and not char.isspace() else quote(char) for char in id)
 
 
-def one_line(text: str) -> str:
-    """A type, or what else is said of a part, as it can stand in a header."""
+def to_one_line(text: str) -> str:
+    """A type or other attribute of a part in a form that is valid in a header."""
     if text.isprintable() and text == text.strip():
         return text
     return "".join(char if char.isprintable() else " " for char in text).strip()

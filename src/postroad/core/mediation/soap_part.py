@@ -1,4 +1,4 @@
-"""The SOAP part of a message for a receiver that has no use for SOAP: an AS2 partner gets the attachments, not the envelope.
+"""Removes the SOAP part of a message for AS2 partners, who receive the attachments only.
 
 What is the SOAP part: the envelope itself, where it says more than one document (an empty Body, header blocks), or the document
 that stood in its Body. Rules: a message without attachments keeps its document, since there is nothing else to send; an empty
@@ -10,26 +10,26 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.soap.plain import read_plain
+from postroad.core.codecs.soap.external_envelope import read_external_envelope
 from postroad.core.codecs.soap.recognition import root_of
 from postroad.core.codecs.xml import SEPARATOR
-from postroad.core.mediation.entities import reads_as_attachment
-from postroad.core.mediation.nouns import Outgoing
-from postroad.core.mediation.rooted import ROOTED, is_envelope
+from postroad.core.mediation.mime_entities import reads_as_attachment
+from postroad.core.mediation.model import OutgoingMessage
+from postroad.core.mediation.soap_root import ROOTED, is_envelope
 from postroad.core.model.message import Part
 from postroad.errors import Refused
 
 STRIP, KEEP = "strip", "keep"
 
 
-def without_soap_part(message: Outgoing, soap_body: str = STRIP) -> tuple[Outgoing, tuple[str, ...]]:
+def without_soap_part(message: OutgoingMessage, soap_body: str = STRIP) -> tuple[OutgoingMessage, tuple[str, ...]]:
     """The message without its SOAP part, where it has one and something else; and what was dropped, a sentence each."""
     if len(message.parts) < 2 or message.parts[0].attachment or not _came_as_soap(message):
         return message, ()
     first = message.parts[0]
     if is_envelope(first.data):
         said = _content_of(first)
-    elif (setting := message.in_setting(*ROOTED)) is not None and setting.envelope:
+    elif (setting := message.in_wrapper(*ROOTED)) is not None and setting.envelope:
         said = f"the SOAP Body {_root_name(first.data)}"
     else:
         return message, ()
@@ -39,19 +39,19 @@ def without_soap_part(message: Outgoing, soap_body: str = STRIP) -> tuple[Outgoi
     return _of(message, message.parts[1:]), dropped
 
 
-def payloads(message: Outgoing, soap_body: str = STRIP) -> tuple[Part, ...]:
+def payloads(message: OutgoingMessage, soap_body: str = STRIP) -> tuple[Part, ...]:
     """The parts that an AS2 partner gets."""
     return without_soap_part(message, soap_body)[0].parts
 
 
-def _came_as_soap(message: Outgoing) -> bool:
+def _came_as_soap(message: OutgoingMessage) -> bool:
     return message.form in ROOTED or (message.setting is not None and message.setting.format in ROOTED)
 
 
 def _content_of(envelope: Part) -> str:
     """What an envelope says, for people; empty where it says nothing."""
     try:
-        plain = read_plain(envelope.data)
+        plain = read_external_envelope(envelope.data)
     except Refused:
         return "the SOAP envelope"
     names = [_local(one.name) for one in (*plain.blocks, *plain.children)]
@@ -71,7 +71,7 @@ def _local(name: str) -> str:
     return name.rpartition(SEPARATOR)[2]
 
 
-def _of(message: Outgoing, parts: tuple[Part, ...]) -> Outgoing:
+def _of(message: OutgoingMessage, parts: tuple[Part, ...]) -> OutgoingMessage:
     """The message with these parts, none of which is an attachment to another any more, unless its own header says so."""
     documents = [replace(part, attachment=reads_as_attachment(replace(part, attachment=False))) for part in parts]
     if len(documents) == 1 and not media_type_of(documents[0].content_type).startswith(("multipart/", "message/")):

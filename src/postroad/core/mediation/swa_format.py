@@ -10,25 +10,25 @@ from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime import Related, fresh_boundary, read_related, write_multipart
+from postroad.core.codecs.mime import Related, make_boundary, read_related, write_multipart
 from postroad.core.codecs.mime.xop import XOP
 from postroad.core.codecs.soap import SOAP11
-from postroad.core.codecs.soap.recognition import self_describing
-from postroad.core.mediation.entities import head_of, ids_said, in_order, length_of, numbers_of, part_of, parts_of
-from postroad.core.mediation.losses import disposition_lost, places_lost, spelling_lost
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
+from postroad.core.codecs.soap.recognition import declare_encoding
+from postroad.core.mediation.conversion_losses import disposition_lost, places_lost, spelling_lost
+from postroad.core.mediation.mime_entities import head_of, in_order, length_of, list_ids, numbers_of, part_of, parts_of
+from postroad.core.mediation.model import DecodedMessage, EncodedMessage, OutgoingMessage, Wire
 from postroad.core.mediation.part_names import has_own_id, is_located, name_of_place
-from postroad.core.mediation.rooted import (
-    Envelope,
-    Root,
-    holding_together,
-    made_envelope,
-    own_envelope,
+from postroad.core.mediation.soap_format import action_headers, action_of, action_parameter, quote_parameter, type_of
+from postroad.core.mediation.soap_root import (
+    DecodedRoot,
+    RootEnvelope,
+    decode_root,
+    find_own_envelope,
+    make_envelope,
     root_lost,
-    take_root,
+    wrap_parts,
 )
-from postroad.core.mediation.setting import Pieces, Setting, cut, mark_of, stretches
-from postroad.core.mediation.soap_format import action_headers, action_of, action_parameter, quoted, type_of
+from postroad.core.mediation.wrapper import Pieces, Wrapper, cut_wire, mark_of, stretches
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
@@ -38,7 +38,7 @@ PLACE = "SOAP with attachments"
 _STARTING = re.compile(r"[!#-\[\]-~]+")  # ids that can stand in a parameter
 
 
-def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
+def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessage:
     related = read_related(wire.content_type, wire.body, limits)
     root = _root(related, limits)
     first, said = len(root.documents) + 1, [part.id for part in root.documents]
@@ -46,58 +46,62 @@ def take(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> Taken:
     parts = (*root.documents, *others)
     pieces = _pieces(wire.body, parts, root, related) if root.is_as_came else ()
     action = action_of(wire, related.root.content_type)
-    setting = Setting(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action)
-    return Taken(format=Format.SWA, parts=parts, setting=setting, header=root.header, notes=related.multipart.tolerated)
+    setting = Wrapper(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action)
+    return DecodedMessage(
+        format=Format.SWA, parts=parts, setting=setting, header=root.header, notes=related.multipart.tolerated
+    )
 
 
-def _root(related: Related, limits: WireLimits) -> Root:
+def _root(related: Related, limits: WireLimits) -> DecodedRoot:
     """The envelope, with what its entity says of it; an id that the network itself made up is none."""
-    entity, place = related.root, name_of_place(1, ids_said(related.others))
+    entity, place = related.root, name_of_place(1, list_ids(related.others))
     said = part_of(entity.headers(), b"", place, limits)
-    envelope = self_describing(bytes(entity.data(limits)), entity.content_type)
-    return take_root(envelope, limits, replace(said, id=place) if said.id == ROOT_ID else said)
+    envelope = declare_encoding(bytes(entity.data(limits)), entity.content_type)
+    return decode_root(envelope, limits, replace(said, id=place) if said.id == ROOT_ID else said)
 
 
-def _pieces(body: bytes, parts: Sequence[Part], root: Root, related: Related) -> Pieces:
+def _pieces(body: bytes, parts: Sequence[Part], root: DecodedRoot, related: Related) -> Pieces:
     entities = in_order(related.others) if root.holds_together else related.others
     first = len(root.documents)
     beside = stretches(parts[first:], [entity.transfer_encoding for entity in entities], first)
-    return cut(body, chain(root.stretches(), beside))
+    return cut_wire(body, chain(root.stretches(), beside))
 
 
-def give(message: Outgoing) -> Given:
-    setting = message.in_setting(Format.SWA)
+def encode_message(message: OutgoingMessage) -> EncodedMessage:
+    setting = message.in_wrapper(Format.SWA)
     if setting is not None and setting.wire:
         headers = (("SOAPAction", setting.action),) if setting.action else ()
-        return Given(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
-    envelope = own_envelope(message)
-    if envelope is None and message.in_setting(Format.DIME) is None:  # a record becomes a part, whatever is in it
-        envelope = made_envelope(message)
+        return EncodedMessage(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
+    envelope = find_own_envelope(message)
+    if envelope is None and message.in_wrapper(Format.DIME) is None:  # a record becomes a part, whatever is in it
+        envelope = make_envelope(message)
     if envelope is None:
-        envelope = Envelope(SOAP11, holding_together())
+        envelope = RootEnvelope(SOAP11, wrap_parts())
         return _written(_beside(envelope), envelope, message, 0, disposition_lost(message.parts, PLACE))
     first = message.parts[0]
     dropped = (*root_lost(first, PLACE), *places_lost(message.parts, PLACE))
     return _written(_rooted(first, envelope, message.action), envelope, message, 1, dropped)
 
 
-def _beside(envelope: Envelope) -> Part:
+def _beside(envelope: RootEnvelope) -> Part:
     """A root that has all parts beside it."""
     return Part(id=ROOT_ID, content_type=envelope.media_type, data=envelope.data)
 
 
-def _rooted(first: Part, envelope: Envelope, action: str) -> Part:
+def _rooted(first: Part, envelope: RootEnvelope, action: str) -> Part:
     """A root that stands for the first part."""
     kind = type_of(envelope, action)
     if INCLUDES in envelope.data:
-        kind = f"{XOP}; charset=utf-8; type={quoted(_described(envelope, action))}"
+        kind = f"{XOP}; charset=utf-8; type={quote_parameter(_described(envelope, action))}"
     return replace(first, id=first.id if has_own_id(first, 1) else ROOT_ID, content_type=kind, data=envelope.data)
 
 
-def _written(root: Part, envelope: Envelope, message: Outgoing, rooted: int, dropped: Iterable[str]) -> Given:
+def _written(
+    root: Part, envelope: RootEnvelope, message: OutgoingMessage, rooted: int, dropped: Iterable[str]
+) -> EncodedMessage:
     """The root, and beside it all parts but for the first ones that stand in it."""
     others = message.parts[rooted:]
-    came = message.in_setting(Format.DIME)
+    came = message.in_wrapper(Format.DIME)
     heads = [head_of(root, None, length_of(root, 0, came) if rooted else ())]
     numbers = range(2, len(others) + 2) if rooted else numbers_of(others)
     heads += [
@@ -105,8 +109,8 @@ def _written(root: Part, envelope: Envelope, message: Outgoing, rooted: int, dro
         for index, (number, part) in enumerate(zip(numbers, others, strict=True), rooted)
     ]
     bodies = [root.data, *[part.data for part in others]]
-    boundary = fresh_boundary(bodies, message.seed)
-    return Given(
+    boundary = make_boundary(bodies, message.seed)
+    return EncodedMessage(
         media_type=_media_type(root, envelope, message.action, boundary.decode()),
         body=write_multipart(zip(heads, bodies, strict=True), boundary),
         headers=action_headers(envelope.version, message.action),
@@ -114,14 +118,14 @@ def _written(root: Part, envelope: Envelope, message: Outgoing, rooted: int, dro
     )
 
 
-def _described(envelope: Envelope, action: str) -> str:
+def _described(envelope: RootEnvelope, action: str) -> str:
     """The type of an envelope as XOP names it beside its own."""
     return media_type_of(envelope.media_type) + action_parameter(envelope.version, action)
 
 
-def _media_type(root: Part, envelope: Envelope, action: str, boundary: str) -> str:
+def _media_type(root: Part, envelope: RootEnvelope, action: str, boundary: str) -> str:
     """Without a start the root is the first part, so one is named only where its id can stand there."""
     kind = media_type_of(root.content_type)
-    info = f"; start-info={quoted(_described(envelope, action))}" if kind == XOP else ""
+    info = f"; start-info={quote_parameter(_described(envelope, action))}" if kind == XOP else ""
     start = f'; start="<{root.id}>"' if _STARTING.fullmatch(root.id) and not is_located(root) else ""
     return f'multipart/related; type="{kind}"{start}{info}; boundary="{boundary}"'

@@ -46,7 +46,7 @@ NEEDS: dict[AssetKind, tuple[Hosting, ...]] = {  # what must run the service tha
     AssetKind.SCRIPT: (Hosting.EXCHANGE,),
     AssetKind.JSONSCHEMA: (Hosting.VALIDATE, Hosting.EXCHANGE),
 }
-CONTENT_MOST = 16 << 20
+MAX_CONTENT_CHARS = 16 << 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class Asset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetDraft:
-    """An asset as somebody wants to save it, with what it will stand beside."""
+    """An asset to be saved, with the other assets of its service."""
 
     asset: Asset
     hosted: Hosting  # what runs its service

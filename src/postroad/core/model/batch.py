@@ -86,7 +86,10 @@ class BatchMember(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
 
 
 class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
-    """A batch as it is from now on. Fields are only ever added at the end: journals keep them."""
+    """A batch after a change. Fields are only added at the end, because journals store them.
+
+    Fields are only ever added at the end: journals keep them.
+    """
 
     id: str
     key: tuple[str, ...]  # what its members have in common

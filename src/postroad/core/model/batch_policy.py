@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from postroad.core.model.batcher import ChosenBatcher
-from postroad.core.model.rule import Condition, Place, ValueType
-from postroad.core.model.window import Window
+from postroad.core.model.rule import Condition, ValueLocation, ValueType
+from postroad.core.model.window import DeliveryWindow
 
 
 class Types(StrEnum):
@@ -55,9 +55,9 @@ class Dirt(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortKey:
-    """One of the values by which members stand in order; those without it come last, whichever way the others go."""
+    """A value by which members are sorted; members without it come last."""
 
-    place: Place
+    place: ValueLocation
     type: ValueType = ValueType.STRING
     descending: bool = False
 
@@ -74,8 +74,8 @@ class Controlled:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """When a batch goes: the first criterion that is fulfilled decides."""
+class BatchPolicy:
+    """The criteria of a send port; the first one that is fulfilled closes the batch."""
 
     count: int = 0  # as soon as it has so many members
     bytes: int = 0  # before its members have more bytes than this together; what is larger by itself goes alone
@@ -87,7 +87,7 @@ class Policy:
     takes: Condition | None = None  # only messages of which this holds are gathered; others go by themselves
     takes_types: tuple[str, ...] = ()  # only documents of these types are gathered; none: of all types
     types: Types = Types.TOGETHER
-    group_by: tuple[Place, ...] = ()  # messages that have the same values there go together
+    group_by: tuple[ValueLocation, ...] = ()  # messages that have the same values there go together
     sort_by: tuple[SortKey, ...] = ()  # the first decides, then the next; at last the order of arrival
     empty: Empty = Empty.NOTHING
     controlled: Controlled | None = None  # for messages that name a batch; the criteria above are not for these
@@ -98,23 +98,23 @@ class Policy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Port:
-    """What a policy has to know of the service that it belongs to: its clock, and when it may be pushed to."""
+    """The service settings a policy depends on: time zone, delivery windows and plug-in."""
 
     time_zone: str = "UTC"
-    windows: tuple[Window, ...] = ()
+    windows: tuple[DeliveryWindow, ...] = ()
     batcher: ChosenBatcher | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Batching:
-    """A send port: what its batcher gathers, and as what it goes to whom."""
+    """A send port: what its batcher collects, and the interchange it sends."""
 
     sends_to: str  # address or GCID of the service that gets the interchanges
     standard: str  # by which they are assembled: x12, edifact …
     sender: str = ""  # as the envelope names both sides
     receiver: str = ""
     envelope: tuple[tuple[str, str], ...] = ()  # what else stands in it: qualifiers, versions, delimiters …
-    policy: Policy
+    policy: BatchPolicy
     ordered: bool = False  # the next batch waits for what becomes of the one before it
     persist_at: int = 0  # joins are written when there are so many; 0: each at once
     gap_free: bool = False  # an interchange whose number is drawn must be sent: its batch cannot be dropped
@@ -122,7 +122,7 @@ class Batching:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """What becomes of interchanges that a partner sends: each document goes on by itself."""
+    """A splitter: what becomes of interchanges that a partner sends."""
 
     sends_to: str  # address or GCID of the service that gets the documents; an exchange, where they part
     standard: str = ""  # empty: whatever is recognised

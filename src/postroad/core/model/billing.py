@@ -1,4 +1,4 @@
-"""The nouns of billing: what is counted, what it costs, who owes it, and what has been paid.
+"""The types of billing: uses, tariffs, charges, invoices and payments.
 
 Kept rule: money is never a float. Prices and amounts are decimals; what is worked out with them are whole micro-units
 (millionths) of a currency. Books, tariffs, invoices and payments are configuration objects: facts of the journal, with versions.
@@ -26,8 +26,8 @@ class UseKind(StrEnum):
     INVOCATION = "invocation"  # an in-transit service has done its work and returned
 
 
-class Part(StrEnum):
-    """The part in which somebody is charged or paid for a use."""
+class ChargePart(StrEnum):
+    """The role in which an organization is charged or paid for a use."""
 
     ORIGINATOR = "originator"
     TRANSIT = "in transit"
@@ -36,8 +36,8 @@ class Part(StrEnum):
     VENDOR = "vendor"  # is paid for the work of its in-transit service
 
 
-class Party(NamedTuple):
-    """A service on the way of a message, and who has taken over what it costs; GCIDs both."""
+class BilledService(NamedTuple):
+    """A service on the route of a message, and the service that pays for it; both are GCIDs."""
 
     service: str
     payer: str = ""
@@ -54,8 +54,8 @@ class Use:
     type: MessageType
     size: int
     originator: str  # GCID
-    transit: tuple[Party, ...]  # of a message: the services on its way; of an invocation: the one that returned
-    recipient: Party
+    transit: tuple[BilledService, ...]  # of a message: the services on its way; of an invocation: the one that returned
+    recipient: BilledService
 
     @property
     def key(self) -> tuple[int, int]:
@@ -69,15 +69,15 @@ class Use:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """What a unit costs up to this many of them in a period; the last tier has no end."""
+    """The price per unit up to a number of units in a period; the last tier has no limit."""
 
     price: Decimal
     up_to: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
-    """How a price is divided, in percent that make 100."""
+class PriceShares:
+    """The division of a price in percent, 100 in total."""
 
     originator: int = 100
     transit: int = 0
@@ -92,7 +92,7 @@ class Rate:
     per_kilobyte: tuple[Tier, ...] = ()
     free_messages: int = 0
     free_kilobytes: int = 0
-    shares: Shares = field(default_factory=Shares)
+    shares: PriceShares = field(default_factory=PriceShares)
     vendor_percent: int = 0  # of the price, to the organization whose in-transit service did the work
 
 
@@ -117,8 +117,8 @@ class Tariff:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Books:
-    """Who writes the invoices, where its months begin, and how long others have to pay."""
+class BillingSettings:
+    """Billing settings: seller name, time zone and payment term."""
 
     seller: str = "The network"
     time_zone: str = "UTC"
@@ -127,7 +127,10 @@ class Books:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """What one organization owes, or is owed (below zero), for one use. Several share a use; ``part_number`` tells them apart."""
+    """The amount one organization owes for a use, or is owed (negative); ``part_number`` tells charges of a use apart.
+
+    Several share a use; ``part_number`` tells them apart.
+    """
 
     seq: int
     ordinal: int
@@ -137,7 +140,7 @@ class Charge:
     day: date  # by the clock of the books
     organization: str
     service: str  # GCID: the organization's own, or the one whose invocation it pays
-    part: Part
+    part: ChargePart
     tariff: str  # its key
     currency: str
     kilobytes: int
@@ -154,7 +157,7 @@ class DocumentKind(StrEnum):
 
 
 class LineKey(NamedTuple):
-    """What the charges of one line have in common."""
+    """The attributes that all charges of one invoice line share."""
 
     kind: str
     part: str

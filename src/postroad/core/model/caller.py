@@ -1,4 +1,4 @@
-"""Who is asking: the authenticated party behind a request, and how it proved itself.
+"""The authenticated caller of a request: a service or a person, and how it authenticated.
 
 Every question about somebody's things takes a Caller, so that it cannot be asked without saying for whom.
 """
@@ -24,7 +24,7 @@ class Caller:
 
     @property
     def name(self) -> str:
-        """How the journal names whoever did something."""
+        """Return the name of the caller as the journal records it."""
         if self.service is not None:
             return self.service.gcid
         return self.person.email if self.person is not None else ""

@@ -17,7 +17,7 @@ class Key(Struct, gc=False, frozen=True, array_like=True):
 
 
 class CrossReferenceRecord(Struct, gc=False, frozen=True, array_like=True):
-    """What one service keeps under a key in a cross-reference map."""
+    """The values that one service stores under a key in a cross-reference map."""
 
     key: Key
     pairs: tuple[tuple[str, str], ...] = ()

@@ -12,12 +12,12 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Hop, MessagePosted, Returned
+from postroad.core.model.journal import Hop, MessagePosted, ReturnedContext
 from postroad.core.model.message import Delivered, MessageType
 from postroad.core.model.part_facts import PartFacts
 
 
-class State(IntEnum):
+class DeliveryState(IntEnum):
     QUEUED = 0  # waiting in the service's mailbox, perhaps leased to a poller
     DELIVERED = 1  # acknowledged; final
     REJECTED = 2  # a filter or rule said no; final
@@ -26,45 +26,45 @@ class State(IntEnum):
     CANCELLED = 5  # withdrawn by the sender; final
 
 
-class Leg(IntEnum):
+class JourneyLeg(IntEnum):
     """The two legs of a journey."""
 
     OUT = 0  # to the recipient, who may have been given it already
     BACK = 1  # its response is on the way to the sender
 
 
-MOVES: dict[State, dict[str, State]] = {
-    State.QUEUED: {
-        "leased": State.QUEUED,
-        "returned": State.QUEUED,
-        "pushed in vain": State.QUEUED,
-        "acknowledged": State.DELIVERED,
-        "answered": State.DELIVERED,
-        "rejected": State.REJECTED,
-        "given up": State.FAILED,
-        "expired": State.EXPIRED,
-        "cancelled": State.CANCELLED,
+MOVES: dict[DeliveryState, dict[str, DeliveryState]] = {
+    DeliveryState.QUEUED: {
+        "leased": DeliveryState.QUEUED,
+        "returned": DeliveryState.QUEUED,
+        "pushed in vain": DeliveryState.QUEUED,
+        "acknowledged": DeliveryState.DELIVERED,
+        "answered": DeliveryState.DELIVERED,
+        "rejected": DeliveryState.REJECTED,
+        "given up": DeliveryState.FAILED,
+        "expired": DeliveryState.EXPIRED,
+        "cancelled": DeliveryState.CANCELLED,
     },
-    State.DELIVERED: {},
-    State.REJECTED: {},
-    State.FAILED: {},
-    State.EXPIRED: {},
-    State.CANCELLED: {},
+    DeliveryState.DELIVERED: {},
+    DeliveryState.REJECTED: {},
+    DeliveryState.FAILED: {},
+    DeliveryState.EXPIRED: {},
+    DeliveryState.CANCELLED: {},
 }
 
 # What somebody may do, once, about a delivery that failed. It stays failed; what is resent is another delivery, in a new round.
-DEALT_WITH: dict[str, State] = {"resent": State.QUEUED, "dropped": State.FAILED}
+DEALT_WITH: dict[str, DeliveryState] = {"resent": DeliveryState.QUEUED, "dropped": DeliveryState.FAILED}
 
-FINAL: dict[str, State] = {
-    "rejected": State.REJECTED,
-    "failed": State.FAILED,
-    "expired": State.EXPIRED,
-    "cancelled": State.CANCELLED,
+FINAL: dict[str, DeliveryState] = {
+    "rejected": DeliveryState.REJECTED,
+    "failed": DeliveryState.FAILED,
+    "expired": DeliveryState.EXPIRED,
+    "cancelled": DeliveryState.CANCELLED,
 }
 
 
-class Content(Struct, gc=False, frozen=True, array_like=True):
-    """The parts that a delivery carries, and where their bytes lie (segment, offset, length, digest).
+class DeliveryContent(Struct, gc=False, frozen=True, array_like=True):
+    """The parts that a delivery carries, and the position of their bytes (segment, offset, length, digest).
 
     Further on its way also the route where that has changed, and what invoked services added to contexts.
     """
@@ -73,7 +73,7 @@ class Content(Struct, gc=False, frozen=True, array_like=True):
     body: tuple[int, int, int, bytes] | None
     hops: tuple[Hop, ...] = ()
     logical: tuple[Hop, ...] = ()
-    returned: tuple[Returned, ...] = ()
+    returned: tuple[ReturnedContext, ...] = ()
     setting: int = 0  # bytes behind the parts in the body: how the message was wrapped when it came
 
 
@@ -86,7 +86,7 @@ class Queued(Struct, gc=False, kw_only=True):
     copy: int
     hop: int
     recipient: str  # GCID
-    content: Content
+    content: DeliveryContent
     expires_at_us: int
     attempt: int = 0
     available_at: float = 0.0  # monotonic seconds; later than now while leased or put back with a delay
@@ -122,7 +122,7 @@ class Queued(Struct, gc=False, kw_only=True):
 
     @property
     def shown_sender(self) -> str:
-        """GCID of the service that the receiver takes for the sender, because it keeps the wider route from it; or empty."""
+        """Return the GCID of the service shown as the sender if the real one is hidden; else an empty string."""
         context = self.hops[self.hop].context
         return context.shown_sender if context is not None else ""
 
@@ -137,7 +137,7 @@ class Queued(Struct, gc=False, kw_only=True):
 
 
 def is_followed(message: MessagePosted, copy: int) -> bool:
-    """Whether a copy's journey outlasts its first delivery: a response is expected, or services are passed on the way."""
+    """True if a copy's journey continues after its first delivery: a response or in-transit services follow."""
     if message.answers is not None:
         return False  # part of its request's journey
     return message.type is MessageType.REQUEST or len(message.copies[copy].hops) > 1
@@ -156,8 +156,8 @@ class Resent(Wrapped, gc=False, frozen=True, kw_only=True):
     origin: int
 
 
-class Found(NamedTuple):
+class FoundDelivery(NamedTuple):
     """A delivery that was looked up, and the state it is in."""
 
     queued: Queued
-    state: State
+    state: DeliveryState

@@ -1,4 +1,4 @@
-"""Who takes part: organizations, people, services with their profiles, and the credentials that prove identity.
+"""The directory objects: organizations, people, services with profiles, and credentials.
 
 These are configuration objects: each is saved whole as a journal fact, with a version that grows by one, so the directory exists
 as of any moment. Secrets are kept as hashes only. Fields of a profile that no stage uses yet are already checked and kept.
@@ -11,12 +11,12 @@ from enum import StrEnum
 
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Batching, Splitting
-from postroad.core.model.rule import Place
-from postroad.core.model.window import Window as Window
+from postroad.core.model.rule import ValueLocation
+from postroad.core.model.window import DeliveryWindow as DeliveryWindow
 
 
 class Role(StrEnum):
-    """What a person may do in their organization, from most to least."""
+    """The permissions of a person in their organization, from most to least."""
 
     OWNER = "owner"  # everything, members and credentials included
     DEVELOPER = "developer"  # services, rules and their credentials
@@ -79,7 +79,7 @@ class AuthenticationLevel(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizationLimits:
-    """What an organization's own posts may take up; 0 = the network's default."""
+    """The quota of an organization's posts; 0 means the network's default."""
 
     message_bytes: int = 0  # the largest message
     stored_bytes: int = 0  # messages that have not been delivered everywhere
@@ -139,13 +139,13 @@ class Push:
         return (self,) if self.backup is None else (self, self.backup)
 
     @property
-    def tries_everywhere(self) -> int:
+    def total_tries(self) -> int:
         return sum(place.tries for place in self.places)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Release:
-    """When what waits for a service goes on its way, whichever comes first, and how long it may wait; 0 = not so."""
+    """When waiting deliveries are released, and how long they may wait; 0 means off."""
 
     every_s: int = 0  # as soon as the oldest has waited so long
     when_waiting: int = 0  # as soon as so many wait
@@ -154,13 +154,13 @@ class Release:
 
     @property
     def holds(self) -> bool:
-        """Whether anything is held back at all; with a time limit alone nothing is."""
+        """True if deliveries wait for release; False if only a time limit is set."""
         return bool(self.every_s or self.when_waiting or self.on_request)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
-    """Least transport and authentication for everything that touches this service's messages."""
+class ConnectionPolicy:
+    """The minimum transport and authentication for everything that handles this service's messages."""
 
     transport: Transport = Transport.ANY
     authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
@@ -176,7 +176,7 @@ class DeclaredArgument:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentAccess:
-    """What a sender lets one in-transit service do with the documents of its messages; ``*`` means all."""
+    """The documents that a sender lets one in-transit service read and change; ``*`` means all."""
 
     service: str
     read: tuple[str, ...] = ("*",)
@@ -185,7 +185,7 @@ class DocumentAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceLimits:
-    """What a service's own posts may take up, where its owner wants less than its organization has; 0 = no less."""
+    """The quota of a service's own posts, below that of its organization; 0 means no own limit."""
 
     message_bytes: int = 0
     queued_messages: int = 0
@@ -193,7 +193,7 @@ class ServiceLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class As2:
-    """What was agreed on with an AS2 partner, which the service stands for."""
+    """The AS2 partnership of a service that represents a partner."""
 
     name: str  # of the partner's station
     own_name: str  # how the partner calls us
@@ -214,23 +214,23 @@ class As2:
 
     @property
     def stations(self) -> tuple[str, str]:
-        """Both names, by which the agreement is known; no other service of the organization may have the same two."""
+        """Return both AS2 names; the pair is unique within an organization."""
         return self.name, self.own_name
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StationClaim:
-    """Which service receives, at the address that all organizations share, what is sent under a pair of AS2 names."""
+class As2IdentityClaim:
+    """Which service receives messages with a pair of AS2 names at the shared address."""
 
     service: str  # GCID
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BusinessKey:
-    """Something by which messages to and from a service are found: what it is called, and where it stands in them."""
+    """A search key of a service: its name and its location in messages."""
 
     name: str
-    place: Place
+    place: ValueLocation
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -251,13 +251,13 @@ class Service:
     )
     delivery: DeliveryMode = DeliveryMode.POLL
     push: Push | None = None
-    windows: tuple[Window, ...] = ()
+    windows: tuple[DeliveryWindow, ...] = ()
     time_zone: str = "UTC"
     format: str = "json"  # one of ``formats.Format``; older networks took any word
     documentation_url: str = ""
     arguments: tuple[DeclaredArgument, ...] = ()
     provisioning_url: str = ""
-    policy: Policy = field(default_factory=Policy)
+    policy: ConnectionPolicy = field(default_factory=ConnectionPolicy)
     logical_only: bool = False
     default_expiration_s: int = 172_800  # 48 hours
     accepts: Accepts = Accepts.ANYONE

@@ -1,4 +1,4 @@
-"""Bindings: what a queue wants of an exchange, as its owner wrote it; and what the journal says of a message that was forwarded.
+"""Bindings of queues to exchanges, and the journal record of a forwarded message.
 
 An exchange is a service that the network runs. A queue is the mailbox of a service. Whatever an exchange is sent goes to every
 queue of which a binding says yes. A binding is saved whole, as a configuration object of its exchange; there may be a hundred
@@ -38,7 +38,7 @@ def binding_key(exchange: str, name: str) -> str:
 
 
 class Forwarded(Struct, gc=False, frozen=True, array_like=True):
-    """What an exchange or a model does with a delivery of its own: the message goes on in its name to those it is for."""
+    """The record of a message that an exchange or model forwards in its own name."""
 
     delivery: int  # that it forwards
     session: str  # by which its sender knows the message

@@ -1,4 +1,4 @@
-"""Interchanges as the journal knows them: the numbers they use, what stands where in them, and what partners say of them.
+"""Interchanges as the journal records them: control numbers, document positions and acknowledgements.
 
 As in all entries, fields are only ever added at the end, with a default.
 """
@@ -10,15 +10,15 @@ from msgspec import Struct
 from postroad.core.model.batch import Batch
 
 
-class Drawn(Struct, gc=False, frozen=True, array_like=True):
-    """A control number that an interchange uses; nobody draws it again."""
+class DrawnNumber(Struct, gc=False, frozen=True, array_like=True):
+    """A control number that an interchange uses; it is never drawn again."""
 
     series: str  # whose, one side to the other, and the scope: x12:mybiz:SENDER:RECEIVER:interchange
     number: int
 
 
-class Filed(Struct, gc=False, frozen=True, array_like=True):
-    """Where a document of a batch stands in its interchange, by the names that a partner's answer uses."""
+class DocumentPosition(Struct, gc=False, frozen=True, array_like=True):
+    """The position of a document in its interchange, by the names an acknowledgement uses."""
 
     delivery: int  # by which it joined; several documents of one message have the same
     interchange: str
@@ -29,22 +29,22 @@ class Filed(Struct, gc=False, frozen=True, array_like=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """What an answer may call the document itself."""
+        """Return the names by which an acknowledgement may refer to the document."""
         return tuple([name for name in (self.reference, dict(self.facts).get("user_reference", "")) if name])
 
 
-class Assembled(Struct, gc=False, frozen=True, array_like=True):
-    """Of a message that is an interchange made by the network: of which batch, with which numbers, and what is where in it."""
+class AssembledInterchange(Struct, gc=False, frozen=True, array_like=True):
+    """An interchange made by the network: its batch, control numbers and document positions."""
 
     standard: str
-    numbers: tuple[Drawn, ...]
+    numbers: tuple[DrawnNumber, ...]
     batch: Batch | None = None  # as it is from now on; None: an answer to a partner's interchange
-    filed: tuple[Filed, ...] = ()  # in the order in which they stand there
+    filed: tuple[DocumentPosition, ...] = ()  # in the order in which they stand there
     by_document: bool = False  # answers name its documents and nothing else, so by these it is found again
 
 
 class AnsweredMember(Struct, gc=False, frozen=True, array_like=True):
-    """What a partner says of one document that it was sent."""
+    """The partner's verdict on one document of an interchange."""
 
     delivery: int
     verdict: str

@@ -17,9 +17,9 @@ from msgspec import Struct
 from postroad.core.model.batch import Batch, BatchMember
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.exchange import Forwarded
-from postroad.core.model.interchange import AnsweredMember, Assembled
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange
 from postroad.core.model.message import Argument, MessageType, Property, Status
-from postroad.core.model.part_facts import Came, PartFacts
+from postroad.core.model.part_facts import MessageArrival, PartFacts
 
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
@@ -59,14 +59,14 @@ class Copy(Struct, gc=False, frozen=True, array_like=True):
     logical: tuple[Hop, ...] = ()  # services that took part by their rules alone
 
 
-class Returned(Struct, gc=False, frozen=True, array_like=True):
-    """What an invoked service added to the context of the invocation with this number when it returned."""
+class ReturnedContext(Struct, gc=False, frozen=True, array_like=True):
+    """The properties an invoked service added to the context of this invocation when it returned."""
 
     context: int
     properties: tuple[Property, ...]
 
 
-class Ending(Struct, gc=False, frozen=True, array_like=True):
+class JourneyEnding(Struct, gc=False, frozen=True, array_like=True):
     """The end of a journey other than by its response reaching the sender, and of the delivery at which it was."""
 
     journey: int
@@ -75,7 +75,7 @@ class Ending(Struct, gc=False, frozen=True, array_like=True):
     reason: str
 
 
-class Answers(Struct, gc=False, frozen=True, array_like=True):
+class AnsweredDelivery(Struct, gc=False, frozen=True, array_like=True):
     """The delivery that a response answers, and what its requester needs to recognise it."""
 
     delivery: int
@@ -104,17 +104,17 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     possible_duplicate: bool = False
     properties: tuple[Property, ...] = ()
     status: Status | None = None
-    answers: Answers | None = None
+    answers: AnsweredDelivery | None = None
     idempotency: str = ""  # the poster's Idempotency-Key
     fingerprint: str = ""  # of the wire, where an Idempotency-Key must be compared
     keys: tuple[int, ...] = ()  # hashes of what must not be used twice; in old entries they are worked out instead
     explained: int = 0  # bytes after the parts in the body that say which rules were tried and what they saw
-    ends: Ending | None = None  # for an error response of the network: what came to its end
+    ends: JourneyEnding | None = None  # for an error response of the network: what came to its end
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
-    came: Came | None = None  # how it came, where that was not in one of the network's own forms
+    came: MessageArrival | None = None  # how it came, where that was not in one of the network's own forms
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
-    assembled: Assembled | None = None  # by its sender, a batcher or splitter: it is an interchange
+    assembled: AssembledInterchange | None = None  # by its sender, a batcher or splitter: it is an interchange
     found_by: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
 
@@ -161,7 +161,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     journey: int = 0  # the copy that goes on, where its journey is followed
     hops: tuple[Hop, ...] = ()  # the whole route from now on, where rules tried on the way have changed it
     logical: tuple[Hop, ...] = ()  # likewise those that take part by their rules alone
-    returned: tuple[Returned, ...] = ()  # all that invoked services have added to contexts so far
+    returned: tuple[ReturnedContext, ...] = ()  # all that invoked services have added to contexts so far
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
@@ -243,7 +243,7 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
 
 
 class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.resent"):
-    """Somebody has a dead letter delivered once more, to the service where it failed: a new round begins there.
+    """A dead letter was resent to the service where it failed; a new round begins there.
 
     The new delivery has this entry's number; so has its journey, where the copy is followed.
     """
@@ -267,7 +267,7 @@ class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="
 
 
 class DeliveriesDropped(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.dropped"):
-    """Somebody has put these dead letters aside for good; they stay failed."""
+    """These dead letters were dropped; they stay failed."""
 
     at_us: int
     by: str
@@ -276,7 +276,7 @@ class DeliveriesDropped(Struct, gc=False, frozen=True, array_like=True, tag_fiel
 
 
 class DeliveriesReleased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.released"):
-    """What was held back for a service goes on its way: all that waited for it, up to a number."""
+    """Waiting deliveries of a service were released, up to a number."""
 
     at_us: int
     by: str
@@ -308,7 +308,7 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
 
 
 class InterchangeAnswered(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="interchange.answered"):
-    """A partner has told what became of an interchange (TA1, 997, 999, CONTRL, ACK), or of something that nobody here sent."""
+    """A partner acknowledged an interchange (TA1, 997, 999, CONTRL, ACK), or one that is unknown here."""
 
     at_us: int
     by: str  # GCID of the splitter that it came to
@@ -353,7 +353,7 @@ class ConfigurationChanged(Struct, frozen=True, array_like=True, tag_field="kind
 
 
 class AccessRecorded(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="access.recorded"):
-    """Somebody failed to authenticate, or looked at something whose reading must be on record."""
+    """A failed authentication, or an access that must be recorded."""
 
     at_us: int
     by: str

@@ -68,7 +68,7 @@ class Part(Struct, gc=False, frozen=True, kw_only=True):
 
 
 class Status(Struct, gc=False, frozen=True, array_like=True):
-    """What a response says about the work; a response without one reports success."""
+    """The result a response reports; a response without a status reports success."""
 
     code: str
     text: str = ""
@@ -92,14 +92,14 @@ class Message(Struct, gc=False, frozen=True, kw_only=True):
     routing: str = ""  # static or dynamic, for every service on the way; empty: as each service chose
 
 
-class Reference(Struct, gc=False, frozen=True, array_like=True):
-    """What a delivered response answers: the sender's own session and handle."""
+class AnsweredMessage(Struct, gc=False, frozen=True, array_like=True):
+    """The sender's own session ID and handle of the request that a delivered response answers."""
 
     session: str
     handle: str = ""
 
 
-class Passed(Struct, gc=False, frozen=True, array_like=True):
+class PassedService(Struct, gc=False, frozen=True, array_like=True):
     """A service that a delivered message has passed on its way, and when it answered."""
 
     service: str  # address
@@ -108,7 +108,7 @@ class Passed(Struct, gc=False, frozen=True, array_like=True):
 
 
 class Cookie(Struct, gc=False, frozen=True, array_like=True):
-    """What the receiver asked to be told again with every message from this sender."""
+    """The text that the receiver registered to get with every message from this sender."""
 
     content: str
     content_type: str = "text/plain"
@@ -128,7 +128,7 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     topic: str
     handle: str
     arguments: tuple[Argument, ...]
-    reference: Reference | None
+    reference: AnsweredMessage | None
     invoker: str  # who brought this service into the route
     status: Status | None
     properties: tuple[Property, ...]
@@ -138,12 +138,12 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     in_transit: bool  # True: answer with the changed message; False: this service is the recipient
     possible_duplicate: bool = False
     parts: tuple[Part, ...] = ()
-    trace: tuple[Passed, ...] = ()  # where the poll asked for it, and cut to what the receiver may see
+    trace: tuple[PassedService, ...] = ()  # where the poll asked for it, and cut to what the receiver may see
     cookie: Cookie | None = None
 
 
 class RecipientResult(Struct, gc=False, frozen=True, kw_only=True):
-    """What became of one recipient of a post: queued, or refused with a code."""
+    """The result for one recipient of a post: queued, or refused with a code."""
 
     service: str
     code: str = ""  # empty: accepted

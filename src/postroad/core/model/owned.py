@@ -43,7 +43,7 @@ class Owned(Mapping[str, Any]):
         return Owned(by_owner, self._count - 1)
 
     def without(self, owner: str) -> Owned:
-        """Without anything of one service."""
+        """Return the table without the objects of one service."""
         mine = self._by_owner.get(owner, _NONE)
         return Owned(self._by_owner.remove(owner), self._count - len(mine)) if mine else self
 

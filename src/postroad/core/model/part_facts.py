@@ -1,4 +1,4 @@
-"""What the journal says of a message's documents and attachments, and of how a message arrived.
+"""How the journal describes the documents and attachments of a message, and how a message arrived.
 
 Rule: the size of a message at any stage is the bytes of its documents and attachments. The bytes on the wire are told apart.
 """
@@ -19,8 +19,8 @@ class PartFacts(Struct, gc=False, frozen=True, array_like=True):
     headers: tuple[tuple[str, str], ...] = ()
 
 
-class Came(Struct, gc=False, frozen=True, array_like=True):
-    """How a message came that was not in one of the network's own forms; what gives the same bytes again lies in the body."""
+class MessageArrival(Struct, gc=False, frozen=True, array_like=True):
+    """How a message in an external format arrived; the bytes of its wrapper are in the body."""
 
     setting: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
     notes: tuple[str, ...] = ()  # what its headers said otherwise than its bytes, and what its reader let pass

@@ -1,4 +1,4 @@
-"""Names of organizations and services: what they are shown by, and trusted by, wherever somebody lists whom they accept.
+"""Checks names of organizations and services, so that no name is mistaken for another.
 
 Kept rule: one name is never taken for another. So none looks like a GCID, which stands in the same lists; none is written in
 characters that are only other forms of usual ones; and no word mixes alphabets, of which some letters look alike. A new
@@ -31,7 +31,7 @@ _WORD = re.compile(r"[^\W\d_]+")
 
 
 def check_party_name(name: str, what: str) -> str:
-    """The name itself, when it may name an organization or a service; ``what`` says which, as in "The service's"."""
+    """Return the name if it is allowed; ``what`` names its owner in errors, as in "The service's"."""
     check_name(name, what)
     if fault := party_name_fault(name):
         raise Refused("name.invalid", f"{what} name {fault}")
@@ -39,7 +39,7 @@ def check_party_name(name: str, what: str) -> str:
 
 
 def party_name_fault(name: str) -> str:
-    """What is wrong with a name that is well-formed; empty when nothing is."""
+    """Return what is wrong with a well-formed name; empty if nothing is."""
     if GCID.match(name.casefold()):
         return "looks like a GCID, and would be taken for one; choose another"
     if unicodedata.normalize("NFKC", name) != name or "  " in name:
@@ -53,7 +53,7 @@ def party_name_fault(name: str) -> str:
 
 @lru_cache(maxsize=1 << 16)
 def lookalike(name: str) -> str:
-    """What a name looks like: equal for names that people take for each other, and not meant to be shown."""
+    """Return a key that is equal for names that look alike; not meant to be shown."""
     folded = unicodedata.normalize("NFKC", name).casefold().translate(_SIMILAR).translate(_ALIKE)
     return re.sub(r"[\W_]+", " ", folded).strip().replace("rn", "m").replace("vv", "w")
 

@@ -1,4 +1,4 @@
-"""What a receiver asks of the network: hand me messages (``PollRequest``), I am done with these (``Settlement``).
+"""The requests of a receiver: poll for messages (``PollRequest``) and settle them (``Settlement``).
 
 Every wire form speaks of the same two requests and their answers. Durations are seconds and carry it in their names; zero
 means that the network's or the service's default applies.
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 
 class Settlement(Struct, frozen=True, kw_only=True):
-    """What became of leased deliveries: done with (``ack``), or to be offered again after ``delay_s`` (``nack``)."""
+    """Acknowledges deliveries (``ack``), or returns them to be offered again after ``delay_s`` (``nack``)."""
 
     tokens: tuple[str, ...]
     outcome: Outcome = Outcome.ACK

@@ -24,7 +24,7 @@ class RuleRole(StrEnum):
     ANY = "any"
 
 
-class Where(StrEnum):
+class MessageSection(StrEnum):
     HEADER = "header"
     BODY = "body"
     ATTACHMENT = "attachment"
@@ -55,25 +55,25 @@ class Combining(StrEnum):
     NOT = "not"
 
 
-class Place(Struct, frozen=True, kw_only=True):
-    """Where in a message a value stands: an item of the header, or a path into documents."""
+class ValueLocation(Struct, frozen=True, kw_only=True):
+    """The location of a value in a message: a header item, or a path into documents."""
 
-    where: Where
+    where: MessageSection
     path: str  # header: a name such as topic or properties.region; documents: /a/b/@c for XML, $.a.b for JSON
     document: str = ""  # the id of the one document or attachment that is meant; empty means any
     namespaces: tuple[tuple[str, str], ...] = ()  # prefix and namespace of the names in an XML path
     schema: str = ""  # a registered schema whose default attributes count as present
 
 
-class Comparison(Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
-    """A value in the message compared with given ones, with element content, or with another value in the message."""
+class ValueComparison(Struct, frozen=True, kw_only=True, tag_field="kind", tag="comparison"):
+    """Compares a value in the message with literals, element content, or another value in the message."""
 
     operator: Comparing
-    place: Place
+    place: ValueLocation
     type: ValueType = ValueType.STRING
     values: tuple[str, ...] = ()
     content: str = ""  # element content (XML) or a JSON value, compared as a whole
-    other: Place | None = None
+    other: ValueLocation | None = None
 
 
 class Combination(Struct, frozen=True, kw_only=True, tag_field="kind", tag="combination"):
@@ -81,7 +81,7 @@ class Combination(Struct, frozen=True, kw_only=True, tag_field="kind", tag="comb
     conditions: tuple[Condition, ...]
 
 
-Condition = Comparison | Combination
+Condition = ValueComparison | Combination
 
 
 class ActionKind(StrEnum):
@@ -98,8 +98,8 @@ INCLUDING = frozenset(
 )
 
 
-class Action(Struct, frozen=True, kw_only=True):
-    """What a rule does when its condition holds, with the arguments and the context for the service it brings in."""
+class RuleAction(Struct, frozen=True, kw_only=True):
+    """An action of a rule, with the arguments and the context for a service that it adds."""
 
     kind: ActionKind
     service: str = ""  # GCID or address
@@ -122,13 +122,13 @@ class Rule:
     place: int
     role: RuleRole
     when: Condition
-    then: tuple[Action, ...]
+    then: tuple[RuleAction, ...]
     enabled: bool = True
     description: str = ""
     positions: tuple[tuple[RuleRole, int], ...] = ()  # counted from 1, among the rules that are tried for the role
 
 
-def in_order(rules: Iterable[Rule], role: RuleRole) -> list[Rule]:
+def rules_in_order(rules: Iterable[Rule], role: RuleRole) -> list[Rule]:
     """Return the rules that are tried for a role, given by their places, in that role's own order."""
     mine = [rule for rule in rules if rule.role in (role, RuleRole.ANY)]
     placed = [(position, rule) for rule in mine for one, position in rule.positions if one is role]

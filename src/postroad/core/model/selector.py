@@ -1,4 +1,4 @@
-"""Which of a mailbox's messages a poll asks for."""
+"""Selectors: which messages of a mailbox a poll asks for."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Selector(Struct, frozen=True, kw_only=True):
         return self == EVERYTHING
 
     def matches(self, message: MessagePosted, shown_sender: str = "", *, is_asker_hidden: bool = False) -> bool:
-        """Whether a message fits that its receiver is shown as one of ``shown_sender``; empty: of whoever sent it.
+        """True if a message matches; ``shown_sender`` is the sender shown to the receiver, empty for the real one.
 
         Nobody finds by selecting what is kept from them: one from whom the sender is hidden knows the message by pseudonyms,
         and one from whom the asker is hidden, the transaction of the response.
@@ -53,7 +53,7 @@ class Selector(Struct, frozen=True, kw_only=True):
 
 
 class PseudonymSelector(Selector, frozen=True, kw_only=True):
-    """One whose session and transaction came as pseudonyms; the network makes it, no poll can."""
+    """A selector whose session and transaction are pseudonyms; made by the network only."""
 
     @property
     def by_pseudonym(self) -> bool:

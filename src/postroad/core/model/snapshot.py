@@ -1,4 +1,4 @@
-"""The directory as of one moment: immutable, so a message is admitted and routed under one consistent version of it.
+"""The directory at one moment: an immutable snapshot of all configuration objects.
 
 A change makes a new snapshot that shares what did not change. ``version`` is the number of the journal entry that made it, and is
 recorded with every message. Names are compared without regard to case; GCIDs and addresses name services alike.
@@ -14,8 +14,8 @@ import msgspec
 from rpds import HashTrieMap
 
 from postroad.core.model.asset import Asset, AssetKind, Hosting, asset_key
-from postroad.core.model.billing import BOOKS_KEY, Books, Invoice, Payment, Tariff
-from postroad.core.model.directory import Credential, Organization, Person, Service, StationClaim, Visibility
+from postroad.core.model.billing import BOOKS_KEY, BillingSettings, Invoice, Payment, Tariff
+from postroad.core.model.directory import As2IdentityClaim, Credential, Organization, Person, Service, Visibility
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
@@ -33,7 +33,7 @@ KINDS: dict[str, type[Any]] = {
     "asset": Asset,
     "provisioning": Provisioning,
     "cookie": RegisteredCookie,
-    "books": Books,
+    "books": BillingSettings,
     "tariff": Tariff,
     "invoice": Invoice,
     "payment": Payment,
@@ -42,10 +42,12 @@ KINDS: dict[str, type[Any]] = {
     "attachment": ModelAttachment,
     "topic": ModelTopic,
     "support": SupportRequest,
-    "as2-stations": StationClaim,
+    "as2-stations": As2IdentityClaim,
 }
-STATIONS = "as2-stations"  # by both names, a line each; and by organization and both names, so that two nodes collide
-BY_THE_THOUSAND = frozenset(
+AS2_IDENTITIES = (
+    "as2-stations"  # by both names, a line each; and by organization and both names, so that two nodes collide
+)
+LARGE_KINDS = frozenset(
     ("binding", "node", "attachment", "topic", "support")
 )  # on which no answer in ``cache`` depends
 BILLING = ("books", "tariff", "invoice", "payment")
@@ -60,7 +62,7 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     Asset: lambda item: asset_key(item.service, item.kind, item.name),
     Provisioning: lambda item: item.service,
     RegisteredCookie: lambda item: cookie_key(item.service, item.sender),
-    Books: lambda item: BOOKS_KEY,
+    BillingSettings: lambda item: BOOKS_KEY,
     Tariff: lambda item: item.key,
     Invoice: lambda item: item.number,
     Payment: lambda item: item.id,
@@ -92,7 +94,7 @@ class Directory:
     assets: Mapping[str, Asset] = field(default_factory=dict)
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
-    stations: Mapping[str, StationClaim] = field(default_factory=dict)
+    stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
     exchanging: Mapping[str, Owned] = field(
         default_factory=dict
@@ -172,7 +174,7 @@ class Directory:
         return found is not None and found.is_active and found.provider == provider
 
     def trust_of(self, service: str) -> list[Provisioning | RegisteredCookie]:
-        """Everything that would speak of the service if it went: its provisionings, and cookies of its own or about it."""
+        """Return the provisionings and cookies that refer to the service."""
         found: list[Provisioning | RegisteredCookie] = []
         found += [one for one in self.provisionings.values() if service in (one.service, one.provider)]
         found += [one for one in self.cookies.values() if service in (one.service, one.sender)]
@@ -194,7 +196,7 @@ class Directory:
         )
 
     def cookie_for(self, recipient: str, sender: str) -> RegisteredCookie | None:
-        """What the recipient asked to be told of this sender.
+        """Return the cookie that the recipient registered for this sender, or None.
 
         A service of an enterprise that writes to the provider in its own name is known by the enterprise's account there, where
         it has just one.
@@ -209,7 +211,7 @@ class Directory:
         return self.cookies.get(cookie_key(recipient, accounts[0])) if len(accounts) == 1 else None
 
     def _enterprises_of(self) -> dict[str, set[str]]:
-        """By provider, the organizations that trust it."""
+        """Return the organizations that trust each provider."""
         found: dict[str, set[str]] | None = self.cache.get("enterprises")
         if found is None:
             found = self.cache["enterprises"] = {}
@@ -218,7 +220,7 @@ class Directory:
         return found
 
     def _accounts(self) -> dict[tuple[str, str], list[str]]:
-        """By provider and organization, the services that stand for the organization's accounts there."""
+        """Return the services that represent each organization's accounts at each provider."""
         found: dict[tuple[str, str], list[str]] | None = self.cache.get("accounts")
         if found is None:
             found = self.cache["accounts"] = {}
@@ -229,8 +231,8 @@ class Directory:
         return found
 
     @property
-    def books(self) -> Books:
-        found: Books = self._table("books").get(BOOKS_KEY, Books())
+    def books(self) -> BillingSettings:
+        found: BillingSettings = self._table("books").get(BOOKS_KEY, BillingSettings())
         return found
 
     @property
@@ -252,7 +254,7 @@ class Directory:
 
     @property
     def support(self) -> Owned:
-        """What members have asked the operators, by organization."""
+        """Return the support requests, by organization."""
         return self.exchanging.get("support", _EMPTY)
 
     def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
@@ -260,7 +262,7 @@ class Directory:
         return self.exchanging.get(kind, _EMPTY).of(service)
 
     def attachments_to(self, services: Collection[str]) -> list[ModelAttachment]:
-        """Where any of these services is attached, in models of others; every attachment there is, is looked at."""
+        """Return where these services are attached in models of others; reads all attachments."""
         attached = self.exchanging.get("attachment", _EMPTY)
         models = [one for one, found in self.services.items() if found.hosted is Hosting.MODEL and one not in services]
         return [one for model in models for one in attached.of(model).values() if one.attached in services]
@@ -283,7 +285,7 @@ class Directory:
         tables: dict[str, dict[str, Any]] = {}
         for change in changes:
             versions = versions.insert((change.kind, change.key), change.version)
-            if change.kind in BY_THE_THOUSAND:
+            if change.kind in LARGE_KINDS:
                 exchanging[change.kind] = _after(exchanging.get(change.kind, _EMPTY), change)
             elif change.kind in KINDS:  # others are of a kind that other parts of the network keep
                 if change.kind not in tables:
@@ -305,7 +307,7 @@ class Directory:
         return replace(self, **named, billing=billing, _by_address=by_address, cache=cache, **others)
 
     def _handed_on(self, changes: list[ObjectChange], tables: Mapping[str, Mapping[str, Any]]) -> dict[Any, Any]:
-        """What the next snapshot need not find out again: who owns which rules and assets."""
+        """Return the cached indexes of rules and assets that stay valid in the next snapshot."""
         cache: dict[Any, Any] = {}
         for name, kind in (("rules", "rule"), ("assets", "asset")):
             if name in self.cache:
@@ -317,7 +319,7 @@ class Directory:
         if kind in _TABLES:
             table: Mapping[str, Any] = getattr(self, _TABLES[kind])
             return table
-        return self.exchanging.get(kind, _EMPTY) if kind in BY_THE_THOUSAND else self.billing.get(kind, {})
+        return self.exchanging.get(kind, _EMPTY) if kind in LARGE_KINDS else self.billing.get(kind, {})
 
 
 _EMPTY = Owned()

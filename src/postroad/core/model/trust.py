@@ -13,7 +13,7 @@ from enum import StrEnum
 from hashlib import sha256
 
 CONFIRM_WITHIN_S = 24 * 3_600
-COOKIE_CHARS_MOST = 16_384
+MAX_COOKIE_CHARS = 16_384
 
 
 class ProvisioningState(StrEnum):
@@ -25,7 +25,7 @@ class ProvisioningState(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Provisioning:
-    """The service of the enterprise, the provider's service that it stands for, and how far they have come."""
+    """The link of an enterprise's service to a provider's service, and its state."""
 
     service: str  # GCID
     provider: str  # GCID
@@ -69,5 +69,5 @@ def cookie_key(service: str, sender: str) -> str:
 
 
 def token_hash(token: str) -> str:
-    """What is kept of a provisioning token."""
+    """Return the hash that is stored of a provisioning token."""
     return sha256(token.encode()).hexdigest()

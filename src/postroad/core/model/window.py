@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Window:
+class DeliveryWindow:
     """A time of the day, in the service's time zone, in which pushes may happen; may cross midnight."""
 
     days: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")

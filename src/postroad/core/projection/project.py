@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.batch import Batch
-from postroad.core.model.delivery import FINAL, Leg, State
+from postroad.core.model.delivery import FINAL, DeliveryState, JourneyLeg
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import Assembled
+from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import (
     AccessRecorded,
-    Answers,
+    AnsweredDelivery,
     BatchesChanged,
     ConfigurationChanged,
     CrossReferenceChanged,
@@ -33,18 +33,18 @@ from postroad.core.model.journal import (
     DeliveryAttempted,
     DeliveryResent,
     DeliveryTranslated,
-    Ending,
     InterchangeAnswered,
     InvocationReturned,
+    JourneyEnding,
     MessagePosted,
     MessageRefused,
     decode,
 )
 from postroad.core.model.message import MessageType
 from postroad.core.model.sizes import content_size
-from postroad.core.projection.found_by import found_keys
-from postroad.core.projection.keys import keys_of_post, unique_keys, version_key
+from postroad.core.projection.search_keys import search_key_hashes
 from postroad.core.projection.tables import Changes
+from postroad.core.projection.unique_keys import keys_of_post, unique_keys, version_key
 
 BodyAt = tuple[int, int, int, bytes] | None
 NO_BODY = (0, 0, 0, b"")
@@ -63,7 +63,7 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
 
 
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
-    """The deliveries that come to their end with this post: one that it answers, one whose journey it ends."""
+    """Return the deliveries that this post ends: the one it answers, and the one whose journey it ends."""
     answered = (entry.answers.delivery,) if entry.answers is not None else ()
     ended = (entry.ends.delivery,) if entry.ends is not None and entry.ends.delivery else ()
     return answered + ended
@@ -92,17 +92,17 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
     if entry.assembled is not None:
         _assembled(changes, seq, session, entry.assembled)
     if entry.answers is not None:
-        _settle(changes, seq, at_us, (entry.answers.delivery,), State.DELIVERED, "answered")
+        _settle(changes, seq, at_us, (entry.answers.delivery,), DeliveryState.DELIVERED, "answered")
         if entry.ends is None:
             _journey_answered(changes, seq, at_us, entry.answers)
 
 
 def _found(changes: Changes, seq: int, entry: MessagePosted | MessageRefused) -> None:
-    for key in found_keys(entry):
+    for key in search_key_hashes(entry):
         changes["insert_found"].append((key, seq))
 
 
-def _assembled(changes: Changes, seq: int, session: str, assembled: Assembled) -> None:
+def _assembled(changes: Changes, seq: int, session: str, assembled: AssembledInterchange) -> None:
     batch = assembled.batch
     for drawn in assembled.numbers:
         row = (drawn.series, drawn.number, session, "" if batch is None else batch.id, seq)
@@ -136,14 +136,14 @@ def _interchange_answered(changes: Changes, seq: int, entry: InterchangeAnswered
         changes["insert_seen"].append((key, "", seq))
 
 
-def _journey_answered(changes: Changes, seq: int, at_us: int, answers: Answers) -> None:
+def _journey_answered(changes: Changes, seq: int, at_us: int, answers: AnsweredDelivery) -> None:
     if answers.journey:
-        changes["move_journey"].append((delivery_number(seq, 0), Leg.BACK.value, seq, answers.journey))
+        changes["move_journey"].append((delivery_number(seq, 0), JourneyLeg.BACK.value, seq, answers.journey))
     else:  # from before responses were followed, or no journey at all: there is nothing more to wait for
-        changes["settle_journey"].append((State.DELIVERED.value, at_us, "answered", seq, answers.delivery))
+        changes["settle_journey"].append((DeliveryState.DELIVERED.value, at_us, "answered", seq, answers.delivery))
 
 
-def _end_journey(changes: Changes, seq: int, at_us: int, ends: Ending) -> None:
+def _end_journey(changes: Changes, seq: int, at_us: int, ends: JourneyEnding) -> None:
     state = FINAL[ends.state]
     if ends.delivery:
         _settle(changes, seq, at_us, (ends.delivery,), state, ends.reason)
@@ -159,7 +159,7 @@ def _returned_invocation(changes: Changes, seq: int, entry: InvocationReturned, 
         (delivery_number(seq, 0), entry.message, entry.copy, entry.hop, seq, entry.next, entry.by, entry.at_us,
          entry.expires_at_us)
     )  # fmt: skip
-    _settle(changes, seq, entry.at_us, (entry.delivery,), State.DELIVERED, "answered")
+    _settle(changes, seq, entry.at_us, (entry.delivery,), DeliveryState.DELIVERED, "answered")
     journey = entry.journey or delivery_number(entry.message, entry.copy)  # which older entries do not name
     changes["move_journey"].append((delivery_number(seq, 0), None, seq, journey))
 
@@ -200,8 +200,8 @@ def _translated(changes: Changes, seq: int, entry: DeliveryTranslated, facts: by
 
 def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, facts: bytes, body: BodyAt) -> None:
     reason = "acknowledged" if entry.batch is None else f"sent in batch {entry.batch.id}"
-    _settle(changes, seq, entry.at_us, entry.deliveries, State.DELIVERED, reason)
-    _settle_journeys(changes, seq, entry, State.DELIVERED, reason)
+    _settle(changes, seq, entry.at_us, entry.deliveries, DeliveryState.DELIVERED, reason)
+    _settle_journeys(changes, seq, entry, DeliveryState.DELIVERED, reason)
 
 
 def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
@@ -222,7 +222,7 @@ def _resent(changes: Changes, seq: int, entry: DeliveryResent, facts: bytes, bod
     if entry.followed:
         changes["insert_journey"].append((journey, number, entry.expires_at_us))
         if entry.answer:
-            changes["move_journey"].append((number, Leg.BACK.value, seq, journey))
+            changes["move_journey"].append((number, JourneyLeg.BACK.value, seq, journey))
 
 
 def _dropped(changes: Changes, seq: int, entry: DeliveriesDropped, facts: bytes, body: BodyAt) -> None:
@@ -269,7 +269,7 @@ def _cross_reference(changes: Changes, seq: int, entry: CrossReferenceChanged, f
 
 
 def _settle_journeys(
-    changes: Changes, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: State, reason: str
+    changes: Changes, seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: DeliveryState, reason: str
 ) -> None:
     if not entry.journeys and entry.batch is None:
         return
@@ -282,15 +282,17 @@ def _settle_journeys(
 
 
 def _keep_failed(
-    changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str
+    changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: DeliveryState, reason: str
 ) -> None:
-    """Where a copy has failed, its delivery is a dead letter, be it that its receiver had acknowledged it before."""
-    if state is State.FAILED:
+    """Store deliveries of failed copies as dead letters, also if they were acknowledged before."""
+    if state is DeliveryState.FAILED:
         for number in deliveries:
             changes["keep_dead_letter"].append((at_us, reason, seq, number))
 
 
-def _settle(changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: State, reason: str) -> None:
+def _settle(
+    changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: DeliveryState, reason: str
+) -> None:
     settle, value = changes["settle"], state.value
     for number in deliveries:
         settle.append((value, at_us, reason, seq, number))

@@ -1,4 +1,4 @@
-"""The named questions that can be put to an index: what each takes and what each row of its answer holds.
+"""The named queries of an index: their parameters and the columns of their rows.
 
 SQL indexes answer them with a statement of that name in their SQL file, the memory index with a function; the contract suite puts
 every one of them to every index. Rows come in the order given in the comment. ``before`` and ``after`` are exclusive: a page goes

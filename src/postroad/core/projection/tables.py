@@ -1,4 +1,4 @@
-"""The tables every index keeps, and the changes that fill them.
+"""The tables of every index, and the named statements that fill them.
 
 A change is a named statement with its parameters; ``STATEMENTS`` says what each takes. SQL indexes have a statement of that name
 in their SQL file, the memory index a method. All inserts may be repeated and all updates are guarded by the number of the entry

@@ -1,1 +1,1 @@
-"""From an admitted message to its itinerary: pure functions over the message and one snapshot of the directory."""
+"""Calculates the itinerary of an admitted message: pure functions of the message and a directory snapshot."""

@@ -1,4 +1,4 @@
-"""By which business keys a message will be found: what stands in it at the places that its sender and receivers have declared.
+"""Extracts the business keys of a message that its sender and receivers have declared.
 
 Kept rules: nothing is looked at, and nothing parsed, where nobody concerned declares anything; a document that rules have looked
 into is not parsed again; a document that cannot be read has no keys, and goes its way. What is found is bounded, like what it
@@ -14,19 +14,19 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.message_subject import posted_subject
-from postroad.core.routing.places import lookup_of
-from postroad.core.routing.shares import Budget
-from postroad.core.routing.subject import Subject
+from postroad.core.routing.budget import Budget
+from postroad.core.routing.conditions.message_subject import posted_subject
+from postroad.core.routing.conditions.places import lookup_of
+from postroad.core.routing.conditions.subject import Subject
 
-KEYS_MOST = 20  # of one message
-CHARS_MOST = 200  # of one value
+MAX_KEYS = 20  # of one message
+MAX_KEY_CHARS = 200  # of one value
 
 Keys = tuple[tuple[str, str], ...]
 
 
 class PostedSubject:
-    """A message as posted, made when the first one looks at it: rules or keys.
+    """A posted message as rules and keys see it, parsed on first use.
 
     ``at_once`` limits the work that is done for it before ``TooMuchAtOnce`` is raised.
     """
@@ -39,7 +39,7 @@ class PostedSubject:
 
     @property
     def left_at_once(self) -> int:
-        """How many steps of ``at_once`` the work has left."""
+        """Return how many steps of ``at_once`` are left."""
         left = self._at_once if self._made is None else self._made.budget.left_at_once
         return max(left or 0, 0)
 
@@ -61,13 +61,13 @@ def business_keys(
     if not declaring:
         return ()
     found = dict.fromkeys(pair for service in declaring for pair in _declared_by(service, subject()))
-    return tuple(found)[:KEYS_MOST]
+    return tuple(found)[:MAX_KEYS]
 
 
 def _declared_by(service: Service, subject: Subject) -> Iterator[tuple[str, str]]:
     view = subject.seen_by(service.gcid, role=RuleRole.ANY, topic="", owner=service.organization.casefold())
     for key in service.indexes:
-        for text in view.found(lookup_of(key.place)).texts[:KEYS_MOST]:
+        for text in view.found(lookup_of(key.place)).texts[:MAX_KEYS]:
             # Blanks and line ends around and within a value are the writer's layout.
-            if value := " ".join(text[: 2 * CHARS_MOST].split())[:CHARS_MOST]:
+            if value := " ".join(text[: 2 * MAX_KEY_CHARS].split())[:MAX_KEY_CHARS]:
                 yield key.name, value

@@ -1,4 +1,4 @@
-"""An invocation: one service called for one message, by whoever brought it in, in a context of its own.
+"""An invocation: one service called for one message, with its invoker and context.
 
 Invocations form a tree whose root is the sender (or, further on, the service that the message has just reached). What a service
 includes stands before or after it; a service that redirects is replaced by its target. Laid out from left to right, the tree is
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroad.core.admission.policy import KEPT
+from postroad.core.admission.policy import HIDDEN_SERVICE
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import RuleRole
@@ -52,29 +52,29 @@ class Invocation:
 
     @property
     def chain(self) -> tuple[Service, ...]:
-        """The services that brought this one in, to this one; a recipient was brought in by nobody but itself."""
+        """Return the chain of invokers down to this service; a recipient is its own start."""
         above = self.invoker.chain if self.invoker is not None and not self.starts_chain else ()
         return (*above, self.service)
 
     @property
     def sender(self) -> Invocation:
-        """Whose message it is."""
+        """Return the invocation of the sender of the message."""
         return self if self.invoker is None else self.invoker.sender
 
     @property
     def told(self) -> str:
-        """The service in a text that the sender reads: by its address, unless somebody else keeps it to itself."""
+        """Return the service's address for an error text, or a neutral label if it is hidden from the sender."""
         house = self.sender.service.organization.casefold()
         above = self.invoker
         while above is not None and above.service.gcid != self.shown_sender:
             above = above.invoker
         known = [self.service] if above is None else [self.service, above.service]
         is_known = not self.shown_sender or house in [one.organization.casefold() for one in known]
-        return self.service.address if is_known else KEPT
+        return self.service.address if is_known else HIDDEN_SERVICE
 
     @property
     def root(self) -> Invocation:
-        """Where the chain of inclusions begins."""
+        """Return the start of the chain of inclusions."""
         return self if self.starts_chain or self.invoker is None else self.invoker.root
 
     def in_order(self) -> Iterator[Invocation]:
@@ -92,17 +92,17 @@ class Invocation:
                 yield from one.in_order()
 
     def targets(self) -> Iterator[Invocation]:
-        """What takes its place, and what takes the place of that."""
+        """Yield the targets of redirection, one after the other."""
         node = self.target
         while node is not None:
             yield node
             node = node.target
 
     def hops_behind(self) -> int:
-        """How many of the services that it brought in are delivered to after itself."""
+        """Return how many of the services it added are delivered to after it."""
         after = [one for node in (self, *self.targets()) for one in node.after]
         return sum(node.is_delivered for one in after for node in one.in_order())
 
     def size(self) -> int:
-        """How many invocations this one has caused, itself included."""
+        """Return how many invocations this one caused, including itself."""
         return sum(1 for _ in self.in_order())

@@ -11,25 +11,25 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.admission.permission import permitted
+from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.admission.policy import check_policies
 from postroad.core.model.directory import Routing
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Recipient
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.elaboration import Elaboration, check_chain, has_rules, stands_for
-from postroad.core.routing.explanation import ServiceTried
+from postroad.core.routing.budget import Budget
+from postroad.core.routing.conditions.message_subject import posted_subject
+from postroad.core.routing.conditions.subject import Subject
+from postroad.core.routing.explain.explanation import ServiceTried
 from postroad.core.routing.invocation import Invocation
-from postroad.core.routing.keeping import kept_hops, kept_invocations
 from postroad.core.routing.layout import Route, check_delivered, lay_out, services_of
-from postroad.core.routing.message_subject import posted_subject
-from postroad.core.routing.reaching import reach
-from postroad.core.routing.shares import Budget
-from postroad.core.routing.subject import Subject
+from postroad.core.routing.rules.dynamic_routing import apply_dynamic_rules
+from postroad.core.routing.rules.evaluation import RuleEvaluation, check_chain, find_provider, has_rules
+from postroad.core.routing.rules.isolated_services import isolated_in_trees, isolated_on_route
 from postroad.errors import Refused
 
-CACHED_MOST = 100_000
+MAX_CACHED_COPIES = 100_000
 
 
 class Routed(NamedTuple):
@@ -47,7 +47,7 @@ class NoRoute(Refused):
         self.routed = routed
 
 
-class Attempted(NamedTuple):
+class AttemptedRoute(NamedTuple):
     """A route as far as it could be found, and why the whole post would be refused, if so."""
 
     copies: tuple[Copy, ...]
@@ -88,16 +88,16 @@ class CallRoutes:
         return routed
 
 
-def attempted(admitted: Admitted, directory: Directory, budget: Budget | None = None) -> Attempted:
-    """The same for somebody who wants to know why: what was tried is told also of a post that would be refused."""
+def attempt_itineraries(admitted: Admitted, directory: Directory, budget: Budget | None = None) -> AttemptedRoute:
+    """Find the routes as far as possible, and return what was tried even if the post would be refused."""
     elaboration = _elaboration(admitted, directory, "", lambda: posted_subject(admitted, directory, "", budget))
     try:
         routed = _ruled(admitted, elaboration)
         _require_one(routed)
     except NoRoute as refusal:
         refusal.__context__ = None  # and no traceback: it would keep the documents, which stay in this thread
-        return Attempted(*refusal.routed, refusal.with_traceback(None))
-    return Attempted(*routed)
+        return AttemptedRoute(*refusal.routed, refusal.with_traceback(None))
+    return AttemptedRoute(*routed)
 
 
 def _require_one(routed: Routed) -> None:
@@ -134,7 +134,7 @@ def _straight_copy(admitted: Admitted, recipient: Recipient, directory: Director
     copy: Copy | None = directory.cache.get(key, _UNKNOWN)
     if copy is _UNKNOWN:
         copy = _unruled_copy(admitted, recipient, directory)
-        if len(directory.cache) < CACHED_MOST:
+        if len(directory.cache) < MAX_CACHED_COPIES:
             directory.cache[key] = copy
     if copy is not None and recipient.arguments and not copy.code:
         return Copy(copy.named, (Hop(copy.hops[0].service, recipient.arguments, copy.hops[0].invoker),))
@@ -146,10 +146,10 @@ _UNKNOWN = Copy("unknown")
 
 def _unruled_copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy | None:
     try:
-        service = permitted(admitted.sender, recipient.service, directory)
+        service = find_permitted_recipient(admitted.sender, recipient.service, directory)
         if service.logical_only or service.routing is Routing.DYNAMIC:
             return None
-        if has_rules(service, RuleRole.RECIPIENT, directory) or stands_for(service, admitted.sender, directory):
+        if has_rules(service, RuleRole.RECIPIENT, directory) or find_provider(service, admitted.sender, directory):
             return None
         check_policies(admitted.caller, admitted.sender, (service,))
         return Copy(recipient.service, (Hop(service.gcid, (), admitted.sender.gcid),))
@@ -162,12 +162,12 @@ def _unruled_copy(admitted: Admitted, recipient: Recipient, directory: Directory
 
 def _elaboration(
     admitted: Admitted, directory: Directory, form: str = "", subject: Callable[[], Subject] | None = None
-) -> Elaboration:
+) -> RuleEvaluation:
     make = subject or (lambda: posted_subject(admitted, directory, form))
-    return Elaboration(directory, make, admitted.message.routing)
+    return RuleEvaluation(directory, make, admitted.message.routing)
 
 
-def _ruled(admitted: Admitted, elaboration: Elaboration) -> Routed:
+def _ruled(admitted: Admitted, elaboration: RuleEvaluation) -> Routed:
     """Return the copies by rules and explicit route; what was tried is kept also when the sender's own part is not valid."""
     try:
         return _elaborated(admitted, elaboration)
@@ -175,7 +175,7 @@ def _ruled(admitted: Admitted, elaboration: Elaboration) -> Routed:
         raise NoRoute(refusal, Routed((), tuple(elaboration.tried))) from None
 
 
-def _elaborated(admitted: Admitted, elaboration: Elaboration) -> Routed:
+def _elaborated(admitted: Admitted, elaboration: RuleEvaluation) -> Routed:
     sender = Invocation(admitted.sender, RuleRole.SENDER)
     elaboration.elaborate([sender])
     named = [_named(stop, sender, elaboration) for stop in admitted.message.route]
@@ -187,17 +187,17 @@ def _elaborated(admitted: Admitted, elaboration: Elaboration) -> Routed:
     return Routed(copies, tuple(elaboration.tried))
 
 
-def _named(stop: Recipient, sender: Invocation, elaboration: Elaboration) -> Invocation:
+def _named(stop: Recipient, sender: Invocation, elaboration: RuleEvaluation) -> Invocation:
     """A service that the sender named in an explicit route."""
     if not sender.service.may_include_services:
         raise Refused("route.invalid", f"{sender.service.address} may not bring other services into a route")
-    service = permitted(sender.service, stop.service, elaboration.directory)
+    service = find_permitted_recipient(sender.service, stop.service, elaboration.directory)
     check_chain(sender, service)
     return elaboration.bring_in(service, sender, stop.arguments)
 
 
 def _copies(
-    admitted: Admitted, elaboration: Elaboration, sender: Invocation, leading: list[Invocation]
+    admitted: Admitted, elaboration: RuleEvaluation, sender: Invocation, leading: list[Invocation]
 ) -> tuple[Copy, ...]:
     """First the rules of every recipient, in header order, then those of what they include; then each copy's route."""
     refused: dict[int, Refused] = {}
@@ -222,23 +222,23 @@ def _copies(
     )
 
 
-def _recipient(recipient: Recipient, sender: Invocation, elaboration: Elaboration) -> Invocation:
-    service = permitted(sender.service, recipient.service, elaboration.directory)
+def _recipient(recipient: Recipient, sender: Invocation, elaboration: RuleEvaluation) -> Invocation:
+    service = find_permitted_recipient(sender.service, recipient.service, elaboration.directory)
     return elaboration.bring_in(service, sender, recipient.arguments, RuleRole.RECIPIENT)
 
 
-def _route(admitted: Admitted, elaboration: Elaboration, leading: list[Invocation], node: Invocation) -> Route:
+def _route(admitted: Admitted, elaboration: RuleEvaluation, leading: list[Invocation], node: Invocation) -> Route:
     check_delivered(node)
     roots = [*leading, node]
-    kept = kept_invocations(admitted.sender, roots, elaboration.directory)
+    kept = isolated_in_trees(admitted.sender, roots, elaboration.directory)
     check_policies(admitted.caller, admitted.sender, services_of(roots), kept)
-    route = reach(lay_out(roots), 0, elaboration, admitted.sender)
+    route = apply_dynamic_rules(lay_out(roots), 0, elaboration, admitted.sender)
     if len(route.hops) + len(route.logical) > len(services_of(roots)):
         # A service that was reached at once has brought more in, which the poster's connection must suit too.
         hops = (*route.hops, *route.logical)
         everyone = tuple([elaboration.directory.services[hop.service] for hop in hops])
         check_policies(
-            admitted.caller, admitted.sender, everyone, kept_hops(admitted.sender, hops, elaboration.directory)
+            admitted.caller, admitted.sender, everyone, isolated_on_route(admitted.sender, hops, elaboration.directory)
         )
     return route
 

@@ -11,8 +11,8 @@ from typing import NamedTuple
 
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Context, Hop
-from postroad.core.routing.elaboration import HOPS_MOST, too_long
 from postroad.core.routing.invocation import Invocation
+from postroad.core.routing.rules.evaluation import MAX_HOPS, route_too_long
 from postroad.errors import Refused
 
 
@@ -29,11 +29,11 @@ def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None =
     Invocations are numbered from ``free`` on in the order of the tree; ``numbers`` has those that have one already, and the
     sender is 0.
     """
-    numbered = number(roots, numbers or {}, free)
+    numbered = number_invocations(roots, numbers or {}, free)
     order = [node for root in roots for node in root.in_order()]
-    if len(order) > HOPS_MOST:
-        raise too_long(order[-1].told)
-    plain = numbers is None and all(is_plain(node) for node in order)
+    if len(order) > MAX_HOPS:
+        raise route_too_long(order[-1].told)
+    plain = numbers is None and all(needs_no_context(node) for node in order)
     hops = [(node, _hop(node, None if plain else numbered)) for node in order]
     return Route(
         tuple([hop for node, hop in hops if node.is_delivered]),
@@ -41,12 +41,14 @@ def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None =
     )
 
 
-def is_plain(node: Invocation) -> bool:
+def needs_no_context(node: Invocation) -> bool:
     """Whether nothing about this invocation needs a context."""
     return not (node.rule or node.dynamic or node.target or node.included or node.service.logical_only)
 
 
-def number(roots: Iterable[Invocation], known: dict[Invocation, int], following: int) -> dict[Invocation, int]:
+def number_invocations(
+    roots: Iterable[Invocation], known: dict[Invocation, int], following: int
+) -> dict[Invocation, int]:
     """A number for every invocation, invokers before what they invoke."""
     numbers = dict(known)
     todo = list(roots)

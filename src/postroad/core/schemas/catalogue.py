@@ -1,4 +1,4 @@
-"""A service's schemas of all kinds, and which of them is for a document.
+"""All schemas of a service, and which of them applies to a document.
 
 Where none is named, XML goes by the DTD that its DOCTYPE names, else by the schema that declares its root, else by the one with
 its namespace; JSON by its ``$schema``; and where there is only one, by that. Kept rule: a schema is never guessed: two that could
@@ -15,14 +15,14 @@ from postroad.core.codecs.xml import first_elements, to_utf8
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.message import Part
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.documents import looks_like_json, looks_like_xml
+from postroad.core.routing.conditions.documents import looks_like_json, looks_like_xml
 from postroad.core.schemas.doctype import without_doctype
-from postroad.core.schemas.reading import Reference
 from postroad.core.schemas.schema import SCHEMA_KINDS, Schema
-from postroad.core.schemas.shelf import Shelf
+from postroad.core.schemas.schema_reader import SchemaReference
+from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 
-LOOKED_AT = 65_536  # bytes of a document in which its root must begin
+HEAD_BYTES = 65_536  # bytes of a document in which its root must begin
 
 
 class _Said(msgspec.Struct):
@@ -31,8 +31,8 @@ class _Said(msgspec.Struct):
     schema: str = msgspec.field(default="", name="$schema")
 
 
-class Catalogue:
-    """Of one service; ``owner`` is its address, for the words of a refusal."""
+class SchemaCatalogue:
+    """The schemas of one service; ``owner`` is its address, used in refusals."""
 
     def __init__(self, owner: str, assets: Iterable[Asset]) -> None:
         texts: dict[AssetKind, dict[str, str]] = {kind: {} for kind in SCHEMA_KINDS}
@@ -40,7 +40,7 @@ class Catalogue:
             if asset.kind in texts:
                 texts[asset.kind][asset.name] = asset.content
         self.owner = owner
-        self._shelves = {kind: Shelf(kind, texts[kind]) for kind in SCHEMA_KINDS}
+        self._shelves = {kind: SchemaTexts(kind, texts[kind]) for kind in SCHEMA_KINDS}
         self._found: dict[tuple[AssetKind, str], Schema] = {}
 
     def named(self, name: str, kind: AssetKind | None = None) -> Schema:
@@ -64,7 +64,7 @@ class Catalogue:
         return bool(self._counted(*_kinds_for(part)))
 
     def fitting(self, part: Part) -> Schema | None:
-        """The schema that is for this document; None where there is none, or where several could be meant.
+        """The schema for this document; None if there is none, or several could be meant.
 
         Refused with a code of ``wire.`` where its head cannot be read.
         """
@@ -84,15 +84,19 @@ class Catalogue:
             said = msgspec.json.decode(data.removeprefix(b"\xef\xbb\xbf"), type=_Said)
         except (msgspec.DecodeError, UnicodeError, RecursionError):
             return None
-        name = self._shelves[AssetKind.JSONSCHEMA].target(Reference(location=said.schema)) if said.schema else ""
+        name = self._shelves[AssetKind.JSONSCHEMA].target(SchemaReference(location=said.schema)) if said.schema else ""
         return (AssetKind.JSONSCHEMA, name) if name else None
 
     def _for_xml(self, data: bytes) -> tuple[AssetKind, str] | None:
         doctype = without_doctype(to_utf8(data))
-        name = self._shelves[AssetKind.DTD].target(Reference(location=doctype.system_id)) if doctype.system_id else ""
+        name = (
+            self._shelves[AssetKind.DTD].target(SchemaReference(location=doctype.system_id))
+            if doctype.system_id
+            else ""
+        )
         if name:
             return AssetKind.DTD, name
-        root = next(iter(first_elements(doctype.document[:LOOKED_AT], 1)), "")
+        root = next(iter(first_elements(doctype.document[:HEAD_BYTES], 1)), "")
         name = self._by_root(root)
         return (AssetKind.SCHEMA, name) if name else None
 
@@ -113,7 +117,7 @@ class Catalogue:
         return [(kind, name) for kind in kinds for name in self._shelves[kind].texts]
 
 
-def kinds_fit(kind: AssetKind, part: Part) -> bool:
+def is_applicable(kind: AssetKind, part: Part) -> bool:
     """Whether a schema of this kind can say anything about the part."""
     return kind in _kinds_for(part)
 
@@ -124,12 +128,12 @@ def _kinds_for(part: Part) -> tuple[AssetKind, ...]:
     return (AssetKind.JSONSCHEMA,) if looks_like_json(part) else ()
 
 
-def catalogue_of(directory: Directory, gcid: str) -> Catalogue:
+def catalogue_of(directory: Directory, gcid: str) -> SchemaCatalogue:
     """The schemas of a service, remembered in the snapshot."""
     key = ("schemas", gcid)
-    known: Catalogue | None = directory.cache.get(key)
+    known: SchemaCatalogue | None = directory.cache.get(key)
     if known is None:
         service = directory.services.get(gcid)
         owner = service.address if service else "This service"
-        known = directory.cache[key] = Catalogue(owner, directory.assets_of(gcid))
+        known = directory.cache[key] = SchemaCatalogue(owner, directory.assets_of(gcid))
     return known

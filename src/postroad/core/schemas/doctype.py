@@ -1,4 +1,4 @@
-"""The document type declaration at the head of an XML document: read for the system identifier, and taken out.
+"""The document type declaration of an XML document: reads its system identifier, and removes it.
 
 Nothing that it points to is ever fetched, and one that declares anything itself is refused, as everywhere in the network. The
 rest of the document keeps its lines.

@@ -1,4 +1,4 @@
-"""Which attributes a DTD gives a default value to: of the internal subset of a document, or of a DTD that is registered.
+"""Attribute defaults that a DTD declares, in an internal subset or in a registered DTD.
 
 Only attribute lists are read; content models are never compiled and nothing is fetched. Names are taken as written, prefix
 included, since a DTD knows no namespaces; a DTD cannot declare namespaces here (``xmlns`` defaults are left out). Rule: reading

@@ -1,4 +1,4 @@
-"""A schema as it is handed to whoever compiles it, and what is wrong with a document that does not meet one."""
+"""A schema ready to be compiled, and the errors of a document that does not conform to one."""
 
 from __future__ import annotations
 

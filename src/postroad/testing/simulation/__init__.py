@@ -1,20 +1,20 @@
-"""Days of traffic in seconds: the real flow code over memory, on a clock that jumps and with chance that can be repeated.
+"""Days of traffic in seconds: the real flow code over memory, on a virtual clock and with seeded randomness.
 
-    virtual_time   an event loop that never waits, a clock and a randomness that go with it
-    storage        a journal and an index that take their time, fail now and then, and can be cut off
-    network        the network as one process that may crash and start again over what its journal kept
-    ledger         what services were told: the promises are checked against it, not against what the network believes
-    parties        a service: how it asks, and what it does when there is no answer
-    behaviour      how services receive: promptly, slowly, not at all, or against every rule
-    rules          services and rules drawn at random
-    sending        how services send
-    clerks         how people deal with dead letters
-    operators      how operators suspend services
-    bookkeeping    what a journal says happened, told by the plainest reading of it
-    histories      the histories that the network tells of it
-    rehearsal      a restart, tried on a copy at any moment
-    promises       what must hold at the end
-    scenario       simulate(seed) → Report
+    virtual_time            an event loop that never waits, and its clock and randomness
+    storage                 a journal and an index that take time, fail at times, and can be cut off
+    network                 the network as one process that may crash and restart over what its journal kept
+    observations            what services were told: the promises are checked against it
+    simulated_services      a service: its calls to the network, and its retries
+    receivers               how services receive: promptly, slowly, not at all, or against every rule
+    rules                   random services and rules
+    senders                 how services send
+    dead_letter_operators   operators that resend and drop dead letters
+    suspensions             operators that suspend services
+    recorded_history        the history that a journal records, by the simplest reading
+    history_check           compares the histories that the network reports with it
+    restart_check           a restart, tried on a copy at any moment
+    promises                what must hold at the end
+    scenario                simulate(seed) → SimulationReport
 
-Kept rule: everything that differs between two runs comes from the seed, so a seed is a test.
+Rule: everything that differs between two runs comes from the seed, so a seed is a test.
 """

@@ -1,4 +1,4 @@
-"""The network as one process: the real stages over storage in memory; it may crash at any moment and start again.
+"""The simulated network: the real stages over storage in memory, as one process that can crash and restart.
 
 Kept rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. Whoever waits for an
 answer at that moment gets none and cannot know what became of the question, as over a broken connection.
@@ -20,8 +20,8 @@ from postroad.core.model.directory import Service
 from postroad.errors import Misconfigured
 from postroad.flow.indexing import follow
 from postroad.flow.network import Network
-from postroad.flow.push import PushStage
-from postroad.ports import Head, Index, Journal, Pusher
+from postroad.flow.push.stage import PushStage
+from postroad.ports import Index, Journal, JournalHead, Pusher
 from postroad.testing.simulation.storage import Disk, SlowIndex, SlowJournal
 from postroad.testing.simulation.virtual_time import PROCESS, SeededRandomness, VirtualClock, VirtualLoop
 
@@ -32,11 +32,11 @@ LOST_ONCE_IN = 300  # answers
 
 
 class ConnectionLost(Exception):
-    """No answer will come; whether the question was carried out is unknown."""
+    """No answer will arrive; the question may or may not have been carried out."""
 
 
-class IndexKeeper:
-    """Follows the journal without looking again for no reason, which would cost days of virtual time their speed."""
+class SimulatedIndexKeeper:
+    """Follows the journal without idle polling, which would slow down days of virtual time."""
 
     def __init__(self, journal: Journal, index: Index) -> None:
         self._journal = journal
@@ -61,24 +61,24 @@ class IndexKeeper:
         await self._arrived.wait()
         self._arrived.clear()
 
-    def _progress(self, head: Head) -> None:
+    def _progress(self, head: JournalHead) -> None:
         self._seq = head.seq
 
 
 @dataclass(slots=True, eq=False)
-class Process:
-    """One life of the network, from a start to a crash."""
+class SimulatedProcess:
+    """One run of the network, from a start to a crash."""
 
     disk: Disk
     network: Network
-    keeper: IndexKeeper
+    keeper: SimulatedIndexKeeper
     waiting: dict[asyncio.Future[Any], None] = field(default_factory=dict)  # whoever waits for an answer
     alive: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
-    """Which parts a simulated network is made of; tests put broken ones in, to see that they are found out."""
+class NetworkBuild:
+    """The parts that a simulated network is made of; tests replace them by broken ones."""
 
     desk: Callable[..., LocalDesk] = LocalDesk
     attempts_most: int = 20
@@ -88,7 +88,7 @@ class Build:
 
 
 class NoSecrets:
-    """Simulated servers ask for no proof."""
+    """Secrets for simulated servers, which require none."""
 
     def secret(self, service: Service, reference: str) -> str:
         raise Misconfigured([f"{reference}: there are no secrets in a simulation"])
@@ -98,7 +98,9 @@ class NoSecrets:
 
 
 class SimulatedNetwork:
-    def __init__(self, loop: VirtualLoop, chance: Random, build: Build) -> None:
+    """A network that can crash and restart on what its journal kept."""
+
+    def __init__(self, loop: VirtualLoop, chance: Random, build: NetworkBuild) -> None:
         self._loop = loop
         self._chance = chance
         self._build = build
@@ -108,7 +110,7 @@ class SimulatedNetwork:
         self.starts = 0
         self.outages_us: list[tuple[int, int]] = []  # from a crash until everything runs again
         self._randomness = SeededRandomness(chance)
-        self._process: Process | None = None
+        self._process: SimulatedProcess | None = None
         self._down_since_us = self.clock.now_us()
 
     @property
@@ -119,7 +121,7 @@ class SimulatedNetwork:
         return self._process.network
 
     async def start(self) -> None:
-        """Begin a new life over what the journal kept."""
+        """Start the network on what the journal kept."""
         context = copy_context()
         process = self._make_process()
         context.run(PROCESS.set, process)
@@ -129,7 +131,7 @@ class SimulatedNetwork:
         self.outages_us.append((self._down_since_us, self.clock.now_us()))
 
     async def writing(self) -> None:
-        """Return at a moment when the network is writing something down."""
+        """Wait for a moment at which the network is writing."""
         if self._process is not None:
             self._process.disk.writing.clear()
             await self._process.disk.writing.wait()
@@ -151,7 +153,7 @@ class SimulatedNetwork:
             self.index = MemoryIndex()
 
     async def ask(self, question: Callable[[Network], Coroutine[Any, Any, Answer]]) -> Answer:
-        """Put a question to the network over a connection that takes time and may break."""
+        """Send a question to the network over a connection that takes time and may break."""
         process = self._process
         if process is None:
             raise ConnectionLost
@@ -177,10 +179,10 @@ class SimulatedNetwork:
         if self._chance.randrange(LOST_ONCE_IN) == 0:
             raise ConnectionLost
 
-    def _make_process(self) -> Process:
+    def _make_process(self) -> SimulatedProcess:
         disk = Disk(self._chance)
         journal, index = SlowJournal(self.journal, disk), SlowIndex(self.index, disk)
-        keeper = IndexKeeper(journal, index)
+        keeper = SimulatedIndexKeeper(journal, index)
         build = self._build
         desk = build.desk(
             journal,
@@ -204,9 +206,9 @@ class SimulatedNetwork:
             token_key=TOKEN_KEY,
             indexed=indexed,
         )
-        return Process(disk, network, keeper)
+        return SimulatedProcess(disk, network, keeper)
 
-    async def _open(self, process: Process) -> None:
+    async def _open(self, process: SimulatedProcess) -> None:
         self._loop.create_task(process.keeper.run(), name="index")
         await process.network.indexed()
         desk = process.network.desk

@@ -1,4 +1,4 @@
-"""What must hold at the end of a simulation, one short function for each promise; each tells what was broken, in words.
+"""The promises of the network, one function each, checked at the end of a simulation; each yields violations.
 
 The journal's own story (``Books``) is held against what services were told (``Ledger``).
 """
@@ -11,32 +11,32 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_number
-from postroad.testing.simulation.bookkeeping import Books, End, Journey, Leg
-from postroad.testing.simulation.ledger import Emptied, Ledger
+from postroad.testing.simulation.observations import EmptiedMailbox, Observations
+from postroad.testing.simulation.recorded_history import RecordedEnd, RecordedHistory, RecordedJourney, RecordedLeg
 
 CROSSING_US = 1_000_000  # an answer that was on its way when something ended may still arrive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
-    """A simulation that is over."""
+class SimulationOutcome:
+    """The results of a finished simulation."""
 
-    books: Books
-    ledger: Ledger
+    books: RecordedHistory
+    ledger: Observations
     horizon_us: int  # how late an end may be after the expiry
     outages_us: list[tuple[int, int]]  # when the network was down
 
-    def emptied(self, receiver: str, from_us: int, until_us: int) -> list[Emptied]:
-        """The polls that emptied a mailbox between these moments."""
+    def emptied(self, receiver: str, from_us: int, until_us: int) -> list[EmptiedMailbox]:
+        """Return the polls that emptied a mailbox between these times."""
         polls = self.ledger.emptied.get(receiver, [])
         first = bisect_left(polls, from_us, key=lambda poll: poll.asked_us)
         last = bisect_left(polls, until_us, key=lambda poll: poll.at_us)
         return polls[first:last]
 
     def deadline_us(self, expires_at_us: int) -> int:
-        """When something that expires then has to be over; nothing happens while the network is down."""
+        """Return when something that expires then must be over; time stops while the network is down."""
         deadline_us = expires_at_us + self.horizon_us
         for begins_us, ends_us in self.outages_us:
             if begins_us <= deadline_us and ends_us > expires_at_us:
@@ -44,7 +44,7 @@ class Outcome:
         return deadline_us
 
 
-def nothing_accepted_is_lost(outcome: Outcome) -> Iterator[str]:
+def nothing_accepted_is_lost(outcome: SimulationOutcome) -> Iterator[str]:
     """Promise 1; and a post that was repeated because its answer was lost is there once."""
     handles = Counter((post.session, post.handle) for post in outcome.books.posted.values())
     for session, handle in outcome.ledger.accepted.items():
@@ -54,7 +54,7 @@ def nothing_accepted_is_lost(outcome: Outcome) -> Iterator[str]:
     yield from (f"handle {handle} was accepted {times} times" for (_, handle), times in senders.items() if times > 1)
 
 
-def every_delivery_ends_once(outcome: Outcome) -> Iterator[str]:
+def every_delivery_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
     """Promise 2, for each service on the way."""
     for leg in outcome.books.legs.values():
         if not leg.ends:
@@ -64,28 +64,28 @@ def every_delivery_ends_once(outcome: Outcome) -> Iterator[str]:
             yield f"{_named(leg, outcome)} has two final states: {told}"
 
 
-def _is_over_later(leg: Leg, end: End) -> bool:
+def _is_over_later(leg: RecordedLeg, end: RecordedEnd) -> bool:
     """A service has taken it over, and its copy's way ends there later: nobody answered, or the answer was an error."""
-    return leg.state is State.DELIVERED and end.with_journey
+    return leg.state is DeliveryState.DELIVERED and end.with_journey
 
 
-def every_copy_goes_one_way(outcome: Outcome) -> Iterator[str]:
+def every_copy_goes_one_way(outcome: SimulationOutcome) -> Iterator[str]:
     """Promise 2: in each round a copy is at one service at a time, and what has ended on the way does not go on."""
     for legs in outcome.books.copies().values():
         hops = [leg.hop for leg in legs]
         if any(later <= earlier for earlier, later in pairwise(hops)):
             yield f"{_named(legs[0], outcome)} went to hops {hops}"
         for leg in legs[:-1]:
-            if leg.state is not State.DELIVERED:
+            if leg.state is not DeliveryState.DELIVERED:
                 yield f"{_named(leg, outcome)} ended {leg.state.name.lower()}, and its copy went on"
 
 
-def a_dead_letter_is_dealt_with_once(outcome: Outcome) -> Iterator[str]:
+def a_dead_letter_is_dealt_with_once(outcome: SimulationOutcome) -> Iterator[str]:
     """And only where a copy failed; whoever was told so finds it in the journal."""
     for leg in outcome.books.legs.values():
         if len(leg.dealt) > 1:
             yield f"{_named(leg, outcome)} was dealt with {len(leg.dealt)} times: {leg.dealt}"
-        if leg.dealt and not any(end.state is State.FAILED for end in leg.ends):
+        if leg.dealt and not any(end.state is DeliveryState.FAILED for end in leg.ends):
             yield f"{_named(leg, outcome)} was {leg.dealt[0][0]}, and had not failed"
     for number, delivery in outcome.ledger.resent.items():
         if outcome.books.legs[number].dealt != [("resent", delivery >> 16)] or delivery not in outcome.books.legs:
@@ -95,14 +95,14 @@ def a_dead_letter_is_dealt_with_once(outcome: Outcome) -> Iterator[str]:
             yield f"dead letter {number:x} was dropped, which the journal does not know"
 
 
-def ends_are_not_late(outcome: Outcome) -> Iterator[str]:
+def ends_are_not_late(outcome: SimulationOutcome) -> Iterator[str]:
     for leg in outcome.books.legs.values():
         if leg.ends and leg.ends[0].at_us > outcome.deadline_us(leg.expires_at_us):
             late_s = (leg.ends[0].at_us - leg.expires_at_us) / 1_000_000
             yield f"{_named(leg, outcome)} ended {late_s:.3f} s after its expiry"
 
 
-def every_journey_ends_once(outcome: Outcome) -> Iterator[str]:
+def every_journey_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
     """Promise 2, for the whole way of a copy and, of a request, back again; in time even if everybody is silent."""
     for journey in outcome.books.journeys.values():
         name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
@@ -113,25 +113,25 @@ def every_journey_ends_once(outcome: Outcome) -> Iterator[str]:
             yield f"{name} ended {late_s:.3f} s after its expiry"
 
 
-def every_request_is_answered_once(outcome: Outcome) -> Iterator[str]:
+def every_request_is_answered_once(outcome: SimulationOutcome) -> Iterator[str]:
     """By its recipient, or else by one error response of the network; notifications and what was cancelled by none."""
     for journey in outcome.books.journeys.values():
         ended = {end.state for end in journey.ends}
-        expected = int(journey.is_request and not ended <= {State.DELIVERED, State.CANCELLED})
+        expected = int(journey.is_request and not ended <= {DeliveryState.DELIVERED, DeliveryState.CANCELLED})
         if len(journey.errors) != expected or len(journey.responses) > int(journey.is_request):
             name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
             yield f"{name}, ended {ended}, got responses {journey.responses} and error responses {journey.errors}"
-        if ended == {State.DELIVERED} and journey.is_request and not _has_arrived(journey, outcome):
+        if ended == {DeliveryState.DELIVERED} and journey.is_request and not _has_arrived(journey, outcome):
             yield f"no response has arrived, as it should: {_named(outcome.books.legs[journey.id], outcome)}"
 
 
-def _has_arrived(journey: Journey, outcome: Outcome) -> bool:
+def _has_arrived(journey: RecordedJourney, outcome: SimulationOutcome) -> bool:
     """Whether the requester has acknowledged the response."""
     copies = [leg for leg in outcome.books.legs.values() if leg.message_seq in journey.responses and leg.is_last]
-    return any(leg.state is State.DELIVERED for leg in copies)
+    return any(leg.state is DeliveryState.DELIVERED for leg in copies)
 
 
-def what_has_ended_is_not_handed_out(outcome: Outcome) -> Iterator[str]:
+def what_has_ended_is_not_handed_out(outcome: SimulationOutcome) -> Iterator[str]:
     """Promise 3: by the journal's order, and by what the receiver knew when it asked."""
     for leg in outcome.books.legs.values():
         late = [lease.seq for lease in leg.leases if leg.ends and lease.seq > leg.ends[0].seq]
@@ -143,8 +143,8 @@ def what_has_ended_is_not_handed_out(outcome: Outcome) -> Iterator[str]:
             yield f"delivery {hand_out.number:x} was acknowledged before the poll that brought it again"
 
 
-def what_waits_is_handed_out(outcome: Outcome) -> Iterator[str]:
-    """Nothing is passed over: whoever empties its mailbox gets what has been waiting there and was never handed out."""
+def what_waits_is_handed_out(outcome: SimulationOutcome) -> Iterator[str]:
+    """No delivery is passed over: a receiver that empties its mailbox gets everything that waited there."""
     first_us: dict[int, int] = {}
     for hand_out in outcome.ledger.handed_out:  # and not by the books: a crash may forget that it handed something out
         first_us.setdefault(hand_out.number, hand_out.at_us)
@@ -156,14 +156,14 @@ def what_waits_is_handed_out(outcome: Outcome) -> Iterator[str]:
             yield f"{_named(leg, outcome)} was passed over by a poll {told_s:.3f} s after it was accepted"
 
 
-def nothing_is_handed_out_after_its_expiry(outcome: Outcome) -> Iterator[str]:
+def nothing_is_handed_out_after_its_expiry(outcome: SimulationOutcome) -> Iterator[str]:
     for hand_out in outcome.ledger.handed_out:
         late_us = hand_out.at_us - hand_out.delivered.expires_at_us
         if late_us > CROSSING_US:
             yield f"delivery {hand_out.number:x} was handed out {late_us / 1_000_000:.6f} s after its expiry"
 
 
-def only_parties_see_a_message(outcome: Outcome) -> Iterator[str]:
+def only_parties_see_a_message(outcome: SimulationOutcome) -> Iterator[str]:
     """Promise 4; and what they see is what was sent to them, not a part of something else."""
     for hand_out in outcome.ledger.handed_out:
         leg, delivered = outcome.books.legs.get(hand_out.number), hand_out.delivered
@@ -174,15 +174,15 @@ def only_parties_see_a_message(outcome: Outcome) -> Iterator[str]:
                 yield f"delivery {hand_out.number:x} came with {part.data[:40]!r}, which is not its own"
 
 
-def an_acknowledgement_counts(outcome: Outcome) -> Iterator[str]:
-    """Whoever was told that a delivery is theirs keeps it, unless it had ended before."""
+def an_acknowledgement_counts(outcome: SimulationOutcome) -> Iterator[str]:
+    """An acknowledged delivery stays acknowledged, unless it had ended before."""
     for number, told_us in outcome.ledger.acknowledged_us.items():
         leg = outcome.books.legs[number]
         if not leg.ends or leg.ends[0].at_us > told_us:
             yield f"{_named(leg, outcome)} was acknowledged, which the journal does not know"
 
 
-def a_delivery_is_answered_once(outcome: Outcome) -> Iterator[str]:
+def a_delivery_is_answered_once(outcome: SimulationOutcome) -> Iterator[str]:
     for leg in outcome.books.legs.values():
         if len(leg.answers) > 1:
             yield f"{_named(leg, outcome)} was answered by entries {leg.answers}"
@@ -191,7 +191,7 @@ def a_delivery_is_answered_once(outcome: Outcome) -> Iterator[str]:
             yield f"{_named(outcome.books.legs[number], outcome)} was answered, which the journal does not know"
 
 
-def what_was_withdrawn_is_cancelled(outcome: Outcome) -> Iterator[str]:
+def what_was_withdrawn_is_cancelled(outcome: SimulationOutcome) -> Iterator[str]:
     """For each recipient of whom the sender was told so; and nobody else withdraws a message."""
     posts = {post.session: (seq, post) for seq, post in outcome.books.posted.items()}
     for session, by, codes in outcome.ledger.withdrawn:
@@ -201,14 +201,14 @@ def what_was_withdrawn_is_cancelled(outcome: Outcome) -> Iterator[str]:
         routed = [delivery_number(seq, ordinal) for ordinal, copy in enumerate(post.copies) if not copy.code]
         for number, code in zip(routed, codes, strict=True):
             ended = outcome.books.ended(number)
-            if not code and ended is not State.CANCELLED:
+            if not code and ended is not DeliveryState.CANCELLED:
                 yield f"{_named(outcome.books.legs[number], outcome)} was withdrawn, and is {ended.name.lower()}"
 
 
-def what_is_in_hand_is_not_withdrawn(outcome: Outcome) -> Iterator[str]:
+def what_is_in_hand_is_not_withdrawn(outcome: SimulationOutcome) -> Iterator[str]:
     """A recipient keeps what it was handed, as long as it has the lease; one that a crash made the network forget is none."""
     for leg in outcome.books.legs.values():
-        if leg.state is State.CANCELLED and leg.is_last and leg.in_hand:
+        if leg.state is DeliveryState.CANCELLED and leg.is_last and leg.in_hand:
             lease, end = leg.leases[-1], leg.ends[0]
             forgotten = any(
                 lease.at_us <= ends_us and begins_us <= end.at_us for begins_us, ends_us in outcome.outages_us
@@ -217,8 +217,8 @@ def what_is_in_hand_is_not_withdrawn(outcome: Outcome) -> Iterator[str]:
                 yield f"{_named(leg, outcome)} was withdrawn by entry {end.seq}, handed out by entry {lease.seq}"
 
 
-def nothing_passes_a_suspended_service(outcome: Outcome) -> Iterator[str]:
-    """It is handed nothing, posts nothing, and is on the route of nothing new."""
+def nothing_passes_a_suspended_service(outcome: SimulationOutcome) -> Iterator[str]:
+    """A suspended service receives nothing, posts nothing, and is on no new route."""
     for service, from_us, until_us in outcome.ledger.suspended:
         certain = range(from_us + CROSSING_US, until_us)
         for hand_out in outcome.ledger.handed_out:
@@ -233,11 +233,11 @@ def nothing_passes_a_suspended_service(outcome: Outcome) -> Iterator[str]:
                 yield f"{post.session} was routed through {service}, which was suspended"
 
 
-def nobody_was_told_nonsense(outcome: Outcome) -> Iterator[str]:
+def nobody_was_told_nonsense(outcome: SimulationOutcome) -> Iterator[str]:
     yield from outcome.ledger.wrongs
 
 
-PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
+PROMISES: tuple[Callable[[SimulationOutcome], Iterator[str]], ...] = (
     nothing_accepted_is_lost,
     every_delivery_ends_once,
     every_copy_goes_one_way,
@@ -258,11 +258,11 @@ PROMISES: tuple[Callable[[Outcome], Iterator[str]], ...] = (
 )
 
 
-def broken(outcome: Outcome) -> list[str]:
-    """Every promise that was not kept, with its name."""
+def find_broken_promises(outcome: SimulationOutcome) -> list[str]:
+    """Return every broken promise, with its name."""
     return [f"{promise.__name__}: {fault}" for promise in PROMISES for fault in promise(outcome)]
 
 
-def _named(leg: Leg, outcome: Outcome) -> str:
+def _named(leg: RecordedLeg, outcome: SimulationOutcome) -> str:
     post = outcome.books.posted[leg.message_seq]
     return f"{post.type.value} {post.handle or post.session}, copy {leg.copy}, hop {leg.hop} (delivery {leg.number:x})"

@@ -1,4 +1,7 @@
-"""Services and rules drawn at random: who includes whom, when, and how. Most of it makes sense; some of it runs in circles."""
+"""Random services and rules. The majority make sense; some run in circles.
+
+Most of it makes sense; some of it runs in circles.
+"""
 
 from __future__ import annotations
 
@@ -8,17 +11,17 @@ from random import Random
 from postroad.core.model import ids
 from postroad.core.model.directory import Routing, Service, Visibility
 from postroad.core.model.rule import (
-    Action,
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
     Condition,
-    Place,
+    MessageSection,
     Rule,
+    RuleAction,
     RuleRole,
-    Where,
+    ValueComparison,
+    ValueLocation,
 )
 
 DEFAULT_EXPIRATIONS_S = (600, 3600, 43_200, 86_400)
@@ -30,7 +33,7 @@ FITTING = {  # what a service may do in each role; adding fits all of them
 }
 
 
-def drawn_service(place: int, chance: Random) -> Service:
+def random_service(place: int, chance: Random) -> Service:
     return Service(
         gcid=ids.gcid(chance.randbytes(8)),
         organization=f"Company {place % 3}",
@@ -43,7 +46,7 @@ def drawn_service(place: int, chance: Random) -> Service:
     )
 
 
-def drawn_rules(services: Sequence[Service], chance: Random) -> list[Rule]:
+def random_rules(services: Sequence[Service], chance: Random) -> list[Rule]:
     """None, one or two rules for each service; one that is not delivered to sends on to another what is sent to it."""
     stand_ins = [
         _redirecting(services[owner], services[(owner + 1) % len(services)])
@@ -51,40 +54,40 @@ def drawn_rules(services: Sequence[Service], chance: Random) -> list[Rule]:
         if services[owner].logical_only
     ]
     return stand_ins + [
-        _drawn_rule(services, owner, number, chance)
+        _random_rule(services, owner, number, chance)
         for owner in range(len(services))
         for number in range(chance.choice((0, 0, 1, 2)))
     ]
 
 
 def _redirecting(service: Service, target: Service) -> Rule:
-    always = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="type"))
-    redirect = Action(kind=ActionKind.REDIRECT, service=target.gcid)
+    always = ValueComparison(operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="type"))
+    redirect = RuleAction(kind=ActionKind.REDIRECT, service=target.gcid)
     return Rule(service=service.gcid, name="redirect", place=-1, role=RuleRole.RECIPIENT, when=always, then=(redirect,))
 
 
-def _drawn_rule(services: Sequence[Service], owner: int, number: int, chance: Random) -> Rule:
+def _random_rule(services: Sequence[Service], owner: int, number: int, chance: Random) -> Rule:
     role = chance.choice(list(FITTING))
-    actions = [_drawn_action(services, owner, role, chance)]
+    actions = [_random_action(services, owner, role, chance)]
     if chance.random() < 0.2:
-        actions.append(Action(kind=ActionKind.CHANGE_TOPIC, topic="changed"))
+        actions.append(RuleAction(kind=ActionKind.CHANGE_TOPIC, topic="changed"))
     if chance.random() < 0.2:
-        actions.append(Action(kind=ActionKind.STOP_RULE_EVALUATION))
+        actions.append(RuleAction(kind=ActionKind.STOP_RULE_EVALUATION))
     return Rule(
         service=services[owner].gcid,
         name=f"rule {number}",
         place=number,
         role=role,
-        when=_drawn_condition(chance),
+        when=_random_condition(chance),
         then=tuple(actions),
     )
 
 
-def _drawn_action(services: Sequence[Service], owner: int, role: RuleRole, chance: Random) -> Action:
+def _random_action(services: Sequence[Service], owner: int, role: RuleRole, chance: Random) -> RuleAction:
     """Services mostly include those that come after them in the list, so that not every route is a circle."""
     later = services[owner + 1 :]
     candidates = later if later and chance.random() < 0.9 else services
-    return Action(
+    return RuleAction(
         kind=chance.choice(FITTING[role]),
         service=chance.choice(candidates).gcid,
         topic=chance.choice(("", "", "special")),
@@ -94,14 +97,16 @@ def _drawn_action(services: Sequence[Service], owner: int, role: RuleRole, chanc
     )
 
 
-def _drawn_condition(chance: Random) -> Condition:
-    topic = Place(where=Where.HEADER, path="topic")
-    orders = Comparison(operator=Comparing.EQUALS, place=topic, values=("orders",))
-    kind = Comparison(operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="type"), values=("request",))
+def _random_condition(chance: Random) -> Condition:
+    topic = ValueLocation(where=MessageSection.HEADER, path="topic")
+    orders = ValueComparison(operator=Comparing.EQUALS, place=topic, values=("orders",))
+    kind = ValueComparison(
+        operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.HEADER, path="type"), values=("request",)
+    )
     conditions: tuple[Condition, ...] = (
         orders,
         kind,
-        Comparison(operator=Comparing.EXISTS, place=topic),
+        ValueComparison(operator=Comparing.EXISTS, place=topic),
         Combination(operator=Combining.NOT, conditions=(orders,)),
         Combination(operator=Combining.XOR, conditions=(orders, kind)),
     )

@@ -18,21 +18,21 @@ from typing import Any
 from postroad.core.model.directory import Organization
 from postroad.core.model.rule import Rule
 from postroad.errors import Unavailable
-from postroad.flow.configure import saving
 from postroad.flow.network import Network
-from postroad.testing.simulation.behaviour import TEMPERS, receive
-from postroad.testing.simulation.bookkeeping import Books, read_all
-from postroad.testing.simulation.clerks import deal_now_and_then
-from postroad.testing.simulation.histories import histories_that_differ
-from postroad.testing.simulation.ledger import Ledger
-from postroad.testing.simulation.network import Build, ConnectionLost, SimulatedNetwork
-from postroad.testing.simulation.operators import suspend_now_and_then
-from postroad.testing.simulation.parties import Party
-from postroad.testing.simulation.promises import Outcome, broken
-from postroad.testing.simulation.rehearsal import rehearse
-from postroad.testing.simulation.rules import DEFAULT_EXPIRATIONS_S, drawn_rules, drawn_service
-from postroad.testing.simulation.sending import send
-from postroad.testing.simulation.virtual_time import VirtualLoop, drawn_from, virtual_loop
+from postroad.flow.registries.configuration import build_save
+from postroad.testing.simulation.dead_letter_operators import handle_dead_letters
+from postroad.testing.simulation.history_check import find_history_differences
+from postroad.testing.simulation.network import ConnectionLost, NetworkBuild, SimulatedNetwork
+from postroad.testing.simulation.observations import Observations
+from postroad.testing.simulation.promises import SimulationOutcome, find_broken_promises
+from postroad.testing.simulation.receivers import BEHAVIOURS, receive_deliveries
+from postroad.testing.simulation.recorded_history import RecordedHistory, read_all_records
+from postroad.testing.simulation.restart_check import check_restart
+from postroad.testing.simulation.rules import DEFAULT_EXPIRATIONS_S, random_rules, random_service
+from postroad.testing.simulation.senders import send_at_random
+from postroad.testing.simulation.simulated_services import SimulatedService
+from postroad.testing.simulation.suspensions import suspend_at_random
+from postroad.testing.simulation.virtual_time import VirtualLoop, random_for, virtual_loop
 
 DAY_S = 86_400.0
 HORIZON_S = 15.0
@@ -42,8 +42,8 @@ RULE_CHANGES = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
-    """What happened, and which promises were broken."""
+class SimulationReport:
+    """The results of a simulation, and the promises that were broken."""
 
     seed: int
     virtual_s: float
@@ -72,18 +72,18 @@ def simulate(
     crashes: int = 6,
     dealings: int = 0,
     suspensions: int = 0,
-    build: Build | None = None,
-) -> Report:
+    build: NetworkBuild | None = None,
+) -> SimulationReport:
     """Run it; ``posts``, ``crashes``, ``dealings`` with dead letters and ``suspensions`` are the numbers to expect."""
-    loop = virtual_loop(drawn_from(seed, "order"))
+    loop = virtual_loop(random_for(seed, "order"))
     scenario = Scenario(seed, loop, build)
-    with Complaints() as complaints:
+    with ErrorLogCollector() as complaints:
         loop.run_until_complete(scenario.run(days * DAY_S, services, posts, crashes, dealings, suspensions))
     return scenario.report(loop.time(), [*loop.failures, *complaints.lines])
 
 
-class Complaints(logging.Handler):
-    """Whatever is logged as an error during a run: programming mistakes that the network survived."""
+class ErrorLogCollector(logging.Handler):
+    """Collects errors that were logged during a run: programming mistakes that the network survived."""
 
     def __init__(self) -> None:
         super().__init__(logging.ERROR)
@@ -93,7 +93,7 @@ class Complaints(logging.Handler):
         error = f" ({record.exc_info[1]!r})" if record.exc_info else ""
         self.lines.append(f"logged: {record.getMessage()}{error}")
 
-    def __enter__(self) -> Complaints:
+    def __enter__(self) -> ErrorLogCollector:
         logging.getLogger("postroad").addHandler(self)
         return self
 
@@ -102,17 +102,17 @@ class Complaints(logging.Handler):
 
 
 class Scenario:
-    def __init__(self, seed: int, loop: VirtualLoop, build: Build | None) -> None:
+    def __init__(self, seed: int, loop: VirtualLoop, build: NetworkBuild | None) -> None:
         self.seed = seed
-        self.chance = drawn_from(seed, "scenario")
-        self.build = build or Build(
+        self.chance = random_for(seed, "scenario")
+        self.build = build or NetworkBuild(
             attempts_most=self.chance.choice((3, 20)), head_most=self.chance.choice((2, 10, 20_000))
         )
-        self.ledger = Ledger()
+        self.ledger = Observations()
         self.faults: list[str] = []
-        self.running = SimulatedNetwork(loop, drawn_from(seed, "network"), self.build)
+        self.running = SimulatedNetwork(loop, random_for(seed, "network"), self.build)
         self._rules: list[Rule] = []
-        self._books = Books(())
+        self._books = RecordedHistory(())
         self._chain = b""
         self._chores: list[asyncio.Task[None]] = []
 
@@ -124,30 +124,30 @@ class Scenario:
         end_us = self.running.clock.now_us() + round(traffic_s * 1_000_000)
         for party in parties:
             others = [other for other in parties if other is not party]
-            party.begin(send(party, others, end_us, traffic_s * services / posts))
-            party.begin(receive(party, party.chance.choice(TEMPERS)))
+            party.begin(send_at_random(party, others, end_us, traffic_s * services / posts))
+            party.begin(receive_deliveries(party, party.chance.choice(BEHAVIOURS)))
         self._do(self._crash_now_and_then(crashes, traffic_s))
         self._do(self._rehearse_now_and_then(REHEARSALS, traffic_s))
         self._do(self._change_rules_now_and_then(RULE_CHANGES, traffic_s))
-        clerks = drawn_from(self.seed, "clerks")
-        self._do(deal_now_and_then(self.running, self.ledger, clerks, dealings, traffic_s))
+        clerks = random_for(self.seed, "clerks")
+        self._do(handle_dead_letters(self.running, self.ledger, clerks, dealings, traffic_s))
         gcids = [party.gcid for party in parties]
-        operators = drawn_from(self.seed, "operators")
-        self._do(suspend_now_and_then(self.running, self.ledger, operators, gcids, suspensions, traffic_s))
+        operators = random_for(self.seed, "operators")
+        self._do(suspend_at_random(self.running, self.ledger, operators, gcids, suspensions, traffic_s))
         await asyncio.sleep(traffic_s + max(DEFAULT_EXPIRATIONS_S))
         for party in parties:
             party.leave()
         await asyncio.sleep(max(DEFAULT_EXPIRATIONS_S) + LATECOMERS_S)
         await self._close()
 
-    def report(self, virtual_s: float, complaints: list[str]) -> Report:
-        outcome = Outcome(
+    def report(self, virtual_s: float, complaints: list[str]) -> SimulationReport:
+        outcome = SimulationOutcome(
             books=self._books,
             ledger=self.ledger,
             horizon_us=round(HORIZON_S * 1_000_000),
             outages_us=self.running.outages_us,
         )
-        return Report(
+        return SimulationReport(
             seed=self.seed,
             virtual_s=virtual_s,
             entries=self._books.entries,
@@ -156,18 +156,19 @@ class Scenario:
             events=self.ledger.events,
             states=Counter(leg.state.name.lower() for leg in self._books.legs.values()),
             refusals=self.ledger.refusals,
-            broken=(*complaints, *self.faults, *broken(outcome)),
+            broken=(*complaints, *self.faults, *find_broken_promises(outcome)),
         )
 
-    async def _register(self, count: int) -> list[Party]:
-        made = [drawn_service(place, self.chance) for place in range(count)]
-        self._rules = drawn_rules(made, self.chance)
+    async def _register(self, count: int) -> list[SimulatedService]:
+        made = [random_service(place, self.chance) for place in range(count)]
+        self._rules = random_rules(made, self.chance)
         objects: list[Any] = [Organization(name=name) for name in sorted({one.organization for one in made})]
         await self.running.network.configuration.change(
-            "simulation", [saving(one) for one in (*objects, *made, *self._rules)]
+            "simulation", [build_save(one) for one in (*objects, *made, *self._rules)]
         )
         return [
-            Party(one.gcid, one.address, self.running, self.ledger, drawn_from(self.seed, one.name)) for one in made
+            SimulatedService(one.gcid, one.address, self.running, self.ledger, random_for(self.seed, one.name))
+            for one in made
         ]
 
     async def _crash_now_and_then(self, times: int, whole_s: float) -> None:
@@ -192,14 +193,14 @@ class Scenario:
             rule = self._rules[place] = replace(self._rules[place], enabled=not self._rules[place].enabled)
 
             async def question(network: Network, rule: Rule = rule) -> object:
-                return await network.configuration.change("simulation", [saving(rule)])
+                return await network.configuration.change("simulation", [build_save(rule)])
 
             with contextlib.suppress(ConnectionLost, Unavailable):
                 await self.running.ask(question)
 
     async def _rehearse(self) -> None:
         running = self.running
-        self.faults += await rehearse(running.journal, running.index, running.clock, self.chance, self.build)
+        self.faults += await check_restart(running.journal, running.index, running.clock, self.chance, self.build)
         self.ledger.events["rehearsed restarts"] += 1
 
     async def _close(self) -> None:
@@ -210,8 +211,8 @@ class Scenario:
         await self.running.start()
         await self.running.network.indexed()
         await self._rehearse()
-        self._books = Books(await read_all(self.running.journal))
-        self.faults += await histories_that_differ(self.running.network, self._books, self.chance)
+        self._books = RecordedHistory(await read_all_records(self.running.journal))
+        self.faults += await find_history_differences(self.running.network, self._books, self.chance)
         self._chain = (await self.running.journal.head()).chain
 
     def _do(self, chore: Any) -> None:

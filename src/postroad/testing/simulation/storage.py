@@ -1,4 +1,4 @@
-"""A journal and an index that take their time, fail now and then, and can be cut off from their process.
+"""A simulated journal and index that take time, fail at times, and can be cut off from their process.
 
 Kept rule: they keep what their port promises, and nothing more. An append that was cut off is there whole or not at all, a
 failed one changed nothing, and an index answers from a moment that may be over when the answer arrives.
@@ -13,14 +13,14 @@ from typing import Any
 
 from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
-from postroad.ports import Appended, Batch, BodyAt, Head, Index, Journal, NewRecord
+from postroad.ports import Appended, BodyAt, Index, Journal, JournalBatch, JournalHead, NewRecord
 
 SLOW_ONCE_IN = 200  # appends
 FAILS_ONCE_IN = 400
 
 
 class Disk:
-    """What a crash cuts off: after it, nothing of that process is written any more."""
+    """The connection of a process to its storage; a crash cuts it, and no later write succeeds."""
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance
@@ -57,21 +57,21 @@ class SlowJournal:
         self._disk.check()
         return appended
 
-    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         return await self._kept.read(after_seq, limit_bytes)
 
     async def body(self, at: BodyAt) -> bytes | None:
         await self._disk.take_time(0.0001, 0.001)
         return await self._kept.body(at)
 
-    async def head(self) -> Head:
+    async def head(self) -> JournalHead:
         return await self._kept.head()
 
     async def drop_bodies(self, before_seq: int) -> object:
         return await self._kept.drop_bodies(before_seq)
 
     async def close(self) -> None:
-        """What was kept is closed by whoever made it."""
+        """Do nothing; the owner closes the kept journal."""
 
 
 class SlowIndex:
@@ -81,7 +81,7 @@ class SlowIndex:
         self._kept = kept
         self._disk = disk
 
-    async def position(self) -> Head:
+    async def position(self) -> JournalHead:
         return await self._kept.position()
 
     async def query(self, name: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -93,7 +93,7 @@ class SlowIndex:
     async def rows(self, table: str) -> list[tuple[Any, ...]]:
         return await self._kept.rows(table)
 
-    async def apply(self, changes: Changes, head: Head, after: int = 0) -> None:
+    async def apply(self, changes: Changes, head: JournalHead, after: int = 0) -> None:
         await self._disk.take_time(0.001, 0.02)
         self._disk.check()
         await self._kept.apply(changes, head, after)
@@ -102,4 +102,4 @@ class SlowIndex:
         await self._kept.clear()
 
     async def close(self) -> None:
-        """What was kept is closed by whoever made it."""
+        """Do nothing; the owner closes the kept index."""

@@ -17,12 +17,12 @@ from typing import Any, TypeVarTuple, Unpack
 
 Arguments = TypeVarTuple("Arguments")
 EPOCH_US = 1_790_000_000_000_000  # a Monday in September 2026
-CALLBACKS_MOST = 200_000  # in one moment; more means that time has stopped
+MAX_CALLBACKS = 200_000  # in one moment; more means that time has stopped
 
 PROCESS: ContextVar[object | None] = ContextVar("PROCESS", default=None)  # the simulated process a task belongs to
 
 
-class Stuck(Exception):
+class SimulationStuck(Exception):
     """The simulation cannot go on."""
 
 
@@ -66,7 +66,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     # --- time and order ------------------------------------------------------------------------------------------
 
     def run_until_complete(self, work: Any) -> Any:
-        """Run until this is done, then end what is left over."""
+        """Run until the work is done, then cancel what is left."""
         task = self.create_task(work, name="simulation")
         self._running = True
         asyncio._set_running_loop(self)
@@ -84,8 +84,8 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             before = self._now
             self._jump()
             callbacks = callbacks + len(self._ready) if before == self._now else 0
-            if callbacks > CALLBACKS_MOST:
-                raise Stuck(f"time has stopped at {self._now:.6f} s; pending: {self._pending()}")
+            if callbacks > MAX_CALLBACKS:
+                raise SimulationStuck(f"time has stopped at {self._now:.6f} s; pending: {self._pending()}")
             self._run_ready()
 
     def _jump(self) -> None:
@@ -94,7 +94,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             heapq.heappop(self._timers)
         if not self._ready:
             if not self._timers:
-                raise Stuck(f"nothing can ever happen again at {self._now:.6f} s; pending: {self._pending()}")
+                raise SimulationStuck(f"nothing can ever happen again at {self._now:.6f} s; pending: {self._pending()}")
             self._now = max(self._now, self._timers[0][0])
         while self._timers and self._timers[0][0] <= self._now:
             self._ready.append(heapq.heappop(self._timers)[2])
@@ -187,8 +187,8 @@ def virtual_loop(chance: Random | None = None) -> VirtualLoop:
     return VirtualLoop(chance)  # type: ignore[abstract]
 
 
-def drawn_from(seed: int, whose: str) -> Random:
-    """Chance of somebody's own: what others draw does not change it."""
+def random_for(seed: int, whose: str) -> Random:
+    """Return a random generator for one user, independent of the draws of others."""
     return Random(f"{seed} {whose}")  # noqa: S311 - repeatable on purpose
 
 
@@ -206,7 +206,7 @@ class VirtualClock:
 
 
 class SeededRandomness:
-    """``ports.Randomness`` that can be repeated, and is therefore fit for nothing but simulation."""
+    """Repeatable randomness behind ``ports.Randomness``; only for simulations."""
 
     def __init__(self, chance: Random) -> None:
         self._chance = chance

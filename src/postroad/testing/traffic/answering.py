@@ -1,10 +1,10 @@
-"""Answers: an in-transit service's, with which the message goes on, and a recipient's, which goes back to who asked."""
+"""Answers in simulated traffic: of in-transit services, which pass the message on, and of recipients."""
 
 from __future__ import annotations
 
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
-    Answers,
+    AnsweredDelivery,
     Copy,
     DeliveriesAcknowledged,
     Hop,
@@ -12,13 +12,13 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.message import MessageType, Status
-from postroad.core.projection.keys import answer_key, post_keys
-from postroad.testing.traffic.cast import Member
-from postroad.testing.traffic.ending import end, expire
-from postroad.testing.traffic.parcel import Parcel, parcels_of
+from postroad.core.projection.unique_keys import answer_key, post_keys
+from postroad.testing.traffic.deliveries import TrafficDelivery, deliveries_of
+from postroad.testing.traffic.ending import end_journey, expire_delivery
+from postroad.testing.traffic.participants import TrafficMember
 from postroad.testing.traffic.plan import Trouble
-from postroad.testing.traffic.scene import Scene, one_part, wire_bytes
-from postroad.testing.traffic.timetable import Step, Story
+from postroad.testing.traffic.shared_state import TrafficState, one_part, wire_bytes
+from postroad.testing.traffic.timetable import Story, TimetableStep
 
 IN_TRANSIT_FAILS_SHARE = 0.004
 REJECTED_SHARE = 0.003
@@ -29,28 +29,30 @@ FAULTS = ("order.unknown-article", "order.credit-limit", "order.late", "internal
 FAILED = Status("internal", "the service is out of order")
 
 
-def pass_on(scene: Scene, member: Member, parcel: Parcel, at_us: int) -> Story:
-    """An in-transit service has the message; it goes on, with its work done or without it, or not at all."""
+def pass_on(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int) -> Story:
+    """Continue a message after an in-transit service: with its work done, without it, or not at all."""
     at_us = scene.after(at_us, member.thinking_s)
     if at_us >= parcel.expires_at_us:
-        yield from expire(scene, parcel)
+        yield from expire_delivery(scene, parcel)
         return
     chance = scene.random.random()
     context = parcel.hops[parcel.hop].context
     absorbs = context is not None and context.absorbs
     if chance < IN_TRANSIT_FAILS_SHARE and not absorbs:
         what = f"{member.service.address} answered {FAILED.code} {FAILED.text}"
-        yield from end(scene, parcel, at_us, "failed", Status("route.failed", what))
+        yield from end_journey(scene, parcel, at_us, "failed", Status("route.failed", what))
     elif chance > 1 - REJECTED_SHARE:
         what = f"{member.service.address} did not let the message pass: not wanted"
-        yield from end(scene, parcel, at_us, "rejected", Status("route.rejected", what))
+        yield from end_journey(scene, parcel, at_us, "rejected", Status("route.rejected", what))
     else:
         status = FAILED if chance < IN_TRANSIT_FAILS_SHARE else None
-        seq = yield Step(at_us, _returned(scene, member, parcel, at_us, status), parcel.document)
+        seq = yield TimetableStep(at_us, _returned(scene, member, parcel, at_us, status), parcel.document)
         scene.arrive(parcel.moved(seq, parcel.hop + 1), at_us)
 
 
-def _returned(scene: Scene, member: Member, parcel: Parcel, at_us: int, status: Status | None) -> InvocationReturned:
+def _returned(
+    scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int, status: Status | None
+) -> InvocationReturned:
     document = parcel.document or b""
     return InvocationReturned(
         at_us=scene.stamp(member, at_us),
@@ -71,17 +73,17 @@ def _returned(scene: Scene, member: Member, parcel: Parcel, at_us: int, status: 
     )
 
 
-def answer(scene: Scene, member: Member, parcel: Parcel, at_us: int) -> Story:
-    """A recipient has the request: it answers at once or after acknowledging, late, with an error, or never."""
+def answer_request(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int) -> Story:
+    """Answer a request as its recipient: immediately, after acknowledging, late, with an error, or never."""
     trouble = scene.trouble(member, at_us)
     thinking_s = member.thinking_s * (TROUBLED_THINKING if trouble is Trouble.LATENCY else 1.0)
     answered_at_us = scene.after(at_us, thinking_s, 0.8)
     if member.acknowledges_first:
         acknowledged_at_us = min(at_us + 30_000, answered_at_us)
         stamp = scene.stamp(member, acknowledged_at_us)
-        yield Step(acknowledged_at_us, DeliveriesAcknowledged(stamp, member.gcid, (parcel.number,)))
+        yield TimetableStep(acknowledged_at_us, DeliveriesAcknowledged(stamp, member.gcid, (parcel.number,)))
     if scene.random.random() < SILENT_SHARE or answered_at_us >= parcel.expires_at_us:
-        yield from expire(scene, parcel)
+        yield from expire_delivery(scene, parcel)
         return
     share = TROUBLED_ERROR_SHARE if trouble is Trouble.ERRORS else member.error_share
     status = None
@@ -89,13 +91,18 @@ def answer(scene: Scene, member: Member, parcel: Parcel, at_us: int) -> Story:
         status = Status(scene.random.choice(FAULTS), "the order cannot be carried out")
     document = scene.documents.answer(status.code if status is not None else "ok")
     response = _response(scene, member, parcel, answered_at_us, status, document)
-    seq = yield Step(answered_at_us, response, document)
-    [back] = parcels_of(response, seq, document, parcel)
+    seq = yield TimetableStep(answered_at_us, response, document)
+    [back] = deliveries_of(response, seq, document, parcel)
     scene.arrive(back, answered_at_us)
 
 
 def _response(
-    scene: Scene, member: Member, parcel: Parcel, at_us: int, status: Status | None, document: bytes
+    scene: TrafficState,
+    member: TrafficMember,
+    parcel: TrafficDelivery,
+    at_us: int,
+    status: Status | None,
+    document: bytes,
 ) -> MessagePosted:
     request = parcel.message
     requester = scene.cast.members[request.sender].service
@@ -114,7 +121,7 @@ def _response(
         parts=one_part(document),
         copies=(Copy(requester.address, (Hop(requester.gcid, (), member.gcid),)),),
         status=status,
-        answers=Answers(
+        answers=AnsweredDelivery(
             parcel.number, request.session, request.handle, delivery_number(parcel.message_seq, parcel.copy)
         ),
         keys=post_keys(member.gcid, "", "", parcel.number),

@@ -1,4 +1,4 @@
-"""The documents of made-up messages: small orders in XML whose total rules can look at, padded to a length."""
+"""Simulated documents: small XML orders with a total for rules to test, padded to a length."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LINES = b"".join(
 )
 
 
-class Documents:
+class TrafficDocuments:
     def __init__(self, body_bytes: int, random: Random) -> None:
         self._body_bytes = body_bytes
         self._random = random

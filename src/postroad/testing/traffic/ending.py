@@ -1,4 +1,4 @@
-"""Journeys that end before their time: expired, given up, failed or rejected on the way, withdrawn.
+"""Early ends in simulated traffic: expired, given up, failed, rejected or withdrawn.
 
 Kept rules: those of ``flow.end``. A request's sender is told by an error response in the entry that ends the journey; a
 notification ends in silence.
@@ -6,48 +6,50 @@ notification ends in silence.
 
 from __future__ import annotations
 
-from postroad.core.model.journal import Answers, Copy, DeliveriesEnded, Ending, Hop, MessagePosted
+from postroad.core.model.journal import AnsweredDelivery, Copy, DeliveriesEnded, Hop, JourneyEnding, MessagePosted
 from postroad.core.model.message import MessageType, Status
-from postroad.core.projection.keys import answer_key, journey_key
-from postroad.testing.traffic.parcel import Parcel, parcels_of
-from postroad.testing.traffic.scene import Scene
-from postroad.testing.traffic.timetable import Step, Story
+from postroad.core.projection.unique_keys import answer_key, journey_key
+from postroad.testing.traffic.deliveries import TrafficDelivery, deliveries_of
+from postroad.testing.traffic.shared_state import TrafficState
+from postroad.testing.traffic.timetable import Story, TimetableStep
 
 NETWORK = "network"
 NOT_FETCHED = "not fetched before it expired"
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
 
 
-def expire(scene: Scene, parcel: Parcel) -> Story:
-    """Nobody has fetched or answered it in time."""
-    return end(scene, parcel, parcel.expires_at_us, "expired", EXPIRED)
+def expire_delivery(scene: TrafficState, parcel: TrafficDelivery) -> Story:
+    """Expire a delivery that was not fetched or answered in time."""
+    return end_journey(scene, parcel, parcel.expires_at_us, "expired", EXPIRED)
 
 
-def end(scene: Scene, parcel: Parcel, at_us: int, state: str, status: Status) -> Story:
-    """The journey is over, or the delivery if it is all there is; whoever waits for a response is told."""
+def end_journey(scene: TrafficState, parcel: TrafficDelivery, at_us: int, state: str, status: Status) -> Story:
+    """End the journey, or the delivery if it has none; a waiting requester gets an error response."""
     reason = f"{status.code}: {status.text}"
     if not parcel.journey:
         told = NOT_FETCHED if state == "expired" else status.text
-        yield Step(at_us, DeliveriesEnded(at_us, NETWORK, state, told, (parcel.number,)))
+        yield TimetableStep(at_us, DeliveriesEnded(at_us, NETWORK, state, told, (parcel.number,)))
     elif parcel.opening.type is not MessageType.REQUEST:
-        yield Step(at_us, DeliveriesEnded(at_us, NETWORK, state, reason, (parcel.number,), (parcel.journey,)))
+        yield TimetableStep(at_us, DeliveriesEnded(at_us, NETWORK, state, reason, (parcel.number,), (parcel.journey,)))
     else:
         told_by_network = _error_response(scene, parcel, at_us, status, state, reason)
-        seq = yield Step(at_us, told_by_network)
-        [parcel] = parcels_of(told_by_network, seq, None)
+        seq = yield TimetableStep(at_us, told_by_network)
+        [parcel] = deliveries_of(told_by_network, seq, None)
         scene.arrive(parcel, at_us)
 
 
-def withdraw(scene: Scene, parcel: Parcel, at_us: int) -> Story:
-    """Its sender has changed its mind."""
+def withdraw_message(scene: TrafficState, parcel: TrafficDelivery, at_us: int) -> Story:
+    """Withdraw a message as its sender."""
     journeys = (parcel.journey,) if parcel.journey else ()
     reason = "withdrawn by its sender"
     sender = scene.cast.members[parcel.opening.sender]
     stamp = scene.stamp(sender, at_us)
-    yield Step(at_us, DeliveriesEnded(stamp, sender.gcid, "cancelled", reason, (parcel.number,), journeys))
+    yield TimetableStep(at_us, DeliveriesEnded(stamp, sender.gcid, "cancelled", reason, (parcel.number,), journeys))
 
 
-def _error_response(scene: Scene, parcel: Parcel, at_us: int, status: Status, state: str, reason: str) -> MessagePosted:
+def _error_response(
+    scene: TrafficState, parcel: TrafficDelivery, at_us: int, status: Status, state: str, reason: str
+) -> MessagePosted:
     request = parcel.opening
     requester = scene.cast.members[request.sender].service
     origin = parcel.message if parcel.message is request else None
@@ -66,7 +68,7 @@ def _error_response(scene: Scene, parcel: Parcel, at_us: int, status: Status, st
         parts=(),
         copies=(Copy(requester.address, (Hop(requester.gcid, (), sender),)),),
         status=status,
-        answers=Answers(0, request.session, request.handle),
+        answers=AnsweredDelivery(0, request.session, request.handle),
         keys=(journey_key(parcel.journey), answer_key(parcel.number)),
-        ends=Ending(parcel.journey, parcel.number, state, reason),
+        ends=JourneyEnding(parcel.journey, parcel.number, state, reason),
     )

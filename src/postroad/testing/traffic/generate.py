@@ -1,4 +1,4 @@
-"""From a plan to a journal on the disk."""
+"""Generates a journal on disk from a traffic plan."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from pathlib import Path
 from random import Random
 
 from postroad.adapters.journal.segments import SegmentJournal
-from postroad.ports import Head, NewRecord
-from postroad.testing.traffic.cast import Cast, Member, cast
+from postroad.ports import JournalHead, NewRecord
+from postroad.testing.traffic.participants import Participants, TrafficMember, make_participants
 from postroad.testing.traffic.plan import DAY_US, Incident, TrafficPlan, Trouble
-from postroad.testing.traffic.posting import post, set_up
-from postroad.testing.traffic.receiving import arrive
-from postroad.testing.traffic.rhythm import day_weights, opening_times
-from postroad.testing.traffic.scene import Scene
+from postroad.testing.traffic.posting import configure_network, post_message
+from postroad.testing.traffic.posting_times import day_weights, opening_times
+from postroad.testing.traffic.receiving import begin_delivery
+from postroad.testing.traffic.shared_state import TrafficState
 
 TOGETHER = 2_000  # records in a group: one write and one sync
 BURST = 4.0  # times as much as usual, where volume is the trouble
@@ -28,11 +28,11 @@ Advance = Callable[[float], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Generated:
-    """What a journal was made of; ``messages`` counts the openings that were planned."""
+    """Figures of a generated journal; ``messages`` counts the planned opening messages."""
 
     messages: int
     entries: int
-    head: Head
+    head: JournalHead
     incidents: tuple[Incident, ...]
 
 
@@ -58,22 +58,22 @@ class Traffic:
         self.plan = plan
         self.opened = 0
         random = Random(plan.seed)  # noqa: S311 - the same journal for the same seed, not a secret
-        everybody = cast(plan, random)
+        everybody = make_participants(plan, random)
         self.incidents = tuple(_incidents(plan, everybody, random))
-        self._scene = Scene(plan, random, everybody, self.incidents, arrive)
+        self._scene = TrafficState(plan, random, everybody, self.incidents, begin_delivery)
 
     def records(self) -> Iterator[NewRecord]:
         scene, timetable = self._scene, self._scene.timetable
-        timetable.begin(set_up(scene))
+        timetable.begin(configure_network(scene))
         yield from timetable.until(self.plan.start_us + 10)
         for at_us, member in self._openings():
             yield from timetable.until(at_us)
-            timetable.begin(post(scene, member, at_us))
+            timetable.begin(post_message(scene, member, at_us))
             self.opened += 1
         yield from timetable.until(self.plan.end_us)
 
-    def _openings(self) -> Iterator[tuple[int, Member]]:
-        """Who posts when, bursts included."""
+    def _openings(self) -> Iterator[tuple[int, TrafficMember]]:
+        """Yield the sender and time of each opening message, bursts included."""
         random, everybody = self._scene.random, self._scene.cast
         total = everybody.sender_weights[-1]
         times = opening_times(self.plan, random)
@@ -83,7 +83,7 @@ class Traffic:
                 yield bursts.pop()
             yield at_us, everybody.senders[bisect(everybody.sender_weights, random.random() * total)]
 
-    def _bursts(self) -> Iterator[tuple[int, Member]]:
+    def _bursts(self) -> Iterator[tuple[int, TrafficMember]]:
         random, everybody = self._scene.random, self._scene.cast
         weights = day_weights(self.plan)
         for incident in self.incidents:
@@ -98,7 +98,7 @@ class Traffic:
                 yield begin_us + random.randrange(DAY_US), random.choice(house)
 
 
-def most_incidents(plan: TrafficPlan) -> int:
+def max_incidents(plan: TrafficPlan) -> int:
     """Returns how many incidents can be planted: one for each of the largest organizations, on working days only."""
     return max(1, round(plan.organizations * TROUBLED_AMONG)) if _days_for_incidents(plan) else 0
 
@@ -108,8 +108,8 @@ def _days_for_incidents(plan: TrafficPlan) -> list[date]:
     return [day for day in map(plan.day, range(plan.days // 2, plan.days)) if day.weekday() < 5]
 
 
-def _incidents(plan: TrafficPlan, everybody: Cast, random: Random) -> Iterator[Incident]:
-    """Troubles of all kinds in turn, each at another organization."""
+def _incidents(plan: TrafficPlan, everybody: Participants, random: Random) -> Iterator[Incident]:
+    """Yield incidents of all kinds in turn, each at another organization."""
     names = [organization.name for organization in everybody.organizations]
     largest = names[: max(1, round(len(names) * TROUBLED_AMONG))]
     kinds = tuple(Trouble)

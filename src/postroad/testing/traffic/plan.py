@@ -1,4 +1,4 @@
-"""What a made-up journal is to contain."""
+"""The contents of a simulated journal: organizations, days, messages and incidents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ HOUR_US = 3_600_000_000
 
 
 class Trouble(StrEnum):
-    """What can be wrong with an organization for a day."""
+    """The kinds of incidents that an organization can have for a day."""
 
     VOLUME = "volume"  # it posts several times as much as it does on such a day
     ERRORS = "errors"  # many of its answers are errors
@@ -20,7 +20,7 @@ class Trouble(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Incident:
-    """Trouble planted at one organization on one day, so that somebody may find it."""
+    """An incident planted at one organization on one day, to be found by analysis."""
 
     organization: str
     day: date

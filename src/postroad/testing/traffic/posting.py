@@ -1,4 +1,4 @@
-"""How stories begin: somebody posts a request or a notification, or is refused; somebody changes the configuration."""
+"""Opening messages in simulated traffic: requests, notifications, refused posts, and configuration changes."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import msgspec
 from postroad.core.model.journal import ConfigurationChanged, MessagePosted, MessageRefused, ObjectChange
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import object_key
-from postroad.core.projection.keys import post_keys
-from postroad.testing.traffic.cast import Member
-from postroad.testing.traffic.parcel import parcels_of
+from postroad.core.projection.unique_keys import post_keys
+from postroad.testing.traffic.deliveries import deliveries_of
+from postroad.testing.traffic.participants import TrafficMember
 from postroad.testing.traffic.plan import DAY_US
-from postroad.testing.traffic.routes import Routes
-from postroad.testing.traffic.scene import Scene, one_part, wire_bytes
-from postroad.testing.traffic.timetable import Step, Story
+from postroad.testing.traffic.routes import RouteFinder
+from postroad.testing.traffic.shared_state import TrafficState, one_part, wire_bytes
+from postroad.testing.traffic.timetable import Story, TimetableStep
 
 OPERATOR = "operator@example.org"
 REFUSED_SHARE = 0.008
@@ -35,7 +35,7 @@ REFUSALS = (
 CHANGE_EVERY_DAYS = 3
 
 
-def set_up(scene: Scene) -> Story:
+def configure_network(scene: TrafficState) -> Story:
     """The configuration from which everything starts, and a rule switched off or on again every few days."""
     at_us = scene.plan.start_us
     cast = scene.cast
@@ -46,28 +46,28 @@ def set_up(scene: Scene) -> Story:
         at_us += 1
     for _ in range(CHANGE_EVERY_DAYS, scene.plan.days, CHANGE_EVERY_DAYS):
         at_us += CHANGE_EVERY_DAYS * DAY_US
-        yield Step(at_us)
+        yield TimetableStep(at_us)
         rules = sorted(scene.routes.directory.rules)
         if rules:
             rule = scene.routes.directory.rules[scene.random.choice(rules)]
             yield from _save(scene, at_us, [replace(rule, enabled=not rule.enabled)], "switched")
 
 
-def _save(scene: Scene, at_us: int, objects: Sequence[Any], reason: str) -> Story:
+def _save(scene: TrafficState, at_us: int, objects: Sequence[Any], reason: str) -> Story:
     directory = scene.routes.directory
     changes = tuple(
         ObjectChange(*object_key(item), directory.object_version(*object_key(item)) + 1, msgspec.to_builtins(item))
         for item in objects
     )
-    seq = yield Step(at_us, ConfigurationChanged(at_us, OPERATOR, reason, changes))
-    scene.routes = Routes(directory.changed(changes, seq))
+    seq = yield TimetableStep(at_us, ConfigurationChanged(at_us, OPERATOR, reason, changes))
+    scene.routes = RouteFinder(directory.changed(changes, seq))
 
 
-def post(scene: Scene, member: Member, at_us: int) -> Story:
-    """A message from this member to one or several of its partners."""
+def post_message(scene: TrafficState, member: TrafficMember, at_us: int) -> Story:
+    """Post a message from this member to one or several of its partners."""
     random = scene.random
     if random.random() < REFUSED_SHARE:
-        yield Step(at_us, _refused(scene, member, at_us))
+        yield TimetableStep(at_us, _refused(scene, member, at_us))
         return
     [place] = random.choices(range(len(member.partners)), cum_weights=member.partner_weights)
     topic = member.topics[place]
@@ -80,13 +80,19 @@ def post(scene: Scene, member: Member, at_us: int) -> Story:
             to.append(NOBODY)
     document = scene.documents.order(int(random.paretovariate(1.1) * 500))
     entry, explanation = _posted(scene, member, tuple(to), topic, type_, document, at_us)
-    seq = yield Step(at_us, entry, document + explanation)
-    for parcel in parcels_of(entry, seq, document):
+    seq = yield TimetableStep(at_us, entry, document + explanation)
+    for parcel in deliveries_of(entry, seq, document):
         scene.arrive(parcel, at_us)
 
 
 def _posted(
-    scene: Scene, member: Member, to: tuple[str, ...], topic: str, type_: MessageType, document: bytes, at_us: int
+    scene: TrafficState,
+    member: TrafficMember,
+    to: tuple[str, ...],
+    topic: str,
+    type_: MessageType,
+    document: bytes,
+    at_us: int,
 ) -> tuple[MessagePosted, bytes]:
     stamp = scene.stamp(member, at_us)
     session = scene.session(stamp)
@@ -112,7 +118,7 @@ def _posted(
     return entry, explanation
 
 
-def _refused(scene: Scene, member: Member, at_us: int) -> MessageRefused:
+def _refused(scene: TrafficState, member: TrafficMember, at_us: int) -> MessageRefused:
     code, detail = scene.random.choice(REFUSALS)
     stamp = scene.stamp(member, at_us)
     named = () if code == "wire.malformed" else (NOBODY,)

@@ -1,4 +1,4 @@
-"""The copies of made-up messages, found by the network's own router under the directory as it then is.
+"""Routes in simulated traffic, computed by the network's own router under the current directory.
 
 A route that depends on header values alone is remembered, with what was tried to find it; where a rule looks into documents
 (which a test of the topic tells beforehand), every message is routed for itself.
@@ -15,27 +15,27 @@ from postroad.core.model.journal import Copy
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.rule import Combination, Rule
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.explanation import pack
+from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.itinerary import itineraries
 from postroad.testing.traffic.documents import CONTENT_TYPE
 
 
-class Found(NamedTuple):
+class FoundRoute(NamedTuple):
     """A message's copies, and what there is to explain about them."""
 
     copies: tuple[Copy, ...]
     explanation: bytes
 
 
-class Routes:
+class RouteFinder:
     def __init__(self, directory: Directory) -> None:
         self.directory = directory
-        self._known: dict[tuple[str, tuple[str, ...], str, MessageType], Found] = {}
+        self._known: dict[tuple[str, tuple[str, ...], str, MessageType], FoundRoute] = {}
         self._looking = {rule.service for rule in directory.rules.values() if _looks_into_documents(rule)}
 
     def find(
         self, sender: Service, to: tuple[str, ...], topic: str, type_: MessageType, document: bytes, at_us: int
-    ) -> Found:
+    ) -> FoundRoute:
         key = (sender.gcid, to, topic, type_)
         found = self._known.get(key)
         if found is None:
@@ -50,7 +50,7 @@ class Routes:
 
     def _routed(
         self, sender: Service, to: tuple[str, ...], topic: str, type_: MessageType, document: bytes, at_us: int
-    ) -> Found:
+    ) -> FoundRoute:
         message = Message(
             to=tuple([Recipient(name) for name in to]),
             type=type_,
@@ -59,7 +59,7 @@ class Routes:
         )
         caller = Caller(service=sender, level=AuthenticationLevel.KEY, secure=True)
         copies, tried = itineraries(Admitted(message, sender, caller, at_us, 0), self.directory, "json")
-        return Found(copies, pack(tried) if tried else b"")
+        return FoundRoute(copies, pack_tried(tried) if tried else b"")
 
 
 def _looks_into_documents(rule: Rule) -> bool:

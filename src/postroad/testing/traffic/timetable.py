@@ -1,4 +1,4 @@
-"""Many stories told at once: each says what happens next and when, and the timetable writes it all down in order.
+"""Runs many generators in parallel: each yields its next entry and time, and all are written in order of time.
 
 A story is a generator. It yields a ``Step`` and is sent the number of the entry that was made of it, from which the numbers of
 deliveries follow; a step without an entry only waits. What is due after the end is never told, so a journal ends in the middle
@@ -15,28 +15,28 @@ from postroad.core.model.journal import Entry, encode
 from postroad.ports import NewRecord
 
 
-class Step(NamedTuple):
-    """An entry to be written at this moment, with its body; no entry means to wait until then."""
+class TimetableStep(NamedTuple):
+    """An entry to be written at this time, with its body; without an entry, a wait until then."""
 
     at_us: int
     entry: Entry | None = None
     body: bytes | None = None
 
 
-Story = Generator[Step, int, None]
+Story = Generator[TimetableStep, int, None]
 
 
 class Timetable:
     def __init__(self) -> None:
         self.seq = 0  # of the last entry
         self._count = 0  # breaks ties, so that equal moments keep their order
-        self._due: list[tuple[int, int, Step, Story]] = []
+        self._due: list[tuple[int, int, TimetableStep, Story]] = []
 
     def begin(self, story: Story) -> None:
         self._put(next(story, None), story)
 
     def until(self, at_us: int) -> Iterator[NewRecord]:
-        """Everything that happens before this moment, as records of a journal."""
+        """Yield everything that happens before this time, as journal records."""
         due = self._due
         while due and due[0][0] < at_us:
             _, _, (_, entry, body), story = heappop(due)
@@ -52,7 +52,7 @@ class Timetable:
             return
         self._put(step, story)
 
-    def _put(self, step: Step | None, story: Story) -> None:
+    def _put(self, step: TimetableStep | None, story: Story) -> None:
         if step is not None:
             self._count += 1
             heappush(self._due, (step.at_us, self._count, step, story))

@@ -1,4 +1,4 @@
-"""What pricing must know besides the uses: books, tariffs with their versions, and who owns which service.
+"""The inputs of pricing besides uses: billing settings, tariffs with their versions, and the owners of services.
 
 All of it is in the table ``log``, since configuration is journalled like everything else. A service keeps the organization that
 it had first: services do not move, and what an invoice rests on must not change afterwards.
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import msgspec
 
 from postroad.core.billing.calendar import next_period
-from postroad.core.billing.tariffs import holders
-from postroad.core.model.billing import Books, Tariff
+from postroad.core.billing.tariffs import tariffs_by_organization
+from postroad.core.model.billing import BillingSettings, Tariff
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -24,7 +24,7 @@ BEFORE_ALL = "0001-01"
 
 
 class Segment(NamedTuple):
-    """Months in which the same tariffs hold for the same organizations: from this one until the next segment's."""
+    """Months with the same tariffs for the same organizations: from this one until the next segment's."""
 
     begins: str
     held: Mapping[str, Tariff]  # by organization; the empty one for all others
@@ -32,15 +32,15 @@ class Segment(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PriceList:
-    books: Books = field(default_factory=Books)
+    books: BillingSettings = field(default_factory=BillingSettings)
     tariffs: tuple[Tariff, ...] = ()
     versions: Mapping[str, int] = field(default_factory=dict)  # of the tariffs, by key
 
     def segments(self) -> list[Segment]:
-        """The months cut where anything changes."""
+        """Return the months, cut where anything changes."""
         ends = {next_period(tariff.valid_until) for tariff in self.tariffs if tariff.valid_until}
         edges = sorted({BEFORE_ALL, *(tariff.valid_from for tariff in self.tariffs), *ends})
-        return [Segment(edge, holders(self.tariffs, edge)) for edge in edges]
+        return [Segment(edge, tariffs_by_organization(self.tariffs, edge)) for edge in edges]
 
 
 class ObjectVersion(NamedTuple):
@@ -52,27 +52,27 @@ class ObjectVersion(NamedTuple):
     value: str | None  # JSON; None: removed
 
 
-def price_list(objects: Iterable[ObjectVersion], chosen: Mapping[str, int] | None = None) -> PriceList:
-    """The price list that these objects make: of each the last version, or the one chosen for that tariff."""
+def make_price_list(objects: Iterable[ObjectVersion], chosen: Mapping[str, int] | None = None) -> PriceList:
+    """Build the price list from objects: the last version of each, or the chosen version of a tariff."""
     chosen = chosen or {}
     last: dict[tuple[str, str], ObjectVersion] = {}
     for item in sorted(objects, key=lambda item: item.version):
         if item.version <= chosen.get(item.key, item.version):
             last[item.kind, item.key] = item
-    books, tariffs = Books(), {}
+    books, tariffs = BillingSettings(), {}
     for item in last.values():
         if item.value is None:
             continue
         if item.kind == "books":
-            books = msgspec.json.decode(item.value, type=Books)
+            books = msgspec.json.decode(item.value, type=BillingSettings)
         elif item.kind == "tariff":
             tariffs[item.key] = msgspec.json.decode(item.value, type=Tariff)
     versions = {key: last["tariff", key].version for key in tariffs}
     return PriceList(books=books, tariffs=tuple(tariffs.values()), versions=versions)
 
 
-def logged_prices(log: DataFrame) -> PriceList:
-    """The price list as the table ``log`` has it."""
+def load_price_list(log: DataFrame) -> PriceList:
+    """Load the price list from the table ``log``."""
     from pyspark.sql import functions as fn
 
     rows = (
@@ -80,7 +80,7 @@ def logged_prices(log: DataFrame) -> PriceList:
         .select("object_kind", "object_key", "object_version", "object_value")
         .collect()
     )
-    return price_list(ObjectVersion(*row) for row in rows)
+    return make_price_list(ObjectVersion(*row) for row in rows)
 
 
 def owners(log: DataFrame) -> DataFrame:

@@ -1,4 +1,4 @@
-"""Prices in Spark: which rate a use has, how much of it was used before, and what it costs therefore.
+"""Prices in Spark: the rate of each use, how much of it was used before, and its price.
 
 Allowances and tiers are counted by a running sum per originating organization, month and rate, in the order of the journal. The
 price is what all units up to this one cost together, less what those before it did, as in ``core/billing/pricing.py``.
@@ -11,7 +11,7 @@ from typing import Any
 from pyspark.sql import Column, DataFrame, SparkSession, Window
 from pyspark.sql import functions as fn
 
-from postroad.core.billing.rating import UNKNOWN
+from postroad.core.billing.charges import UNKNOWN
 from postroad.core.model.billing import Rate, Tariff, Tier, UseKind, micros
 from postroad.warehouse.billing.price_list import PriceList
 from postroad.warehouse.billing.uses import local_day
@@ -27,9 +27,9 @@ NO_END = 2**62
 COUNTERS = ("holder", "period", "rate")
 
 
-def priced(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
+def price_uses(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
     """Grain: one row per use for whose originator a tariff holds; with its day, rate, and price in micro-units."""
-    with_rate = rated(dated(uses, owners, prices), prices)
+    with_rate = rate_uses(date_uses(uses, owners, prices), prices)
     counts = fn.when(fn.array_contains("free_types", fn.col("type")), 0).otherwise(1)
     counted = with_rate.withColumn("counts", counts)
     for unit, amount in (("messages", fn.col("counts")), ("kilobytes", fn.col("counts") * fn.col("kilobytes"))):
@@ -39,16 +39,16 @@ def priced(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
     )
 
 
-def dated(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
-    """The uses with their day and month by the books, and the organization whose tariff holds."""
+def date_uses(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
+    """Return the uses with day and month in the billing time zone, and the organization whose tariff applies."""
     known = fn.broadcast(owners.select(fn.col("gcid").alias("originator"), fn.col("organization").alias("holder")))
     found = uses.join(known, "originator", "left").fillna({"holder": UNKNOWN})
     found = found.withColumn("day", local_day(fn.col("at_us"), prices.books.time_zone))
     return found.withColumn("period", fn.date_format("day", "yyyy-MM"))
 
 
-def rated(uses: DataFrame, prices: PriceList) -> DataFrame:
-    """The uses with the rate that holds for them; those without any are left out."""
+def rate_uses(uses: DataFrame, prices: PriceList) -> DataFrame:
+    """Return the uses with their rates; uses without a rate are left out."""
     spark, segments = uses.sparkSession, prices.segments()
     number = sum((fn.when(fn.col("period") >= segment.begins, 1).otherwise(0) for segment in segments[1:]), fn.lit(0))
     own = _holdings(spark, prices).withColumnRenamed("tariff", "own_tariff")
@@ -105,7 +105,7 @@ def _tiers(tiers: tuple[Tier, ...]) -> list[tuple[int, int, int]]:
 
 
 def _before(amount: Column) -> Column:
-    """What was used before this one, in the order of the journal."""
+    """Return the units used before this use, in the order of the journal."""
     order = Window.partitionBy(*COUNTERS).orderBy("seq", "ordinal").rowsBetween(Window.unboundedPreceding, -1)
     return fn.coalesce(fn.sum(amount).over(order), fn.lit(0))
 

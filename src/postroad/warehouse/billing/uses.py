@@ -1,4 +1,4 @@
-"""Uses in Spark: what ``core/billing/uses.py`` says, as a query of the table ``log``.
+"""Uses in Spark, as defined by ``core/billing/uses.py``, from the table ``log``.
 
 Grain: one row per use, known by (seq, ordinal).
 """
@@ -13,7 +13,7 @@ from postroad.core.model.billing import KILOBYTE, UseKind
 
 
 def uses(log: DataFrame) -> DataFrame:
-    """Accepted copies and invocations that returned; ``log`` has every event once."""
+    """Return accepted copies and returned invocations; ``log`` has every event once."""
     return messages(log).unionByName(invocations(log))
 
 
@@ -56,6 +56,6 @@ def _party(hop: Column) -> Column:
 
 
 def local_day(at_us: Column, time_zone: str) -> Column:
-    """The day on which a moment falls by the clock of the books."""
+    """Return the day of a time in the billing time zone."""
     moment = fn.timestamp_micros(at_us)
     return fn.to_date(moment if time_zone == "UTC" else fn.from_utc_timestamp(moment, time_zone))

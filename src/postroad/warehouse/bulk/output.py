@@ -1,4 +1,4 @@
-"""Where a lane's rows go: Parquet, written by the workers themselves, and lines of JSON beside it for whoever asks.
+"""The output of bulk operations: Parquet files written by the workers, and optional JSON lines.
 
 Kept rules: what an earlier job left is never mixed with or overwritten by a later one's. A worker writes under a name that is its
 attempt's own; only what a finished task has reported is moved to where results lie, so a task that dies, or is done twice, leaves
@@ -17,9 +17,9 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from postroad.errors import Misconfigured
-from postroad.warehouse.bulk.archive import Piece, file_system
-from postroad.warehouse.bulk.job import Batches, LaneRun, lane_work, over_shares, run_shares
-from postroad.warehouse.bulk.lane import schema_of
+from postroad.warehouse.bulk.job import Batches, BulkRun, divide_pieces, map_shares, share_work
+from postroad.warehouse.bulk.operation import schema_of
+from postroad.warehouse.bulk.read.archive import ArchivePiece, open_file_system
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -30,23 +30,23 @@ GROUP_BYTES = 64 << 20  # in memory, before they are written
 REPORTED = pa.schema([pa.field("file", pa.string()), pa.field("code", pa.string()), pa.field("rows", pa.int64())])
 
 
-def require_new(folder: str) -> None:
-    """Refuse a folder in which something lies already."""
-    system, path = file_system(folder)
+def require_new_folder(folder: str) -> None:
+    """Refuse a folder that is not empty."""
+    system, path = open_file_system(folder)
     if system.get_file_info(fs.FileSelector(path, allow_not_found=True)):
         raise Misconfigured([f"{folder} is not empty; name a new folder with --out, or empty this one first"])
 
 
-def write(spark: SparkSession, run: LaneRun, folder: str, *, ndjson: bool = False) -> dict[str, Any]:
-    """Do the run and keep its rows; says how many there are of each code, the empty one being those that were handled."""
+def write_results(spark: SparkSession, run: BulkRun, folder: str, *, ndjson: bool = False) -> dict[str, Any]:
+    """Run the operation and store its rows; returns the number of rows per code (the empty code: handled)."""
     where = location(folder)
-    work = _written(lane_work(spark, run), schema_of(run.lane), where)
+    work = _written(share_work(spark, run), schema_of(run.lane), where)
     counts: Counter[str] = Counter()
     files: set[str] = set()
-    for row in over_shares(spark, run_shares(spark, run), work, REPORTED).collect():
+    for row in map_shares(spark, divide_pieces(spark, run), work, REPORTED).collect():
         files.add(row["file"])
         counts[row["code"]] += row["rows"]
-    settle(where, sorted(files))
+    publish_files(where, sorted(files))
     if ndjson:
         write_lines(spark, where)
     handled = counts.pop("", 0)
@@ -54,22 +54,22 @@ def write(spark: SparkSession, run: LaneRun, folder: str, *, ndjson: bool = Fals
 
 
 def write_lines(spark: SparkSession, where: str) -> None:
-    """The rows once more, as lines of JSON."""
+    """Write the rows as JSON lines too."""
     spark.read.parquet(f"{where}/{PARQUET}").write.option("ignoreNullFields", "false").json(f"{where}/{NDJSON}")
 
 
 def location(folder: str) -> str:
-    """The folder by a name that means the same to Arrow, to Spark, and from every working directory."""
+    """Return the folder under a name that is the same for Arrow, Spark and any working directory."""
     return folder if "://" in folder else str(Path(folder).absolute())
 
 
 def _written(
-    work: Callable[[Iterator[Piece]], Batches], schema: pa.Schema, folder: str
-) -> Callable[[Iterator[Piece]], Batches]:
-    """The work with its rows written down where it is done; what comes out is where, and how many of each code."""
+    work: Callable[[Iterator[ArchivePiece]], Batches], schema: pa.Schema, folder: str
+) -> Callable[[Iterator[ArchivePiece]], Batches]:
+    """Wrap the work so that workers write its rows; it then yields file names and row counts per code."""
 
-    def work_on(pieces: Iterator[Piece]) -> Batches:
-        name = f"{attempt()}.parquet"
+    def work_on(pieces: Iterator[ArchivePiece]) -> Batches:
+        name = f"{attempt_name()}.parquet"
         counts = write_file(work(pieces), schema, f"{folder}/{WRITING}/{name}")
         rows = [{"file": name, "code": code, "rows": count} for code, count in counts.items()]
         yield pa.RecordBatch.from_pylist(rows or [{"file": name, "code": "", "rows": 0}], schema=REPORTED)
@@ -79,7 +79,7 @@ def _written(
 
 def write_file(batches: Batches, schema: pa.Schema, file: str) -> Counter[str]:
     """Write the batches as one file, and count their codes."""
-    system, path = file_system(file)
+    system, path = open_file_system(file)
     system.create_dir(str(Path(path).parent), recursive=True)
     counts: Counter[str] = Counter()
     with system.open_output_stream(path) as target, pq.ParquetWriter(target, schema, compression="zstd") as writer:
@@ -100,22 +100,22 @@ def _groups(batches: Batches, schema: pa.Schema) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting, schema)
 
 
-def attempt() -> str:
-    """A name that no other attempt at any task of this job has."""
+def attempt_name() -> str:
+    """Return a name that is unique to this task attempt."""
     from pyspark import TaskContext
 
     task = TaskContext.get()
     return f"{task.partitionId():05}-{task.taskAttemptId()}" if task is not None else "00000"
 
 
-def settle(folder: str, files: list[str]) -> None:
-    """Put what was reported in its place, and do away with the rest."""
-    settle_as(folder, {file: f"{PARQUET}/{file}" for file in files}, PARQUET)
+def publish_files(folder: str, files: list[str]) -> None:
+    """Move reported files to their final location, and remove the others."""
+    publish_files_as(folder, {file: f"{PARQUET}/{file}" for file in files}, PARQUET)
 
 
-def settle_as(folder: str, files: Mapping[str, str], *folders: str) -> None:
-    """The same where each file has a place of its own in one of the folders."""
-    system, path = file_system(folder)
+def publish_files_as(folder: str, files: Mapping[str, str], *folders: str) -> None:
+    """Move each reported file to its own location in one of the folders, and remove the others."""
+    system, path = open_file_system(folder)
     writing = f"{path}/{WRITING}"
     for one in folders:
         system.create_dir(f"{path}/{one}", recursive=True)

@@ -1,4 +1,4 @@
-"""The lane that finds routes: one row for each message and recipient, as the server would write it down when posted.
+"""The route operation: one row per message and recipient, as the server writes it when the message is posted.
 
 Kept rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
 what the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is
@@ -22,13 +22,13 @@ from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.journal import Context, Copy, Hop
 from postroad.core.model.message import Argument
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.explanation import pack
-from postroad.core.routing.forwarding import forwarded_copies
+from postroad.core.routing.explain.explanation import pack_tried
+from postroad.core.routing.forward import forwarded_copies
 from postroad.core.routing.itinerary import Routed, itineraries
 from postroad.errors import Refused
-from postroad.flow.posting import body_of
-from postroad.warehouse.bulk.archived import Archived
-from postroad.warehouse.bulk.lane import Done, Work
+from postroad.flow.stages.posting import encode_body
+from postroad.warehouse.bulk.operation import ResultRow, Work
+from postroad.warehouse.bulk.read.archive import ArchivedMessage
 
 ROUTES_CACHED = 10_000
 
@@ -58,8 +58,8 @@ HOP = pa.struct(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RouteLane:
-    """The lane ``route``."""
+class RouteOperation:
+    """The operation ``route``."""
 
     name: ClassVar[str] = "route"
     columns: ClassVar[Sequence[pa.Field]] = (
@@ -74,17 +74,17 @@ class RouteLane:
     def prepare(self, directory: Directory) -> Work:
         callers: dict[str, Caller] = {}
 
-        def route(archived: Archived) -> list[Done]:
+        def route(archived: ArchivedMessage) -> list[ResultRow]:
             caller = callers.get(archived.sender)
             if caller is None:
-                caller = callers[archived.sender] = caller_of(archived.sender, directory)
-            return _routed(archived, caller, directory)
+                caller = callers[archived.sender] = find_caller(archived.sender, directory)
+            return _route_message(archived, caller, directory)
 
         return route
 
 
-def caller_of(sender: str, directory: Directory) -> Caller:
-    """The sender as if it had posted over the safest connection."""
+def find_caller(sender: str, directory: Directory) -> Caller:
+    """Return the sender as if it had posted over the safest connection."""
     service = directory.service(sender)
     if service is None:
         said = f"There is no service {sender[:120]!r} in this configuration" if sender else "The message has no From"
@@ -98,27 +98,27 @@ def safest_caller(service: Service) -> Caller:
     return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
 
 
-def _routed(archived: Archived, caller: Caller, directory: Directory) -> list[Done]:
+def _route_message(archived: ArchivedMessage, caller: Caller, directory: Directory) -> list[ResultRow]:
     message = archived.message
     if message.type not in ADDRESSED:
         raise Refused(
             "value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route"
         )
     if archived.forwarded:
-        copies, tried = _sent_on(archived, caller, directory)
+        copies, tried = _route_forwarded(archived, caller, directory)
     else:
         admitted = admit(message, caller, directory, archived.at_us)
         copies, tried = itineraries(admitted, directory, archived.form)
-    body = body_of(message.parts, pack(tried) if tried else b"")
+    body = encode_body(message.parts, pack_tried(tried) if tried else b"")
     digest = sha256(body).digest() if body is not None else None
     return [
-        Done((at, copy.named, _addresses(copy, directory), *_written(copy), digest), copy.code, copy.detail)
+        ResultRow((at, copy.named, _addresses(copy, directory), *_hop_values(copy), digest), copy.code, copy.detail)
         for at, copy in enumerate(copies)
     ]
 
 
-def _sent_on(archived: Archived, caller: Caller, directory: Directory) -> Routed:
-    """What an exchange or a model has sent on asks nobody's leave, and goes by its receivers' own rules."""
+def _route_forwarded(archived: ArchivedMessage, caller: Caller, directory: Directory) -> Routed:
+    """Route a message that an exchange or a model forwarded: no permission check, receivers' rules apply."""
     named = archived.message.to
     known = [directory.service(recipient.service) for recipient in named]
     receivers = [service for service in known if service is not None]
@@ -145,8 +145,8 @@ def _addresses(copy: Copy, directory: Directory) -> list[str]:
 
 
 @lru_cache(maxsize=ROUTES_CACHED)
-def _written(copy: Copy) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Hops as Arrow takes them; most messages share their route with many others."""
+def _hop_values(copy: Copy) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the hops as Arrow values; cached, since many messages share a route."""
     return [_hop(hop) for hop in copy.hops], [_hop(hop) for hop in copy.logical]
 
 
@@ -159,8 +159,8 @@ def _hop(hop: Hop) -> dict[str, Any]:
     }
 
 
-def copy_of(row: dict[str, Any]) -> Copy:
-    """The copy that a row was made of, as the journal has it."""
+def copy_from_row(row: dict[str, Any]) -> Copy:
+    """Return the copy that a row was made of, in journal form."""
     return Copy(row["named"], _hops(row["hops"]), row["code"], row["detail"], _hops(row["logical"]))
 
 

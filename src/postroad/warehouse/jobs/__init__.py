@@ -1,1 +1,4 @@
-"""Jobs: what ``postroad pipeline`` runs. Each can be killed at any moment and run again."""
+"""The jobs of ``postroad pipeline``. Each can be killed at any time and run again.
+
+Each can be killed at any moment and run again.
+"""

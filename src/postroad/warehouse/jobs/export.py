@@ -1,4 +1,4 @@
-"""Exporting: the journal's events as files that anybody can read, and that can be landed elsewhere as an archive.
+"""Exports the journal's events as files that can be landed elsewhere as an archive.
 
 Rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
 goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed.
@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 from postroad.errors import Misconfigured
 from postroad.warehouse.landing.log import SCHEMA, event_batches
 from postroad.warehouse.sources.archive import Form, Reached, chain_path, read_chain
-from postroad.warehouse.sources.log_source import LogSource, Span
+from postroad.warehouse.sources.log_source import EntrySpan, LogSource
 
 ENTRIES_PER_FILE = 250_000
 UNFINISHED = ".tmp"
@@ -37,21 +37,21 @@ def export(
     *,
     entries_per_file: int = ENTRIES_PER_FILE,
     exported: Callable[[int], None] = lambda upto: None,
-) -> Span:
-    """Write what the folder does not hold yet, up to the journal's head; says which entries it were."""
+) -> EntrySpan:
+    """Write what the folder lacks, up to the journal's head; returns the range of entries."""
     folder.mkdir(parents=True, exist_ok=True)
     after = done = exported_seq(folder, form)
     head = source.head()
     _require_same_history(folder, form, source, head, after)
     while done < head:
-        span = Span(done, min(head, done + entries_per_file))
+        span = EntrySpan(done, min(head, done + entries_per_file))
         _note_chain(folder, form, span, source.chain_at(span.upto).hex())
         _write_file(
             folder / f"{span.after + 1:020d}-{span.upto:020d}.{form}", form, event_batches(source.records(span))
         )
         done = span.upto
         exported(done)
-    return Span(after, done)
+    return EntrySpan(after, done)
 
 
 def exported_seq(folder: Path, form: Form) -> int:
@@ -74,7 +74,7 @@ def _require_same_history(folder: Path, form: Form, source: LogSource, head: int
         )
 
 
-def _note_chain(folder: Path, form: Form, span: Span, chain: str) -> None:
+def _note_chain(folder: Path, form: Form, span: EntrySpan, chain: str) -> None:
     """Add the chain value after a file that is about to be written; one of a file that was not finished is replaced."""
     path = chain_path(folder, form)
     noted = [reached for reached in read_chain(folder, form) if reached.seq <= span.after]

@@ -1,4 +1,4 @@
-"""Landing: what is new in a journal or an archive goes into the table ``log``, exactly once.
+"""Landing: adds new entries of a journal or an archive to the table ``log``, exactly once.
 
 Rule: how far landing has come is written in the table itself, in the same commit as the rows: the number of the last entry and
 the journal's chain value there. A journal that does not have both is another one, or this one after a restore, and is refused.
@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from postroad.errors import Misconfigured
-from postroad.warehouse.jobs.failing import told_plainly
+from postroad.warehouse.jobs.spark_errors import explain_spark_errors
 from postroad.warehouse.progress import name_stages
 from postroad.warehouse.sources.archive import Archive
-from postroad.warehouse.sources.log_source import LogSource, Span
+from postroad.warehouse.sources.log_source import EntrySpan, LogSource
 from postroad.warehouse.store.table_store import LANDED_ON, NEVER, TableStore
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ Landed = Callable[[int], None]  # told how many entries, or files of an archive,
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Landing:
-    """What one run has landed."""
+    """The result of one landing run."""
 
     after: int  # last entry that was there before
     upto: int  # last entry that is there now
@@ -50,7 +50,7 @@ class Landing:
 
 
 def landed_seq(store: TableStore) -> int:
-    """The last journal entry that is in the table; 0 when there is none."""
+    """Return the last journal entry in the table; 0 if there is none."""
     return max(0, store.version(TABLE, APP))
 
 
@@ -83,14 +83,14 @@ def land(
 
         stream = log_stream(spark, source, after=after, entries_per_batch=entries_per_batch)
         writer = stream.writeStream.foreachBatch(land_batch).option("checkpointLocation", f"file://{scratch}")
-        with told_plainly():
+        with explain_spark_errors():
             writer.trigger(availableNow=True).start().awaitTermination()
     return Landing(after=after, upto=landed_seq(store), batches=batches)
 
 
 def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
-    """The name under which the table knows this journal, which is made of its first entry; another journal is refused."""
-    first = next((facts for _, facts, _ in source.records(Span(0, min(1, source.head())))), b"")
+    """Return the name under which the table knows this journal; another journal is refused."""
+    first = next((facts for _, facts, _ in source.records(EntrySpan(0, min(1, source.head())))), b"")
     mark = f"journal {sha256(first).hexdigest()[:16]}"
     if after and (
         store.version(TABLE, mark) == NEVER or source.head() < after or not _is_on_chain(store, source, after)
@@ -119,7 +119,7 @@ def _chain_versions(apps: tuple[str, ...], seq: int, chain: bytes) -> dict[str, 
 
 
 def batch_end(checkpoint: Path, number: int) -> int:
-    """The last entry of a batch, as Spark wrote it down before the batch began."""
+    """Return the last entry of a batch, as Spark recorded it before the batch began."""
     offset = (checkpoint / "offsets" / str(number)).read_text().splitlines()[-1]
     return int(json.loads(offset)["seq"])
 
@@ -132,7 +132,7 @@ def land_archive(
     landed: Landed = lambda files: None,
     today: Callable[[], date] = lambda: datetime.now(UTC).date(),
 ) -> Landing:
-    """Land the archive's files that are not in the table yet; each leaves its own name in the table's log."""
+    """Land the archive's files that are not in the table yet; each is recorded by name in the table's log."""
     after = landed_seq(store)
     chain = archive.chain()
     reached = _archive_landed(store, archive, chain)
@@ -141,7 +141,7 @@ def land_archive(
     for start in range(0, len(new), FILES_PER_COMMIT):
         files = new[start : start + FILES_PER_COMMIT]
         frame = _dated(archive.frame(spark, files), today())
-        with told_plainly():
+        with explain_spark_errors():
             versions = {_file_app(file): 0 for file in files}
             last = max((seq for file in files if (seq := last_entry(file)) in chain), default=0)
             if last > reached:

@@ -1,1 +1,1 @@
-"""Landing: journal entries become rows of the table ``log``, one row per event."""
+"""Landing: converts journal entries to rows of the table ``log``, one row per event."""

@@ -1,4 +1,4 @@
-"""What entries say of batches, as rows: the batches themselves, who joined them, and what partners answered.
+"""Batch events as rows: the batches themselves, their members, and partners' acknowledgments.
 
 Kept rule: a batch is told whole, as it is from then on, by whatever entry changes it; so its row with the highest ``seq`` is what
 it is, and rows of other kinds need not be looked at.
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from postroad.core.model.batch import Batch
-from postroad.core.model.interchange import Drawn
+from postroad.core.model.interchange import DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -27,8 +27,8 @@ COMMON = ("seq", "ordinal", "about", "at_us")
 JOINED_COLUMNS = (*COMMON, "by", "service", "delivery", "size", "batch", "batch_move", "document_type")
 
 
-def joined(seq: int, entry: BatchesChanged, _: int) -> Rows:
-    """The messages that joined; what became of the batches themselves is told by ``batch_rows``."""
+def joined_rows(seq: int, entry: BatchesChanged, _: int) -> Rows:
+    """Return rows for the messages that joined; ``batch_rows`` covers the batches themselves."""
     if not entry.joined and not entry.batches:
         yield (seq, 0, "batch", entry.at_us, entry.by, entry.service, None, None, None, entry.what, None)
     for ordinal, member in enumerate(entry.joined):
@@ -39,8 +39,8 @@ def joined(seq: int, entry: BatchesChanged, _: int) -> Rows:
 ANSWERED_COLUMNS = (*COMMON, "by", "service", "session", "delivery", "detail", "batch", "standard", "verdict")
 
 
-def answered(seq: int, entry: InterchangeAnswered, _: int) -> Rows:
-    """What is said of the whole, and then of those members of which something else is said."""
+def answered_rows(seq: int, entry: InterchangeAnswered, _: int) -> Rows:
+    """Return a row for the whole interchange, then rows for members with another status."""
     told = (seq, 0, "answer", entry.at_us, entry.by, entry.by, entry.session, None, entry.detail or None)
     yield (*told, entry.batch or None, entry.standard or None, entry.verdict)
     for ordinal, member in enumerate(entry.members, 1):
@@ -68,7 +68,7 @@ BATCH_COLUMNS = (
 
 
 def batch_rows(seq: int, entry: Entry, first_ordinal: int) -> list[Row]:
-    """The batches that the entry changes, as they are from then on; their ordinals follow those of its other rows."""
+    """Return the batches that the entry changes, in their new state; ordinals follow those of its other rows."""
     tell = _TOLD.get(type(entry))
     found = tell(entry) if tell is not None else ()
     if not found:  # as of nearly all entries
@@ -90,7 +90,7 @@ def _assembled(entry: MessagePosted) -> Sequence[Row]:
     return (_row(entry.sender, made.batch, "assembled", entry.session, (made.standard, numbers)),)
 
 
-def _ranges(drawn: Iterable[Drawn]) -> list[str]:
+def _ranges(drawn: Iterable[DrawnNumber]) -> list[str]:
     """A large interchange may use as many as it has documents; they are drawn one after the other."""
     found: dict[str, list[int]] = {}
     for one in drawn:

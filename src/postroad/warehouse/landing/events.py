@@ -1,4 +1,4 @@
-"""Journal entries as rows: for each kind the columns that it fills, and one tuple of them per event.
+"""Journal entries as rows: the columns of each kind of entry, and one tuple per event.
 
 Kept rule: pure and total, as the projection is: every kind of entry is known here, gives at least one row, and its rows depend on
 nothing but the entry. ``landing/log.py`` says what the columns mean and adds those that follow from others.
@@ -49,7 +49,7 @@ _json = msgspec.json.Encoder(order="sorted").encode
 
 
 class Events(NamedTuple):
-    """How entries of one kind become rows."""
+    """The columns and the row function of one kind of entry."""
 
     kind: str
     columns: tuple[str, ...]
@@ -303,8 +303,8 @@ EVENTS: dict[type[Entry], Events] = {
     DeliveryResent: _events(DeliveryResent, RESENT_COLUMNS, _resent),
     DeliveriesDropped: _events(DeliveriesDropped, DROPPED_COLUMNS, _dropped),
     DeliveriesReleased: _events(DeliveriesReleased, RELEASED_COLUMNS, _released),
-    BatchesChanged: _events(BatchesChanged, batch_events.JOINED_COLUMNS, batch_events.joined),
-    InterchangeAnswered: _events(InterchangeAnswered, batch_events.ANSWERED_COLUMNS, batch_events.answered),
+    BatchesChanged: _events(BatchesChanged, batch_events.JOINED_COLUMNS, batch_events.joined_rows),
+    InterchangeAnswered: _events(InterchangeAnswered, batch_events.ANSWERED_COLUMNS, batch_events.answered_rows),
     ConfigurationChanged: _events(ConfigurationChanged, OBJECT_COLUMNS, _configuration),
     CrossReferenceChanged: _events(CrossReferenceChanged, REFERENCE_COLUMNS, _cross_reference),
     AccessRecorded: _events(AccessRecorded, ACCESS_COLUMNS, _access),

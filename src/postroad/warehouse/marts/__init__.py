@@ -1,1 +1,1 @@
-"""Marts: the tables that people and programs ask, each a pure function of frames, its grain at the top of its module."""
+"""Marts: the tables for queries, each a pure function of frames, with its grain at the top of its module."""

@@ -1,7 +1,7 @@
 """The mart ``charges``: what each party owes, or is owed, for each use.
 
 Grain: one row per (seq, ordinal, part_number): the journal entry that counts, the copy in it, and the party's place among those
-who share its price. ``day`` is the day by the books. Rows are what ``core/billing/rating.py`` says, to the micro-unit.
+who share its price. ``day`` is the day by the books. Rows are what ``core/billing/charges.py`` says, to the micro-unit.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import DataFrame
 
-from postroad.warehouse.billing.prices import priced
-from postroad.warehouse.billing.sharing import shared
+from postroad.warehouse.billing.prices import price_uses
+from postroad.warehouse.billing.sharing import share_prices
 
 if TYPE_CHECKING:
     from postroad.warehouse.billing.price_list import PriceList
@@ -24,4 +24,4 @@ COLUMNS = (
 
 def charges(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
     """The charges for all uses of one or more whole months."""
-    return shared(priced(uses, owners, prices), owners).select(*COLUMNS)
+    return share_prices(price_uses(uses, owners, prices), owners).select(*COLUMNS)

@@ -10,7 +10,14 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.staging.happenings import ABOUT_DELIVERIES, ACKNOWLEDGED, ENDED, GIVEN_BACK, LEASED, PUSH_FAILED
+from postroad.warehouse.staging.delivery_outcomes import (
+    ABOUT_DELIVERIES,
+    ACKNOWLEDGED,
+    ENDED,
+    GIVEN_BACK,
+    LEASED,
+    PUSH_FAILED,
+)
 from postroad.warehouse.staging.stops import stops
 
 OUTCOMES = {ACKNOWLEDGED: "acknowledged", GIVEN_BACK: "given back", PUSH_FAILED: "push failed", LEASED: "lapsed"}

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from postroad.warehouse.staging.days import day_of_session
-from postroad.warehouse.staging.happenings import ANSWERED, happenings, reasons, state_name
+from postroad.warehouse.staging.delivery_outcomes import ANSWERED, happenings, reasons, state_name
 
 KEY = ("message_seq", "copy")
 UNDER_WAY = "under way"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from postroad.core.billing.rating import UNKNOWN
+from postroad.core.billing.charges import UNKNOWN
 from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.billing import KILOBYTE
 from postroad.warehouse.billing.uses import local_day

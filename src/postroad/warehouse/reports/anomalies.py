@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.reports.scoring import PartnerDay, scored
+from postroad.warehouse.reports.anomaly_scores import PartnerDay, score_days
 
 COLUMNS = "day date, organization string, measure string, value double, expected double, score double"
 ARROW = pa.schema(
@@ -37,7 +37,7 @@ def _of_organization(table: pa.Table) -> pa.Table:
     found = [
         {"organization": organization, "day": one.day, "measure": one.measure}
         | {"value": float(one.value), "expected": float(one.expected), "score": one.score}
-        for one in scored(_days(rows), rows[0]["last_day"])
+        for one in score_days(_days(rows), rows[0]["last_day"])
         if one.is_flagged
     ]
     return pa.Table.from_pylist(found, schema=ARROW)

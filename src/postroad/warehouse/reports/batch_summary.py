@@ -1,4 +1,4 @@
-"""The report ``batches``: what send ports gathered and sent, what closed their batches, and which of them need somebody."""
+"""The report ``batches``: what send ports sent, what closed their batches, and which batches need attention."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from datetime import date
 from typing import Any
 
-from postroad.warehouse.reports.summary import Bars, Line, Summary
-from postroad.warehouse.reports.tables import Period, ReportTables, Row
+from postroad.warehouse.reports.report_tables import Period, ReportTables, Row
+from postroad.warehouse.reports.summary import BarChart, ChartSeries, Summary
 
 SECOND_US = 1_000_000
 NOT_YET = "open"
@@ -26,16 +26,16 @@ def batches(tables: ReportTables, period: Period, top: int) -> Summary:
     for row in tables.rows("batches", period):
         ports[row["service"] or ""].append(row)
         days[row["day"]][row["closed_by"] or NOT_YET] += 1
-    names = tables.names_of_services()
+    names = tables.service_addresses()
     shown = [_port(names.get(port, port), rows) for port, rows in ports.items()]
     shown.sort(key=lambda row: (-row[1], row[0]))
     criteria = sorted({criterion for counts in days.values() for criterion in counts})
-    series = [Line(label=name, points={day: days[day][name] for day in sorted(days)}) for name in criteria]
+    series = [ChartSeries(label=name, points={day: days[day][name] for day in sorted(days)}) for name in criteria]
     suspended = sum(row[COLUMNS.index("suspended")] for row in shown)
     return Summary(
         columns=COLUMNS,
         rows=shown[:top],
-        chart=Bars(title="Batches by what closed them", unit="batches a day", series=series),
+        chart=BarChart(title="Batches by what closed them", unit="batches a day", series=series),
         notes=(f"{suspended} suspended: `postroad batches` lists them",) if suspended else (),
     )
 

@@ -1,4 +1,4 @@
-"""A report as it is shown: named columns, rows of plain values, and the chart that goes with it.
+"""The content of a report: named columns, rows of plain values, and a chart.
 
 Kept rule: no drawing, no printing, no files. Numbers are numbers here; whoever shows them decides how many digits there are.
 """
@@ -12,7 +12,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Line:
+class ChartSeries:
     """One series of a chart over days."""
 
     label: str
@@ -20,27 +20,27 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bars:
-    """Values one above the other for each day."""
+class BarChart:
+    """Stacked values for each day."""
 
     title: str
     unit: str
-    series: Sequence[Line]
+    series: Sequence[ChartSeries]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Curves:
-    """Values as lines over days, on a logarithmic scale where they differ by orders of magnitude."""
+class CurveChart:
+    """Values as lines over days, optionally on a logarithmic scale."""
 
     title: str
     unit: str
-    series: Sequence[Line]
+    series: Sequence[ChartSeries]
     logarithmic: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranking:
-    """The largest of something, one bar each."""
+class RankingChart:
+    """The largest values, one bar each."""
 
     title: str
     unit: str
@@ -48,7 +48,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Dots:
+class DotChart:
     """Single findings over days."""
 
     title: str
@@ -56,7 +56,7 @@ class Dots:
     series: Sequence[tuple[str, Sequence[tuple[date, float, str]]]]  # label; day, value and what it is
 
 
-Chart = Bars | Curves | Ranking | Dots
+Chart = BarChart | CurveChart | RankingChart | DotChart
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""An archive as a source: files that ``postroad pipeline export`` wrote, JSON lines or Parquet, read by Spark's own readers.
+"""Archives as a source: files written by ``postroad pipeline export``, JSON lines or Parquet.
 
 Rule: a file that is there is complete and never changes, since an export gives it its name when it is done. So landing an
 archive is landing each of its files once, in any order.
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal
 import msgspec
 
 from postroad.errors import Misconfigured
-from postroad.warehouse.landing.frame import log_schema
+from postroad.warehouse.landing.log_frame import log_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

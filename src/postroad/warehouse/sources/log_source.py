@@ -1,4 +1,4 @@
-"""What landing asks of a journal.
+"""The interface between landing and a journal.
 
 Kept rule: ``head`` is a number below which nothing will ever appear that is not there already. Both journals keep it: segment
 files are read up to the durable mark, which is moved once a group is on the disk; and in PostgreSQL an entry gets its number
@@ -14,8 +14,8 @@ from typing import NamedTuple, Protocol
 RawRecord = tuple[int, bytes, int]  # seq, facts, length of the body or 0
 
 
-class Span(NamedTuple):
-    """Entries ``after`` < seq <= ``upto``."""
+class EntrySpan(NamedTuple):
+    """The entries ``after`` < seq <= ``upto``."""
 
     after: int
     upto: int
@@ -25,16 +25,19 @@ class Span(NamedTuple):
 
 
 class LogSource(Protocol):
-    """A journal to be read. It is sent to workers, so it holds names and addresses, never connections."""
+    """A journal to read. It is sent to workers, so it holds names and addresses, never connections.
+
+    It is sent to workers, so it holds names and addresses, never connections.
+    """
 
     @property
     def kind(self) -> str:
-        """The word by which ``open_source`` knows it."""
+        """Return the name by which ``open_source`` knows it."""
         ...
 
     @property
     def options(self) -> Mapping[str, str]:
-        """What ``open_source`` needs to make it again."""
+        """Return the options from which ``open_source`` makes it again."""
         ...
 
     def head(self) -> int:
@@ -45,17 +48,17 @@ class LogSource(Protocol):
         """The chain value after the group that holds entry ``seq``, which must not be above ``head``."""
         ...
 
-    def spans(self, span: Span, parts: int) -> list[Span]:
-        """The span cut into about so many pieces that are cheap to read by themselves."""
+    def spans(self, span: EntrySpan, parts: int) -> list[EntrySpan]:
+        """Divide the span into about ``parts`` pieces that are cheap to read on their own."""
         ...
 
-    def records(self, span: Span) -> Iterator[RawRecord]:
+    def records(self, span: EntrySpan) -> Iterator[RawRecord]:
         """The entries of a span, in order, without their bodies."""
         ...
 
 
-def even_spans(span: Span, parts: int) -> list[Span]:
-    """The span in ``parts`` pieces of nearly the same length; fewer when there is not so much."""
+def split_evenly(span: EntrySpan, parts: int) -> list[EntrySpan]:
+    """Divide the span into ``parts`` pieces of nearly equal length; fewer for a short span."""
     parts = max(1, min(parts, len(span)))
     edges = [span.after + len(span) * number // parts for number in range(parts + 1)]
-    return [Span(after, upto) for after, upto in pairwise(edges) if upto > after]
+    return [EntrySpan(after, upto) for after, upto in pairwise(edges) if upto > after]

@@ -1,4 +1,4 @@
-"""The journal in PostgreSQL as a source, read by as many workers as there are, through the adapter's own statements.
+"""The PostgreSQL journal as a source, read by any number of workers through the adapter's own statements.
 
 Kept rule: it only reads, so a role that may SELECT from ``journal_group`` and ``journal_head`` is enough. The address may hold
 a password: it is in no message, and Spark masks options whose name ends in ``url``.
@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from postroad.adapters.journal.postgres import SQL
-from postroad.adapters.journal.postgres_connections import Connections
+from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.adapters.journal.postgres_group import group_from_row
-from postroad.warehouse.sources.log_source import RawRecord, Span, even_spans
+from postroad.warehouse.sources.log_source import EntrySpan, RawRecord, split_evenly
 from postroad.warehouse.sources.segments import raw_records
 
 PAGE_BYTES = 4 << 20
@@ -40,24 +40,24 @@ class PostgresLog:
         return group_from_row(row).head.chain
 
     async def _fetch(self, statement: str, *parameters: int) -> list[Any]:
-        connections = await Connections.open(self.url, most=1, durable=False)
+        connections = await ConnectionPool.open(self.url, most=1, durable=False)
         try:
             return list(await connections.fetch(SQL[statement], *parameters))
         finally:
             await connections.close()
 
-    def spans(self, span: Span, parts: int) -> list[Span]:
-        return even_spans(span, parts)
+    def spans(self, span: EntrySpan, parts: int) -> list[EntrySpan]:
+        return split_evenly(span, parts)
 
-    def records(self, span: Span) -> Iterator[RawRecord]:
+    def records(self, span: EntrySpan) -> Iterator[RawRecord]:
         with asyncio.Runner() as runner:
-            connections = runner.run(Connections.open(self.url, most=1, durable=False))
+            connections = runner.run(ConnectionPool.open(self.url, most=1, durable=False))
             try:
                 yield from self._pages(runner, connections, span)
             finally:
                 runner.run(connections.close())
 
-    def _pages(self, runner: asyncio.Runner, connections: Connections, span: Span) -> Iterator[RawRecord]:
+    def _pages(self, runner: asyncio.Runner, connections: ConnectionPool, span: EntrySpan) -> Iterator[RawRecord]:
         after = span.after
         while after < span.upto:
             rows = runner.run(connections.fetch(SQL["read"], after, PAGE_BYTES))

@@ -1,4 +1,4 @@
-"""The embedded journal as a source: sealed segments and the growing tail, beside the server that writes them.
+"""The embedded journal as a source: sealed segments and the growing tail, while the server writes them.
 
 Kept rule: nothing past the durable mark is looked at, so a group that is half written, or whole and not yet synced, does not
 exist here. Workers are told how far to read and do not look at the mark; dropped bodies make no difference, only their length
@@ -14,9 +14,9 @@ from pathlib import Path
 
 from postroad.adapters.journal.segments import RealFiles, SegmentReader
 from postroad.adapters.journal.segments.catalog import list_segments
-from postroad.adapters.journal.segments.frame import ENTRY, NO_BODY, Group
+from postroad.adapters.journal.segments.frame import ENTRY, NO_BODY, RecordGroup
 from postroad.adapters.journal.segments.reader import SegmentReads
-from postroad.warehouse.sources.log_source import RawRecord, Span, even_spans
+from postroad.warehouse.sources.log_source import EntrySpan, RawRecord, split_evenly
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,14 +44,14 @@ class SegmentLog:
         finally:
             reader.close()
 
-    def spans(self, span: Span, parts: int) -> list[Span]:
+    def spans(self, span: EntrySpan, parts: int) -> list[EntrySpan]:
         """Cut where segments begin, then each piece evenly: reading from the middle of one costs skipping what is before."""
         begins = [segment.first_seq - 1 for segment in list_segments(RealFiles().names(self.folder))]
         edges = [span.after, *(seq for seq in begins if span.after < seq < span.upto), span.upto]
-        whole = [Span(after, upto) for after, upto in pairwise(edges) if upto > after]
-        return [piece for one in whole for piece in even_spans(one, -(-parts * len(one) // max(1, len(span))))]
+        whole = [EntrySpan(after, upto) for after, upto in pairwise(edges) if upto > after]
+        return [piece for one in whole for piece in split_evenly(one, -(-parts * len(one) // max(1, len(span))))]
 
-    def records(self, span: Span) -> Iterator[RawRecord]:
+    def records(self, span: EntrySpan) -> Iterator[RawRecord]:
         reads = SegmentReads(RealFiles(), self.folder, lambda: span.upto)
         try:
             for group, _ in reads.groups(span.after):
@@ -60,7 +60,7 @@ class SegmentLog:
             reads.close()
 
 
-def raw_records(group: Group, span: Span) -> Iterator[RawRecord]:
+def raw_records(group: RecordGroup, span: EntrySpan) -> Iterator[RawRecord]:
     """The records of a group that lie in the span; groups of both journals have the same table."""
     start = 0
     for seq, (facts_bytes, body_bytes, _) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 from pyspark.sql.datasource import DataSource, DataSourceStreamReader, InputPartition
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit, ReadMaxRows, SupportsTriggerAvailableNow
 
-from postroad.warehouse.landing.frame import log_schema
 from postroad.warehouse.landing.log import event_batches
-from postroad.warehouse.sources.log_source import LogSource, Span
-from postroad.warehouse.sources.opening import open_source
+from postroad.warehouse.landing.log_frame import log_schema
+from postroad.warehouse.sources.log_source import EntrySpan, LogSource
+from postroad.warehouse.sources.registry import open_source
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -50,12 +50,12 @@ class LogStream(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return {"seq": max(head, start["seq"])}
 
     def partitions(self, start: dict[str, int], end: dict[str, int]) -> list[InputPartition]:
-        span = Span(start["seq"], end["seq"])
+        span = EntrySpan(start["seq"], end["seq"])
         spans = self._source.spans(span, min(self._parts, -(-len(span) // ENTRIES_PER_TASK)))
         return [InputPartition(tuple(span)) for span in spans]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        return event_batches(self._source.records(Span(*partition.value)))
+        return event_batches(self._source.records(EntrySpan(*partition.value)))
 
 
 class LogDataSource(DataSource):

@@ -1,1 +1,1 @@
-"""Staging: what is worked out of the landed log before marts are made of it, each a pure function of frames."""
+"""Intermediate frames between the landed log and the marts, each a pure function of frames."""

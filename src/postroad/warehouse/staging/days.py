@@ -1,4 +1,4 @@
-"""The day to which a message and all that becomes of it belongs: the day on which it was posted (UTC).
+"""The day of a message and all of its events: the day on which the message was posted (UTC).
 
 A session begins with the milliseconds at which it was given (``core.model.ids.session``), so every row that names a session knows
 the day of its message without looking for it; a test holds the two to each other.

@@ -1,4 +1,4 @@
-"""Events that were landed twice, counted once: in every table, bills among them, by the same one of the two.
+"""Removes duplicate events: of an event that was landed twice, every table uses the same row.
 
 Landing is exactly once for one source. Where an archive and the journal it was made of were both landed, the same (seq, ordinal)
 lies in two files; that is found by the files' ranges of ``seq``, which their footers tell, and only then are events compared.
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.store.paths import ELSEWHERE
+from postroad.warehouse.store.file_paths import ELSEWHERE
 
 KEY = ("seq", "ordinal")
 Range = tuple[int, int]

@@ -1,4 +1,4 @@
-"""Stops: the histories' stops as rows of their own.
+"""The stops of message histories as separate rows.
 
 Grain: one row per ``delivery``, with the day, type, sender and transaction of its message. Nothing is moved between machines for
 it, so it is worked out where it is needed rather than stored.

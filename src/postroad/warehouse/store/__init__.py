@@ -1,4 +1,4 @@
-"""Where tables are kept: ``TableStore`` is what jobs need, ``DeltaStore`` what comes with postroad."""
+"""Table storage: ``TableStore`` is the interface, ``DeltaStore`` the implementation."""
 
 from postroad.warehouse.store.delta import DeltaStore
 from postroad.warehouse.store.table_store import TableStore, partition_column

@@ -1,4 +1,4 @@
-"""Delta tables without a Delta library in Spark: Spark writes and reads the Parquet files, ``deltalake`` keeps the log.
+"""Delta tables without a Delta library in Spark: Spark handles the Parquet files, ``deltalake`` the table log.
 
 Kept rule: a file belongs to a table once a commit names it, and never before. A job writes into a folder of its own, moves its
 files beside the others, and then commits; whatever a crash leaves behind is in no commit, is never read, and is vacuumed.
@@ -18,10 +18,10 @@ from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import create_table_with_add_actions
 
 from postroad.errors import Misconfigured, Unavailable
-from postroad.warehouse.store.evolution import added_columns, table_schema
-from postroad.warehouse.store.orphans import delete_orphans
-from postroad.warehouse.store.paths import files_of
-from postroad.warehouse.store.staging import Staged, staged
+from postroad.warehouse.store.file_paths import list_files
+from postroad.warehouse.store.orphan_files import delete_orphans
+from postroad.warehouse.store.schema_evolution import find_added_columns, nullable_schema
+from postroad.warehouse.store.staged_files import StagedRows, stage_rows
 from postroad.warehouse.store.table_store import NEVER, partition_column
 
 if TYPE_CHECKING:
@@ -98,13 +98,18 @@ class DeltaStore:
     def vacuum(self, name: str, older_than_hours: float = 168) -> int:
         return delete_orphans(self._table(name), (self.folder / name).resolve(), older_than_hours)
 
-    def stage(self, df: DataFrame, name: str) -> Staged:
+    def stage(self, df: DataFrame, name: str) -> StagedRows:
         """Write the rows where nobody looks yet."""
         column = partition_column(name)
-        return staged(df, self.folder / name, column if column in df.columns else None)
+        return stage_rows(df, self.folder / name, column if column in df.columns else None)
 
     def commit(
-        self, found: Staged, versions: Mapping[str, int], *, replaced: Sequence[str] | None = None, whole: bool = False
+        self,
+        found: StagedRows,
+        versions: Mapping[str, int],
+        *,
+        replaced: Sequence[str] | None = None,
+        whole: bool = False,
     ) -> None:
         """Make staged rows part of their table, in the place of the days ``replaced`` or of the whole table."""
         found.publish()
@@ -120,10 +125,10 @@ class DeltaStore:
         except CommitFailedError as error:
             raise _overtaken(found.folder.name) from error
 
-    def _create(self, found: Staged, versions: Mapping[str, int]) -> None:
+    def _create(self, found: StagedRows, versions: Mapping[str, int]) -> None:
         create_table_with_add_actions(
             str(found.folder),
-            table_schema(found.schema),
+            nullable_schema(found.schema),
             found.actions(),
             "error",
             found.partition_by,
@@ -131,7 +136,12 @@ class DeltaStore:
         )
 
     def _write(
-        self, table: DeltaTable, found: Staged, versions: Mapping[str, int], mode: str, replaced: Sequence[str] | None
+        self,
+        table: DeltaTable,
+        found: StagedRows,
+        versions: Mapping[str, int],
+        mode: str,
+        replaced: Sequence[str] | None,
     ) -> None:
         filters = [(column, "in", list(replaced)) for column in found.partition_by] if replaced is not None else None
         table.create_write_transaction(
@@ -145,7 +155,7 @@ class DeltaStore:
 
     def _evolved(self, table: DeltaTable, given: StructType) -> Schema:
         """The table's schema, after the columns that are new in ``given`` were added at its end."""
-        new = added_columns(table.schema(), table_schema(given), Path(table.table_uri).name)
+        new = find_added_columns(table.schema(), nullable_schema(given), Path(table.table_uri).name)
         if new:
             table.alter.add_columns(new)
         return table.schema()
@@ -157,9 +167,9 @@ class DeltaStore:
 
     def _files(self, table: DeltaTable, name: str, days: Collection[date] | None) -> list[str]:
         if days is None:
-            return files_of(table)
+            return list_files(table)
         wanted = [day.isoformat() for day in days]
-        return files_of(table, partition_column(name), wanted) if wanted else []
+        return list_files(table, partition_column(name), wanted) if wanted else []
 
 
 def _version(table: DeltaTable, app: str) -> int:

@@ -1,4 +1,4 @@
-"""What the jobs of the warehouse ask of the place where tables are kept.
+"""The interface between the warehouse's jobs and its table storage.
 
 Kept rule: a write is one commit, seen whole or not at all, and carries (app, version): a job's own name and how far it has come.
 A version that is not above the one already there is a repetition, and nothing is written; so a job may be killed at any moment
@@ -38,23 +38,23 @@ class TableStore(Protocol):
         ...
 
     def append_all(self, df: DataFrame, name: str, versions: Mapping[str, int]) -> bool:
-        """Add rows for which several apps stand at once; False when any of these versions had been written before."""
+        """Add rows for several apps at once; returns False if any of these versions was written before."""
         ...
 
     def replace_days(self, df: DataFrame, name: str, days: Collection[date], app: str, version: int) -> bool:
-        """Put these rows in the place of all rows of these days; ``df`` has no rows of other days."""
+        """Replace all rows of these days; ``df`` has no rows of other days."""
         ...
 
     def replace(self, df: DataFrame, name: str, app: str, version: int) -> bool:
-        """Put these rows in the place of the whole table."""
+        """Replace the whole table."""
         ...
 
     def version(self, name: str, app: str) -> int:
-        """How far the app has come in this table; ``NEVER`` when it has not written to it."""
+        """Return the app's progress in this table; ``NEVER`` if it has not written to it."""
         ...
 
     def rows(self, name: str) -> int:
-        """How many rows the table has, without reading it."""
+        """Return the number of rows of the table, without reading it."""
         ...
 
     def files(self, name: str) -> list[str]:
@@ -62,9 +62,9 @@ class TableStore(Protocol):
         ...
 
     def compact(self, name: str) -> int:
-        """Put small files together, and say how many fewer there are; rows do not change."""
+        """Merge small files; returns by how many their number fell."""
         ...
 
     def vacuum(self, name: str, older_than_hours: float = 168) -> int:
-        """Delete files that no longer belong to the table, those of writes that failed among them; says how many."""
+        """Delete files that no longer belong to the table; returns their number."""
         ...

@@ -1,4 +1,4 @@
-"""What both ways cost whom: the uses that each side would have made, priced by the tariffs of that side.
+"""The costs of both sides: the uses that each side would have made, priced by its own tariffs.
 
 Kept rules: uses are priced by the marts that write invoices. What happened is charged as it happened: an in-transit service that
 returned is charged where it is still on the way. One that the message did not pass in fact is taken to return at once what it was
@@ -15,27 +15,29 @@ from postroad.core.model.snapshot import Directory
 from postroad.warehouse.billing.price_list import PriceList
 from postroad.warehouse.marts.charges import charges
 from postroad.warehouse.marts.invoices import invoice_lines
-from postroad.warehouse.whatif.report import SUMMED, Bill
+from postroad.warehouse.whatif.report import SUMMED, BillComparison
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-SUPPOSED = 1_000_000  # ordinals from here on are of invocations that did not happen
-STOPS_MOST = 100  # on the way of one copy, with room to spare
+ASSUMED_ORDINAL = 1_000_000  # ordinals from here on are of invocations that did not happen
+MAX_STOPS = 100  # on the way of one copy, with room to spare
 
 
-def bills(spark: SparkSession, rows: DataFrame, before: Directory, after: Directory) -> tuple[Bill, ...]:
+def compare_bills(
+    spark: SparkSession, rows: DataFrame, before: Directory, after: Directory
+) -> tuple[BillComparison, ...]:
     """Grain: one row per organization and currency; empty where neither side has a tariff."""
     if not before.tariffs and not after.tariffs:
         return ()
     owners = _owners(spark, before, after)
-    was = _owed(uses(rows, "before"), owners, prices_of(before), "before")
-    is_now = _owed(uses(rows, "after"), owners, prices_of(after), "after")
+    was = _owed(uses(rows, "before"), owners, price_list_of(before), "before")
+    is_now = _owed(uses(rows, "after"), owners, price_list_of(after), "after")
     both = was.join(is_now, ["organization", "currency"], "outer").fillna(0, list(SUMMED))
-    return tuple(Bill(**row.asDict()) for row in both.orderBy("organization", "currency").collect())
+    return tuple(BillComparison(**row.asDict()) for row in both.orderBy("organization", "currency").collect())
 
 
-def prices_of(directory: Directory) -> PriceList:
+def price_list_of(directory: Directory) -> PriceList:
     versions = {tariff.key: directory.object_version("tariff", tariff.key) for tariff in directory.tariffs}
     return PriceList(books=directory.books, tariffs=directory.tariffs, versions=versions)
 
@@ -74,7 +76,7 @@ def rounded_micros() -> Column:
 def uses(rows: DataFrame, side: str) -> DataFrame:
     """Grain: one row per use on this side, as the price marts take them."""
     copies = _copies(rows, side)
-    return _messages(copies).unionByName(_returned(rows, copies)).unionByName(_supposed(copies))
+    return _messages(copies).unionByName(_returned(rows, copies)).unionByName(_assumed_uses(copies))
 
 
 def _copies(rows: DataFrame, side: str) -> DataFrame:
@@ -93,7 +95,7 @@ def _messages(copies: DataFrame) -> DataFrame:
 
 
 def _returned(rows: DataFrame, copies: DataFrame) -> DataFrame:
-    """What in-transit services have really done, as far as the copy still passes them; or was never meant to when posted."""
+    """Return the actual invocations of in-transit services that the copy still passes, or was never routed to."""
     from pyspark.sql import functions as f
 
     done = rows.where("record = 'return'").select(
@@ -115,12 +117,12 @@ def _returned(rows: DataFrame, copies: DataFrame) -> DataFrame:
     )
 
 
-def _supposed(copies: DataFrame) -> DataFrame:
-    """What in-transit services would have done that the copy did not pass in fact."""
+def _assumed_uses(copies: DataFrame) -> DataFrame:
+    """Return the invocations that in-transit services would have made, on stops that the copy did not pass."""
     from pyspark.sql import functions as f
 
     each = copies.select("*", f.posexplode("extra").alias("place", "party"))
-    ordinal = f.lit(SUPPOSED) + f.col("copy") * STOPS_MOST + f.col("place")
+    ordinal = f.lit(ASSUMED_ORDINAL) + f.col("copy") * MAX_STOPS + f.col("place")
     return _shaped(each.withColumn("transit", f.array("party")).withColumn("ordinal", ordinal), UseKind.INVOCATION)
 
 

@@ -1,4 +1,4 @@
-"""What-if on Spark: one pass over the pieces of a journal, then the tables of the report from its rows."""
+"""What-if on Spark: one pass over the pieces of a journal, then the tables of the report."""
 
 from __future__ import annotations
 
@@ -8,19 +8,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from postroad.core.codecs.lexical import write_time
-from postroad.services.callables import Routing
-from postroad.warehouse.bulk.archive import Piece
-from postroad.warehouse.bulk.configuration import Directories
-from postroad.warehouse.bulk.directory_text import DirectoryText, directory_from, text_of
-from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, counted, over_shares, shares_of
-from postroad.warehouse.whatif import tables
-from postroad.warehouse.whatif.billing import bills
-from postroad.warehouse.whatif.port_batches import arrived, members, ports_of
-from postroad.warehouse.whatif.port_report import PortChange
-from postroad.warehouse.whatif.port_tables import billed_rows, port_changes
-from postroad.warehouse.whatif.report import Report
-from postroad.warehouse.whatif.rows import SCHEMA, batches
-from postroad.warehouse.whatif.traffic import Question, Window, rows_of
+from postroad.services.exchange.callables import Routing
+from postroad.warehouse.bulk.job import SHARES_PER_CORE, Batches, count_rows, divide_by_weight, map_shares
+from postroad.warehouse.bulk.read.archive import ArchivePiece
+from postroad.warehouse.bulk.read.directories import (
+    DirectoryText,
+    DirectoryVersions,
+    directory_from_text,
+    directory_text,
+)
+from postroad.warehouse.whatif import report_tables
+from postroad.warehouse.whatif.billing import compare_bills
+from postroad.warehouse.whatif.journal_replay import TimeWindow, WhatIfQuestion, replay_pieces
+from postroad.warehouse.whatif.report import PortChange, WhatIfReport
+from postroad.warehouse.whatif.rows import SCHEMA, record_batches
+from postroad.warehouse.whatif.send_ports import (
+    batch_members_frame,
+    billed_rows,
+    find_ports,
+    port_arrivals_frame,
+    port_changes,
+)
 
 if TYPE_CHECKING:
     from pyspark import Accumulator, Broadcast
@@ -30,56 +38,62 @@ TODAY, THEN = "today", "then"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class WhatIfRun:
-    question: Question
-    pieces: Sequence[Piece]
+class WhatIfJob:
+    """A what-if run: the question and the pieces of the journal."""
+
+    question: WhatIfQuestion
+    pieces: Sequence[ArchivePiece]
     rows: Accumulator[int] | None = None  # counts them while they are made, for whoever watches
 
 
-def compared_rows(spark: SparkSession, run: WhatIfRun) -> DataFrame:
-    """The one pass: a row for every entry that counts."""
+def compare_journal(spark: SparkSession, run: WhatIfJob) -> DataFrame:
+    """Return one row for every entry that counts, in one pass."""
     question = run.question
     history = question.history.text() if question.history is not None and question.as_it_was else b""
-    told = spark.sparkContext.broadcast(Told(text_of(question.before), text_of(question.after), history))
-    asked = Asked(question.window, question.as_it_was, question.routings)
-    shares = shares_of(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
-    return over_shares(spark, shares, _pass(told, asked, run.rows), SCHEMA)
+    told = spark.sparkContext.broadcast(
+        BroadcastDirectories(directory_text(question.before), directory_text(question.after), history)
+    )
+    asked = PassOptions(question.window, question.as_it_was, question.routings)
+    shares = divide_by_weight(run.pieces, SHARES_PER_CORE * spark.sparkContext.defaultParallelism)
+    return map_shares(spark, shares, _pass(told, asked, run.rows), SCHEMA)
 
 
-class Told(NamedTuple):
-    """Configurations as they are sent to workers."""
+class BroadcastDirectories(NamedTuple):
+    """The directories as sent to workers."""
 
     before: DirectoryText
     after: DirectoryText
     history: bytes  # empty where it is not asked for
 
 
-class Asked(NamedTuple):
-    """The rest of the question."""
+class PassOptions(NamedTuple):
+    """The other parameters of the pass."""
 
-    window: Window
+    window: TimeWindow
     as_it_was: bool
     routings: Mapping[str, Routing]
 
 
-def _pass(told: Broadcast[Told], asked: Asked, rows: Accumulator[int] | None) -> Callable[[Iterator[Piece]], Batches]:
-    def work_on(pieces: Iterator[Piece]) -> Batches:
+def _pass(
+    told: Broadcast[BroadcastDirectories], asked: PassOptions, rows: Accumulator[int] | None
+) -> Callable[[Iterator[ArchivePiece]], Batches]:
+    def work_on(pieces: Iterator[ArchivePiece]) -> Batches:
         history = told.value.history
-        question = Question(
-            before=directory_from(told.value.before),
-            after=directory_from(told.value.after),
+        question = WhatIfQuestion(
+            before=directory_from_text(told.value.before),
+            after=directory_from_text(told.value.after),
             window=asked.window,
             as_it_was=asked.as_it_was,
-            history=Directories.from_text(history) if history else None,
+            history=DirectoryVersions.from_text(history) if history else None,
             routings=asked.routings,
         )
-        return counted(batches(rows_of(pieces, question)), rows)
+        return count_rows(record_batches(replay_pieces(pieces, question)), rows)
 
     return work_on
 
 
-def kept(spark: SparkSession, rows: DataFrame, folder: str = "") -> DataFrame:
-    """The same rows, made once however often they are asked for: in a folder where one is named, else with the workers."""
+def keep_rows(spark: SparkSession, rows: DataFrame, folder: str = "") -> DataFrame:
+    """Return the rows, computed once: stored in a folder if one is named, else cached by the workers."""
     if not folder:
         return rows.persist()
     where = folder if "://" in folder else Path(folder).absolute().as_uri()
@@ -87,34 +101,34 @@ def kept(spark: SparkSession, rows: DataFrame, folder: str = "") -> DataFrame:
     return spark.read.parquet(where)
 
 
-def report_of(spark: SparkSession, rows: DataFrame, question: Question) -> Report:
-    """The report of rows that are kept; see ``kept``."""
-    traffic, days = tables.counted_days(rows)
-    changed = tables.changes(rows)
+def make_report(spark: SparkSession, rows: DataFrame, question: WhatIfQuestion) -> WhatIfReport:
+    """Return the report of stored rows; see ``keep_rows``."""
+    traffic, days = report_tables.count_days(rows)
+    changed = report_tables.changed_copies(rows)
     window = question.window
-    ports, billed = _ports(rows, question)
-    return Report(
+    ports, billed = _compare_ports(rows, question)
+    return WhatIfReport(
         begins=write_time(window.from_us) if window.from_us else "",
         ends=write_time(window.to_us) if window.to_us else "",
         baseline=THEN if question.as_it_was else TODAY,
         traffic=traffic,
         days=days,
-        differences=tables.differences(changed),
-        services=tables.services(changed),
-        reasons=tables.reasons(changed),
-        examples=tables.examples(changed),
-        bills=bills(spark, billed, question.before, question.after),
+        differences=report_tables.count_differences(changed),
+        services=report_tables.list_service_gains(changed),
+        reasons=report_tables.list_reasons(changed),
+        examples=report_tables.list_examples(changed),
+        bills=compare_bills(spark, billed, question.before, question.after),
         ports=ports,
     )
 
 
-def _ports(rows: DataFrame, question: Question) -> tuple[tuple[PortChange, ...], DataFrame]:
-    """What becomes of messages at send ports, and the rows with what ports send of them."""
+def _compare_ports(rows: DataFrame, question: WhatIfQuestion) -> tuple[tuple[PortChange, ...], DataFrame]:
+    """Return the changes at send ports, and the rows with the interchanges that ports send."""
     before, after = question.before, question.after
-    ports = ports_of(before, after, question.batch_bytes)
+    ports = find_ports(before, after, question.batch_bytes)
     if not ports:
         return (), rows
-    arrivals = arrived(rows)
-    gathered = members(arrivals, ports).persist()
+    arrivals = port_arrivals_frame(rows)
+    gathered = batch_members_frame(arrivals, ports).persist()
     sent = billed_rows(arrivals, gathered, ports, before, after)
     return port_changes(arrivals, gathered, before, after), rows.unionByName(sent, allowMissingColumns=True)

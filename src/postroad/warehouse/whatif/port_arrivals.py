@@ -1,4 +1,4 @@
-"""What comes to send ports of a logged message, under one directory: all that their policies want to know of it.
+"""The arrivals of a logged message at send ports, under one directory, with what their policies need.
 
 Kept rules: it is found by the functions that a batcher asks; what exchanges and models send on comes to ports too. What a policy
 would want to know of a message whose body is no longer kept cannot be told, and is counted as such.
@@ -13,17 +13,17 @@ from zlib import crc32
 import msgspec
 import pyarrow as pa
 
-from postroad.core.batching import Arrival
+from postroad.core.batching import ArrivingMessage
 from postroad.core.model.batch import BatchMember
 from postroad.core.model.journal import Copy
 from postroad.core.model.message import Message
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.forwards import with_content
+from postroad.core.routing.forward import with_content
 from postroad.errors import Refused
-from postroad.warehouse.bulk.archived import Archived, Place
-from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.bulk.send_ports import SendPort, come, send_port_of
-from postroad.warehouse.whatif.onward import Onwards
+from postroad.warehouse.bulk.batch.send_ports import BulkSendPort, batch_arrival, find_send_port
+from postroad.warehouse.bulk.read.archive import ArchivedMessage, ArchivePlace
+from postroad.warehouse.bulk.read.logged_posts import LoggedPost
+from postroad.warehouse.whatif.forwards import ForwardedCopies
 
 GATHERED, ALONE, UNDECIDED = "gathered", "alone", "undecided"
 FORWARDED = 10_000_000  # copies from here on are those that exchanges and models send on
@@ -48,24 +48,29 @@ _key_of = msgspec.json.Decoder(tuple[str, ...]).decode
 
 
 def arrival_rows(
-    side: str, logged: Logged, message: Message, copies: Sequence[Copy], onwards: Onwards, directory: Directory
+    side: str,
+    logged: LoggedPost,
+    message: Message,
+    copies: Sequence[Copy],
+    onwards: ForwardedCopies,
+    directory: Directory,
 ) -> list[dict[str, Any]]:
-    """The arrivals of this side; a request is refused by a batcher, and does not arrive."""
+    """Return the arrivals of one side; a request is refused by a batcher, and does not arrive."""
     rows = []
     for number, copy, archived in _copies(logged, message, copies, onwards):
         service = directory.services.get(copy.hops[-1].service) if copy.hops and not copy.code else None
-        port = send_port_of(service) if service is not None else None
-        told = _told(archived, port, directory, logged) if port is not None else None
+        port = find_send_port(service) if service is not None else None
+        told = _arrival_row(archived, port, directory, logged) if port is not None else None
         if port is not None and told is not None:
             rows.append({"side": side, "port": port.gcid, "copy": number} | told)
     return rows
 
 
 def _copies(
-    logged: Logged, message: Message, copies: Sequence[Copy], onwards: Onwards
-) -> Iterator[tuple[int, Copy, Archived]]:
+    logged: LoggedPost, message: Message, copies: Sequence[Copy], onwards: ForwardedCopies
+) -> Iterator[tuple[int, Copy, ArchivedMessage]]:
     posted = logged.posted
-    own = Archived(Place("", logged.seq), posted.sender, posted.at_us, posted.form, posted.size, message)
+    own = ArchivedMessage(ArchivePlace("", logged.seq), posted.sender, posted.at_us, posted.form, posted.size, message)
     for number, copy in enumerate(copies):
         yield number, copy, own
     for key, onward in onwards.sent.items():
@@ -75,12 +80,14 @@ def _copies(
         yield FORWARDED + crc32(repr(key).encode()) % FORWARDED, onward.copy, archived  # the same on both sides
 
 
-def _told(archived: Archived, port: SendPort, directory: Directory, logged: Logged) -> dict[str, Any] | None:
+def _arrival_row(
+    archived: ArchivedMessage, port: BulkSendPort, directory: Directory, logged: LoggedPost
+) -> dict[str, Any] | None:
     parts = archived.message.parts
     if not logged.is_whole:
         return {"outcome": UNDECIDED, "bytes": sum(len(part.data) for part in parts)}
     try:
-        arrival = come(archived, parts, 0, port, directory)
+        arrival = batch_arrival(archived, parts, 0, port, directory)
     except Refused:
         return None
     if not arrival.taken:
@@ -97,9 +104,9 @@ def _told(archived: Archived, port: SendPort, directory: Directory, logged: Logg
     }
 
 
-def arrival_in(row: dict[str, Any], number: int) -> Arrival:
-    """The arrival that a row was made of; by what it is sorted does not matter to which batch it is in."""
-    return Arrival(
+def read_port_arrival(row: dict[str, Any], number: int) -> ArrivingMessage:
+    """Return the arrival of a row; the sort values are left out, since they do not affect the batch."""
+    return ArrivingMessage(
         member=BatchMember(number=number, bytes=row["bytes"], kind=row["kind"]),
         key=_key_of(row["key"]),
         last=row["last"],

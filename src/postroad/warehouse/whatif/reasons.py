@@ -1,4 +1,4 @@
-"""Why a copy takes another way: which rules hold now that did not, which no longer do, or what refuses it.
+"""The reasons why a copy takes another route: rules that apply on one side only, or a refusal.
 
 Kept rule: a reason is the same text for all messages that have it, so that reasons can be counted.
 """
@@ -10,28 +10,30 @@ from collections.abc import Callable, Iterable
 from postroad.core.model.journal import Context, Hop
 from postroad.core.model.rule import rule_key
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.explanation import RuleTried, ServiceTried
-from postroad.warehouse.whatif.comparing import Compared, CopyChange, Difference
+from postroad.core.routing.explain.explanation import RuleTried, ServiceTried
+from postroad.warehouse.whatif.comparison import CopyChange, RouteComparison, RouteDifference
 
 OTHER_PROFILES = "services on the way have another profile"
 
 _Held = dict[str, RuleTried]  # by the rules' keys
 
 
-def reasons_for(change: CopyChange, compared: Compared, before: Directory, after: Directory) -> tuple[str, ...]:
-    """The reasons in words, of rules first; one at least."""
-    found = rules_that_differ(compared.before.tried, compared.after.tried, before, after)
-    if change.difference is Difference.REFUSED:
+def explain_change(
+    change: CopyChange, compared: RouteComparison, before: Directory, after: Directory
+) -> tuple[str, ...]:
+    """Return the reasons as text, rules first; at least one."""
+    found = explain_rule_differences(compared.before.tried, compared.after.tried, before, after)
+    if change.difference is RouteDifference.REFUSED:
         found.append(f"refused: {change.after.code}")
-    elif change.difference is Difference.ACCEPTED:
+    elif change.difference is RouteDifference.ACCEPTED:
         found.append(f"no longer refused: {change.before.code}")
-    elif change.difference is Difference.CIRCUMSTANCES:
+    elif change.difference is RouteDifference.CIRCUMSTANCES:
         found += _circumstances(change, before, after)
     return tuple(found) or (OTHER_PROFILES,)
 
 
 def _circumstances(change: CopyChange, before: Directory, after: Directory) -> list[str]:
-    """What is different at which service; one that takes part by its rules alone is told of where it is new or gone."""
+    """Return the differences at each service that are not caused by rules."""
     found = []
     for was, is_now in zip(change.before.hops, change.after.hops, strict=True):
         service = address_of(is_now.service, after, before)
@@ -55,18 +57,18 @@ CIRCUMSTANCES: dict[str, Callable[[Hop], object]] = {
 }
 
 
-def rules_that_differ(
+def explain_rule_differences(
     tried_before: Iterable[ServiceTried], tried_after: Iterable[ServiceTried], before: Directory, after: Directory
 ) -> list[str]:
-    """Rules that hold on one side only, or do something else there."""
+    """Return rules that apply on one side only, or with another action."""
     was, is_now = _held(tried_before), _held(tried_after)
     found = []
     for key, tried in is_now.items():
         known = was.get(key)
         if known is None:
-            found.append(f"{_rule(key, tried, after)} holds: {_did(tried)}")
+            found.append(f"{_rule(key, tried, after)} holds: {_describe_action(tried)}")
         elif known.did and known.did != tried.did:  # where it is known what it did
-            found.append(f"{_rule(key, tried, after)} does something else: {_did(tried)}")
+            found.append(f"{_rule(key, tried, after)} does something else: {_describe_action(tried)}")
     found += [f"{_rule(key, was[key], before)} {_no_longer(key, after)}" for key in was if key not in is_now]
     return found
 
@@ -82,7 +84,7 @@ def _held(tried: Iterable[ServiceTried]) -> _Held:
     return {rule_key(one.service, rule.name): rule for one in tried for rule in one.rules if rule.held}
 
 
-def _did(tried: RuleTried) -> str:
+def _describe_action(tried: RuleTried) -> str:
     return "; ".join(tried.did) or "nothing to the route"
 
 

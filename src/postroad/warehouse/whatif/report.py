@@ -1,4 +1,7 @@
-"""A finished what-if report: its nouns, as they are printed, written as JSON and drawn."""
+"""The nouns of a what-if report: traffic, changes, reasons, bills and send ports, with JSON output.
+
+The nouns of a finished what-if report: traffic, changes, reasons, examples and bills.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +13,46 @@ from typing import Any
 import msgspec
 
 from postroad.core.model.billing import MICROS, decimals
-from postroad.warehouse.whatif.port_report import PortChange
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Traffic:
-    """Messages by what can be said of them; those that were refused when posted were not kept, and so not tried again."""
+class PortSide:
+    """The batches of one side. Waits are from a message's arrival until its batch was closed.
+
+    Waits are those of messages, from when they came until their batch was closed.
+    """
+
+    messages: int = 0  # that are gathered
+    alone: int = 0  # that go by themselves
+    undecided: int = 0  # whose bodies are no longer kept
+    batches: int = 0  # that are closed, each of which is an interchange
+    left_open: int = 0  # messages in batches that nothing closes
+    bytes: int = 0  # of all batches
+    largest_bytes: int = 0
+    wait_s: float = 0.0  # on average
+    wait_p95_s: float = 0.0
+    wait_most_s: float = 0.0
+
+    @property
+    def messages_each(self) -> float:
+        return round((self.messages - self.left_open) / self.batches, 1) if self.batches else 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PortChange:
+    port: str
+    before: PortSide
+    after: PortSide
+    in_other_batches: int  # messages that would not leave with the same others
+
+    @property
+    def is_changed(self) -> bool:
+        return self.before != self.after or self.in_other_batches > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrafficCounts:
+    """Messages by result; messages that were refused when posted were not stored and are not replayed."""
 
     messages: int = 0
     same: int = 0
@@ -25,7 +62,7 @@ class Traffic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Day:
+class TrafficDay:
     day: str
     same: int = 0
     changed: int = 0
@@ -33,8 +70,8 @@ class Day:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ServiceChange:
-    """How many copies a service would get that it does not get now, and the other way round."""
+class ServiceGain:
+    """The number of copies that a service gains and loses."""
 
     service: str
     role: str  # recipient or in transit
@@ -43,13 +80,13 @@ class ServiceChange:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class ChangeReason:
     text: str
     messages: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Example:
+class ChangeExample:
     session: str
     at: str
     sender: str
@@ -68,8 +105,8 @@ def as_money(micros: int, currency: str) -> Decimal:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bill:
-    """What one organization would owe (or be owed, below zero) for the window, before and after, exact to the micro-unit."""
+class BillComparison:
+    """The amount of one organization for the window, before and after, exact to the micro-unit."""
 
     organization: str
     currency: str
@@ -100,27 +137,27 @@ class Bill:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class WhatIfReport:
     begins: str  # first and last moment of the window; empty: the journal's own
     ends: str
     baseline: str  # today, or then: what the traffic is compared with
-    traffic: Traffic
-    days: tuple[Day, ...] = ()
+    traffic: TrafficCounts
+    days: tuple[TrafficDay, ...] = ()
     differences: dict[str, int] = field(default_factory=dict)  # copies by how their way changes
-    services: tuple[ServiceChange, ...] = ()
-    reasons: tuple[Reason, ...] = ()
-    examples: tuple[Example, ...] = ()
-    bills: tuple[Bill, ...] = ()
+    services: tuple[ServiceGain, ...] = ()
+    reasons: tuple[ChangeReason, ...] = ()
+    examples: tuple[ChangeExample, ...] = ()
+    bills: tuple[BillComparison, ...] = ()
     ports: tuple[PortChange, ...] = ()
 
 
 SUMMED = ("before_micros", "after_micros", "before_invoiced_micros", "after_invoiced_micros")
 
 
-def totals(bills: Sequence[Bill]) -> list[Bill]:
+def sum_bills(bills: Sequence[BillComparison]) -> list[BillComparison]:
     """Returns one sum of all bills for each currency, in the order of currencies."""
     return [
-        Bill(organization="Total", currency=currency, **{name: sum(getattr(bill, name) for bill in bills
+        BillComparison(organization="Total", currency=currency, **{name: sum(getattr(bill, name) for bill in bills
              if bill.currency == currency) for name in SUMMED})
         for currency in sorted({bill.currency for bill in bills})
     ]  # fmt: skip
@@ -137,17 +174,17 @@ def bill_notes(baseline: str) -> str:
     return f'"Before" applies today\'s rules and prices to the traffic of that time, not those that were in force then. {exact}'
 
 
-def as_json(report: Report) -> dict[str, Any]:
-    """The report for scripts; money as decimals in quotes."""
+def report_value(report: WhatIfReport) -> dict[str, Any]:
+    """Return the report for scripts; amounts are decimals in quotes."""
     told: dict[str, Any] = msgspec.to_builtins(report)
     money = {
         "bills": [_bill(bill) for bill in report.bills],
-        "billTotals": [_bill(bill) for bill in totals(report.bills)],
+        "billTotals": [_bill(bill) for bill in sum_bills(report.bills)],
     }
     return told | money | {"billNotes": bill_notes(report.baseline) if report.bills else ""}
 
 
-def _bill(bill: Bill) -> dict[str, str]:
+def _bill(bill: BillComparison) -> dict[str, str]:
     return {
         "organization": bill.organization,
         "currency": bill.currency,

@@ -1,12 +1,18 @@
-"""What is told of each entry in what-if's one pass over the journal, as Arrow.
+"""The rows of what-if's single pass over the journal, as Arrow, including those of forwarded messages.
 
 Grain: one row per entry that counts, ``record`` says which: a ``message`` that was accepted and is compared, a ``response`` whose
 way is not compared, a ``return`` of an in-transit service, a post that was ``refused`` and is not kept. What exchanges and
 models send on of a message makes further rows, ``forward`` (``onward_rows``).
+
+The rows of forwarded messages in what-if's single pass.
+
+Grain: a change in the message's own row for each copy that is sent on by one side only, or otherwise; and for the bill one row,
+``record`` "forward", per message, exchange and size, with the copies that each side sends on.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -14,11 +20,14 @@ from typing import Any
 import pyarrow as pa
 
 from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted, MessageRefused
+from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
-from postroad.warehouse.bulk.logged import Logged
-from postroad.warehouse.whatif.comparing import Compared, CopyChange, Side, Verdict, beyond
-from postroad.warehouse.whatif.port_arrivals import ARRIVAL
-from postroad.warehouse.whatif.reasons import address_of, addresses_of, reasons_for
+from postroad.warehouse.bulk.read.logged_posts import LoggedPost
+from postroad.warehouse.whatif.comparison import CopyChange, RouteComparison, RouteVerdict, RoutingSide, extra_stops
+from postroad.warehouse.whatif.forward_changes import ForwardChange, ForwardReasons, compare_forwards
+from postroad.warehouse.whatif.forwards import ForwardedCopies, ForwardedCopy, Key
+from postroad.warehouse.whatif.port_arrivals import ARRIVAL, FORWARDED
+from postroad.warehouse.whatif.reasons import address_of, addresses_of, explain_change
 
 BATCH_ROWS = 4_096
 RECIPIENT, IN_TRANSIT = "recipient", "in transit"
@@ -72,7 +81,7 @@ SCHEMA = pa.schema(
 )
 
 
-def batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
+def record_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
     waiting: list[dict[str, Any]] = []
     for row in rows:
         waiting.append(row)
@@ -88,10 +97,10 @@ def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-def message_row(logged: Logged, compared: Compared, before: Directory, after: Directory) -> dict[str, Any]:
+def message_row(logged: LoggedPost, compared: RouteComparison, before: Directory, after: Directory) -> dict[str, Any]:
     posted = logged.posted
-    decided = compared.verdict is not Verdict.UNDECIDABLE
-    recorded = Side(copies=posted.copies)
+    decided = compared.verdict is not RouteVerdict.UNDECIDABLE
+    recorded = RoutingSide(copies=posted.copies)
     changes = [_change(change, compared, before, after) for change in compared.changes]
     return posted_row("message", logged.seq, posted) | {
         "sender_address": address_of(posted.sender, before, after),
@@ -104,7 +113,7 @@ def message_row(logged: Logged, compared: Compared, before: Directory, after: Di
 
 
 def response_row(seq: int, posted: MessagePosted) -> dict[str, Any]:
-    ways = _ways(Side(copies=posted.copies), posted)
+    ways = _ways(RoutingSide(copies=posted.copies), posted)
     return posted_row("response", seq, posted) | {"before": ways, "after": ways, "passed": _passed(posted)}
 
 
@@ -133,16 +142,16 @@ def _day(at_us: int) -> Any:
     return datetime.fromtimestamp(at_us // 1_000_000, UTC).date()
 
 
-def _change(change: CopyChange, compared: Compared, before: Directory, after: Directory) -> dict[str, Any]:
+def _change(change: CopyChange, compared: RouteComparison, before: Directory, after: Directory) -> dict[str, Any]:
     return {
         "copy": change.copy,
         "named": change.named,
         "difference": change.difference.value,
         "before": addresses_of(change.before.hops, before, after),
         "after": addresses_of(change.after.hops, after, before),
-        "gained": stops(change.gained, _last(change.after), before, after),
-        "lost": stops(change.lost, _last(change.before), before, after),
-        "reasons": list(reasons_for(change, compared, before, after)),
+        "gained": stop_rows(change.gained, _last(change.after), before, after),
+        "lost": stop_rows(change.lost, _last(change.before), before, after),
+        "reasons": list(explain_change(change, compared, before, after)),
         "detail": change.after.detail or change.before.detail,
     }
 
@@ -151,21 +160,21 @@ def _last(copy: Copy) -> Hop | None:
     return copy.hops[-1] if copy.hops else None
 
 
-def stops(hops: tuple[Hop, ...], last: Hop | None, *directories: Directory) -> list[dict[str, str]]:
-    """The services of these hops, with the part that each has; ``last`` is the recipient's."""
+def stop_rows(hops: tuple[Hop, ...], last: Hop | None, *directories: Directory) -> list[dict[str, str]]:
+    """Return the services of these hops with their roles; ``last`` is the recipient's."""
     return [
         {"service": address_of(hop.service, *directories), "role": RECIPIENT if hop is last else IN_TRANSIT}
         for hop in hops
     ]
 
 
-def _ways(side: Side, posted: MessagePosted) -> list[dict[str, Any]]:
-    return [way(place, copy, posted.copies[place].hops) for place, copy in enumerate(side.copies) if not copy.code]
+def _ways(side: RoutingSide, posted: MessagePosted) -> list[dict[str, Any]]:
+    return [copy_way(place, copy, posted.copies[place].hops) for place, copy in enumerate(side.copies) if not copy.code]
 
 
-def way(place: int, copy: Copy, passed: tuple[Hop, ...]) -> dict[str, Any]:
-    """Who takes part in an accepted copy; ``passed`` is the way that it went in fact."""
-    extra = [hop for hop in beyond(copy.hops, passed) if hop is not copy.hops[-1]]
+def copy_way(place: int, copy: Copy, passed: tuple[Hop, ...]) -> dict[str, Any]:
+    """Return the parties of an accepted copy; ``passed`` is the route it actually took."""
+    extra = [hop for hop in extra_stops(copy.hops, passed) if hop is not copy.hops[-1]]
     return {
         "copy": place,
         "transit": [_party(hop) for hop in copy.hops[:-1]],
@@ -180,3 +189,62 @@ def _party(hop: Hop) -> dict[str, str | None]:
 
 def _passed(posted: MessagePosted) -> list[str]:
     return [f"{place} {hop.service}" for place, copy in enumerate(posted.copies) for hop in copy.hops[:-1]]
+
+
+NOTHING_PASSED = ()  # what has really happened to copies that were sent on is not looked at: both sides are played
+
+
+def forward_change_rows(
+    was: ForwardedCopies, is_now: ForwardedCopies, before: Directory, after: Directory
+) -> list[dict[str, Any]]:
+    sides = ForwardReasons(before, after, was, is_now)
+    changes = compare_forwards(was, is_now)
+    return [_forward_change(place, change, sides, before, after) for place, change in enumerate(changes)]
+
+
+def _forward_change(
+    place: int, change: ForwardChange, sides: ForwardReasons, before: Directory, after: Directory
+) -> dict[str, Any]:
+    through = [address_of(gcid, after, before) for gcid in change.either.through]
+    one, other = change.before, change.after
+    return {
+        "copy": FORWARDED + place,
+        "named": through[-1],
+        "difference": change.difference.value,
+        "before": [*through, *(addresses_of(one.copy.hops, before, after) if one is not None else ())],
+        "after": [*through, *(addresses_of(other.copy.hops, after, before) if other is not None else ())],
+        "gained": stop_rows(change.gained, other.copy.hops[-1], before, after) if other is not None else [],
+        "lost": stop_rows(change.lost, one.copy.hops[-1], before, after) if one is not None else [],
+        "reasons": list(sides.reasons(change)),
+        "detail": "",
+    }
+
+
+def forward_rows(logged: LoggedPost, was: ForwardedCopies, is_now: ForwardedCopies) -> list[dict[str, Any]]:
+    """Return the billable forwarded copies of both sides, by sender."""
+    numbers = {key: FORWARDED + place for place, key in enumerate(sorted({*was.sent, *is_now.sent}))}
+    rows: dict[tuple[str, int], dict[str, Any]] = {}
+    for side, onwards in (("before", was), ("after", is_now)):
+        for (sender, size), ways in _forward_ways(onwards, numbers).items():
+            row = rows.setdefault((sender, size), _forward_row(logged, sender, size))
+            row[side] = ways
+    return list(rows.values())
+
+
+def _forward_ways(onwards: ForwardedCopies, numbers: dict[Key, int]) -> dict[tuple[str, int], list[dict[str, Any]]]:
+    found: dict[tuple[str, int], list[dict[str, Any]]] = defaultdict(list)
+    for key, onward in onwards.sent.items():
+        if not onward.copy.code:
+            found[onward.through[-1], onward.size].append(_forward_way(numbers[key], onward))
+    return found
+
+
+def _forward_way(number: int, onward: ForwardedCopy) -> dict[str, Any]:
+    return copy_way(number, onward.copy, NOTHING_PASSED)
+
+
+def _forward_row(logged: LoggedPost, sender: str, size: int) -> dict[str, Any]:
+    row = posted_row("forward", logged.seq, logged.posted)
+    return row | {
+        "sender": sender, "type": MessageType.NOTIFICATION.value, "size": size, "before": [], "after": [], "passed": [],
+    }  # fmt: skip

@@ -7,27 +7,27 @@ from collections.abc import Sequence
 
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
-from postroad.ports import Committed, Outcome, Step
-from postroad.testing.journals import plain_posts
+from postroad.ports import Committed, JournalStep, Outcome
+from postroad.testing.random_journals.journals import make_plain_posts
 
 LARGE = b"x" * 1_000
 GROUP_BYTES = 1_000  # one of those posts fills a group
 
 
-def lease(number: int) -> Step:
-    return Step(DeliveriesLeased(1, "a", 30.0, (number,)), reserve=True)
+def lease(number: int) -> JournalStep:
+    return JournalStep(DeliveriesLeased(1, "a", 30.0, (number,)), reserve=True)
 
 
-def acknowledgement(number: int, keys: tuple[int, ...] = ()) -> Step:
-    return Step(DeliveriesAcknowledged(1, "a", (number,)), keys=keys, reserve=True)
+def acknowledgement(number: int, keys: tuple[int, ...] = ()) -> JournalStep:
+    return JournalStep(DeliveriesAcknowledged(1, "a", (number,)), keys=keys, reserve=True)
 
 
-async def groups_of(steps: Sequence[Step]) -> list[list[Step]]:
+async def groups_of(steps: Sequence[JournalStep]) -> list[list[JournalStep]]:
     """The groups that are made of these steps, handed in together."""
-    groups: list[list[Step]] = []
+    groups: list[list[JournalStep]] = []
     answered: list[Outcome] = []
 
-    async def commit(group: Sequence[Step]) -> list[Outcome]:
+    async def commit(group: Sequence[JournalStep]) -> list[Outcome]:
         groups.append(list(group))
         await asyncio.sleep(0)
         return [Committed(1)] * len(group)
@@ -42,12 +42,12 @@ async def groups_of(steps: Sequence[Step]) -> list[list[Step]]:
 
 
 async def test_what_receivers_do_goes_before_the_posts_that_wait_and_all_keep_their_order() -> None:
-    posts = [Step(post, LARGE) for post in plain_posts(3, services=1)]
+    posts = [JournalStep(post, LARGE) for post in make_plain_posts(3, services=1)]
     first, second = lease(1), acknowledgement(1)
     assert await groups_of([*posts, first, second]) == [[first, second], [posts[0]], [posts[1]], [posts[2]]]
 
 
 async def test_an_acknowledgement_against_which_something_may_stand_waits_its_turn() -> None:
-    [post] = [Step(post, LARGE) for post in plain_posts(1, services=1)]
+    [post] = [JournalStep(post, LARGE) for post in make_plain_posts(1, services=1)]
     end = acknowledgement(1, keys=(17,))
     assert await groups_of([post, end]) == [[post], [end]]

@@ -6,9 +6,9 @@ from postroad.adapters.desk.hot_state import HotState
 from postroad.core.model.batch import Batch, BatchMember
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import BatchesChanged
-from postroad.core.projection.keys import unique_keys
-from postroad.testing.desk_network import VirtualClock
-from postroad.testing.journals import plain_posts
+from postroad.core.projection.unique_keys import unique_keys
+from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.random_journals.journals import make_plain_posts
 
 MANY = 2_000
 EVERY_BATCH = 500
@@ -22,8 +22,8 @@ def joined(version: int, numbers: list[int]) -> BatchesChanged:
 
 
 def test_what_has_joined_a_batch_is_left_to_the_index() -> None:
-    hot = HotState(VirtualClock())
-    for seq, post in enumerate(plain_posts(MANY, services=1), 1):
+    hot = HotState(ManualClock())
+    for seq, post in enumerate(make_plain_posts(MANY, services=1), 1):
         hot.apply(post, seq, None, b"hello")
     numbers = [delivery_number(seq, 0) for seq in range(1, MANY + 1)]
     assert len(hot.mailbox(MAILBOX)) == MANY

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.adapters.desk.keys import SeenKeys
+from postroad.adapters.desk.seen_keys import SeenKeys
 from postroad.adapters.memory.index import MemoryIndex
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 
 @given(st.lists(st.integers(-5, 5), max_size=40), st.integers(1, 4), st.integers(0, 10))
@@ -23,7 +23,7 @@ async def test_memory_and_index_together_know_every_key(keys: list[int], most: i
         assert seen.has(key) <= (key in first)
         first.setdefault(key, seq)
         seen.remember([key], seq)
-        await index.apply({"insert_seen": [(key, "", first[key], 0)]}, Head(seq, b""))
+        await index.apply({"insert_seen": [(key, "", first[key], 0)]}, JournalHead(seq, b""))
 
 
 async def test_while_nothing_is_forgotten_the_index_is_not_asked() -> None:

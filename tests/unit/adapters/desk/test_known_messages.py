@@ -9,16 +9,16 @@ import pytest
 
 from postroad.adapters.desk import known_messages
 from postroad.adapters.desk.known_messages import KnownMessages
-from postroad.adapters.desk.pages import PAGE_BYTES, ROWS_LEAST, ROWS_MOST, PageSize
+from postroad.adapters.desk.page_size import PAGE_BYTES, ROWS_LEAST, ROWS_MOST, PageSize
 from postroad.core.model.journal import Copy, Hop, MessagePosted, encode
 from postroad.core.projection.queries import WAITING
-from postroad.testing.journals import plain_posts
+from postroad.testing.random_journals.journals import make_plain_posts
 
 MANY = 200  # recipients, which make a long header
 
 
 def row_of(seq: int, recipients: int, copy: int = 0) -> tuple[Any, ...]:
-    [post] = plain_posts(1, seq)
+    [post] = make_plain_posts(1, seq)
     assert isinstance(post, MessagePosted)
     copies = tuple(Copy(named=f"X/{number}", hops=(Hop(f"{number:016x}"),)) for number in range(recipients))
     header = encode(msgspec.structs.replace(post, copies=copies))

@@ -8,8 +8,8 @@ from typing import cast
 import asyncpg
 import pytest
 
-from postroad.adapters.desk.shared_arrivals import CHANNEL, Arrivals
-from postroad.adapters.journal.postgres_connections import LONGEST_PAUSE_S, Connections, Pause
+from postroad.adapters.desk.shared_arrivals import CHANNEL, ArrivalListener
+from postroad.adapters.journal.postgres_connections import LONGEST_PAUSE_S, ConnectionPool, ReconnectPause
 
 
 @pytest.fixture
@@ -18,11 +18,11 @@ def told() -> list[int]:
 
 
 @pytest.fixture
-def arrivals(told: list[int]) -> Arrivals:
-    return Arrivals(cast(Connections, None), told.append)
+def arrivals(told: list[int]) -> ArrivalListener:
+    return ArrivalListener(cast(ConnectionPool, None), told.append)
 
 
-async def test_a_notification_wakes_its_mailboxes_and_no_other(arrivals: Arrivals, told: list[int]) -> None:
+async def test_a_notification_wakes_its_mailboxes_and_no_other(arrivals: ArrivalListener, told: list[int]) -> None:
     waiting = [asyncio.ensure_future(arrivals.wait(mailbox, 30)) for mailbox in ("a", "a", "b", "c")]
     await asyncio.sleep(0)
     arrivals.notified("17 a b")
@@ -32,7 +32,7 @@ async def test_a_notification_wakes_its_mailboxes_and_no_other(arrivals: Arrival
     waiting[3].cancel()
 
 
-async def test_a_notification_for_everybody_wakes_everybody(arrivals: Arrivals) -> None:
+async def test_a_notification_for_everybody_wakes_everybody(arrivals: ArrivalListener) -> None:
     waiting = [asyncio.ensure_future(arrivals.wait(mailbox, 30)) for mailbox in ("a", "b")]
     before = arrivals.count("never asked")
     await asyncio.sleep(0)
@@ -41,7 +41,9 @@ async def test_a_notification_for_everybody_wakes_everybody(arrivals: Arrivals) 
     assert arrivals.count("never asked") > before
 
 
-async def test_a_group_without_new_deliveries_is_heard_of_and_wakes_nobody(arrivals: Arrivals, told: list[int]) -> None:
+async def test_a_group_without_new_deliveries_is_heard_of_and_wakes_nobody(
+    arrivals: ArrivalListener, told: list[int]
+) -> None:
     before = arrivals.count("a")
     arrivals.notified("17 ")
     assert arrivals.count("a") == before
@@ -72,7 +74,7 @@ class ComingBack:
 
 async def test_who_listens_goes_on_trying_whatever_the_database_says(told: list[int]) -> None:
     connections = ComingBack()
-    arrivals = Arrivals(cast(Connections, connections), told.append)
+    arrivals = ArrivalListener(cast(ConnectionPool, connections), told.append)
     await asyncio.wait_for(arrivals.open(), 30)
     assert connections.heard == [CHANNEL]
     await arrivals.close()
@@ -80,7 +82,7 @@ async def test_who_listens_goes_on_trying_whatever_the_database_says(told: list[
 
 def test_a_pause_doubles_up_to_a_limit_and_ends_with_success() -> None:
     now = 100.0
-    pause = Pause(lambda: now)
+    pause = ReconnectPause(lambda: now)
     lengths = []
     for _ in range(8):
         pause.failed()

@@ -12,8 +12,8 @@ import pytest
 
 from postroad.adapters.index import migrations as module
 from postroad.adapters.index import postgres, sqlite_file
-from postroad.adapters.index.headers import IN_HEADER
-from postroad.adapters.index.migrations import VERSION_TABLE, Migration, migrations, section
+from postroad.adapters.index.header_columns import IN_HEADER
+from postroad.adapters.index.migrations import VERSION_TABLE, Migration, migrations, select_section
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteReader, SqliteWriter
 from postroad.adapters.index.sqlite_file import apply_migration, open_writer, schema_version
@@ -50,8 +50,8 @@ def test_versions_are_numbered_without_gaps() -> None:
 
 def test_sections_belong_to_their_database() -> None:
     text = "all;\n-- sqlite:\nlite;\n-- postgres:\nelephant;\n-- both:\nall again;\n"
-    assert section(text, "sqlite") == "all;\nlite;\nall again;\n"
-    assert section(text, "postgres") == "all;\nelephant;\nall again;\n"
+    assert select_section(text, "sqlite") == "all;\nlite;\nall again;\n"
+    assert select_section(text, "postgres") == "all;\nelephant;\nall again;\n"
 
 
 # ---- published versions stay what they were (frozen copies), and lead to the present schema

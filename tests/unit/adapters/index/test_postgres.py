@@ -11,15 +11,15 @@ import asyncpg
 import msgspec
 import pytest
 
-from postroad.adapters.index.named_sql import named
+from postroad.adapters.index.named_sql import load_statements
 from postroad.adapters.index.postgres import PostgresIndex
-from postroad.adapters.index.postgres_bulk import bulk_form, rounds
+from postroad.adapters.index.postgres_bulk import bulk_form, split_into_rounds
 from postroad.core.model.journal import MessagePosted
 from postroad.core.projection.project import project
 from postroad.core.projection.tables import TABLES
-from postroad.ports import Head
-from postroad.testing.index_story import STORY
-from postroad.testing.journals import as_records, plain_posts
+from postroad.ports import JournalHead
+from postroad.testing.contracts.index.story import STORY
+from postroad.testing.random_journals.journals import make_plain_posts, to_records
 
 MANY_ROWS = """
 INSERT INTO delivery (number, recipient, expires_at_us) SELECT n << 16, 1, n FROM generate_series(1, 3000) AS n;
@@ -45,12 +45,12 @@ async def index(postgres_database: str) -> AsyncIterator[PostgresIndex]:
 
 async def test_several_followers_do_not_disturb_each_other(index: PostgresIndex, postgres_database: str) -> None:
     other = await PostgresIndex.open(postgres_database)
-    records = as_records([*STORY, *plain_posts(200, len(STORY) + 1)])
+    records = to_records([*STORY, *make_plain_posts(200, len(STORY) + 1)])
 
     async def apply_all(follower: PostgresIndex, size: int) -> None:
         for start in range(0, len(records), size):
             batch = records[start : start + size]
-            await follower.apply(project(batch), Head(batch[-1].seq, bytes(32)))
+            await follower.apply(project(batch), JournalHead(batch[-1].seq, bytes(32)))
 
     await asyncio.gather(apply_all(index, 7), apply_all(other, 30))
     together = {table: await index.rows(table) for table in TABLES}
@@ -61,20 +61,20 @@ async def test_several_followers_do_not_disturb_each_other(index: PostgresIndex,
 
 
 async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(index: PostgresIndex) -> None:
-    broken: Any = project(as_records(STORY))
+    broken: Any = project(to_records(STORY))
     broken["insert_access"] = [(None, 5, "", "", "")]
     with pytest.raises(asyncpg.PostgresError):
-        await index.apply(broken, Head(len(STORY), bytes(32)))
+        await index.apply(broken, JournalHead(len(STORY), bytes(32)))
     assert (await index.position()).seq == 0
-    await index.apply(project(as_records(STORY)), Head(len(STORY), bytes(32)))
+    await index.apply(project(to_records(STORY)), JournalHead(len(STORY), bytes(32)))
     posted = [seq for seq, entry in enumerate(STORY, 1) if isinstance(entry, MessagePosted)]
     assert [row[0] for row in await index.rows("message")] == posted
 
 
 async def test_a_nul_is_replaced_where_it_cannot_be_stored_and_kept_in_the_header(index: PostgresIndex) -> None:
-    [post] = plain_posts(1)
-    records = as_records([msgspec.structs.replace(post, topic="a\0b", session="s\0t")])
-    await index.apply(project(records), Head(1, bytes(32)))
+    [post] = make_plain_posts(1)
+    records = to_records([msgspec.structs.replace(post, topic="a\0b", session="s\0t")])
+    await index.apply(project(records), JournalHead(1, bytes(32)))
     [row] = await index.rows("message")
     message = dict(zip(TABLES["message"], row, strict=True))
     assert (message["session"], message["topic"], message["header"]) == ("s\ufffdt", "a\0b", records[0].facts)
@@ -103,7 +103,7 @@ async def test_what_is_due_or_related_is_found_through_an_index(
     """In tables large enough that PostgreSQL would rather not read them whole."""
     connection = await asyncpg.connect(postgres_database)
     await connection.execute(MANY_ROWS)
-    steps = await connection.fetch(f"EXPLAIN {named('queries.sql', 'postgres')[name]}", *parameters)
+    steps = await connection.fetch(f"EXPLAIN {load_statements('queries.sql', 'postgres')[name]}", *parameters)
     await connection.close()
     plan = "\n".join(step[0] for step in steps)
     assert set(re.findall(r"using (\w+)", plan)) == indexes, plan
@@ -112,15 +112,15 @@ async def test_what_is_due_or_related_is_found_through_an_index(
 
 
 def test_a_delivery_is_changed_once_in_a_round() -> None:
-    assert rounds([("a", 1), ("b", 2), ("c", 1), ("d", 1)]) == [[("a", 1), ("b", 2)], [("c", 1)], [("d", 1)]]
+    assert split_into_rounds([("a", 1), ("b", 2), ("c", 1), ("d", 1)]) == [[("a", 1), ("b", 2)], [("c", 1)], [("d", 1)]]
 
 
 async def test_moves_with_and_without_a_leg_go_in_one_batch(index: PostgresIndex) -> None:
     """An array of legs with NULL in it, or of nothing else, and several moves of one journey."""
     begun = {"insert_journey": [(id_, id_, 0) for id_ in (1 << 16, 2 << 16, 3 << 16)]}
     moves = [(11, None, 11, 1 << 16), (12, 1, 12, 2 << 16), (13, 1, 13, 1 << 16), (14, None, 14, 1 << 16)]
-    await index.apply({**begun, "move_journey": moves}, Head(14, bytes(32)))
-    await index.apply({"move_journey": [(15, None, 15, 3 << 16), (9, 1, 9, 1 << 16)]}, Head(15, bytes(32)))
+    await index.apply({**begun, "move_journey": moves}, JournalHead(14, bytes(32)))
+    await index.apply({"move_journey": [(15, None, 15, 3 << 16), (9, 1, 9, 1 << 16)]}, JournalHead(15, bytes(32)))
     assert [row[1:3] for row in await index.rows("journey")] == [(14, 1), (12, 1), (15, 0)]
 
 

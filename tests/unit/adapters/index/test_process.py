@@ -25,7 +25,7 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.core.projection.tables import TABLES
 from postroad.errors import Misconfigured, Unavailable
 from postroad.flow.indexing import catch_up
-from postroad.testing.journals import new_records, plain_posts
+from postroad.testing.random_journals.journals import make_plain_posts, to_new_records
 
 SMALL = SegmentSettings(segment_bytes=1 << 20, reserve_bytes=1 << 16, least_free_bytes=0, least_free_share=0.0)
 
@@ -47,7 +47,7 @@ async def process(journal: SegmentJournal, tmp_path: Path) -> AsyncIterator[Inde
 
 async def append(journal: SegmentJournal, count: int) -> int:
     first_seq = (await journal.head()).seq + 1
-    return (await journal.append(new_records(list(plain_posts(count, first_seq))))).head.seq
+    return (await journal.append(to_new_records(list(make_plain_posts(count, first_seq))))).head.seq
 
 
 async def test_it_follows_what_is_appended(journal: SegmentJournal, process: IndexProcess, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_it_leaves_when_its_server_is_gone(journal: SegmentJournal, tmp_pa
 async def test_an_index_of_another_journal_is_refused(journal: SegmentJournal, tmp_path: Path) -> None:
     await append(journal, 3)
     other = SegmentJournal.open(tmp_path / "other", SMALL)
-    await other.append(new_records(list(plain_posts(5, 77))))
+    await other.append(to_new_records(list(make_plain_posts(5, 77))))
     index = SqliteIndex(tmp_path / "index.sqlite")
     await catch_up(other, index)
     await index.close()

@@ -10,19 +10,19 @@ from typing import Any
 import apsw
 import pytest
 
-from postroad.adapters.index.named_sql import named
+from postroad.adapters.index.named_sql import load_statements
 from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader, SqliteWriter
-from postroad.adapters.index.sqlite_file import forget, open_reader, refuse_old_sqlite
+from postroad.adapters.index.sqlite_file import open_reader, refuse_old_sqlite, remove_index
 from postroad.core.projection.project import project
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.tables import TABLES
 from postroad.errors import Misconfigured, Unavailable
-from postroad.ports import Head
-from postroad.testing.journals import as_records, plain_posts
+from postroad.ports import JournalHead
+from postroad.testing.random_journals.journals import make_plain_posts, to_records
 
 
 def changes_of(count: int, first_seq: int = 1) -> Any:
-    return project(as_records(list(plain_posts(count, first_seq)), first_seq))
+    return project(to_records(list(make_plain_posts(count, first_seq)), first_seq))
 
 
 @pytest.mark.parametrize("version", ["3.40.1", "3.51.2"])
@@ -41,10 +41,10 @@ async def test_a_failed_batch_leaves_nothing_and_does_not_stop_the_next(tmp_path
     broken = changes_of(3)
     broken["insert_access"] = [("not a number", None, "", "", "")]
     with pytest.raises(apsw.Error):
-        await index.apply(broken, Head(3, bytes(32)))
+        await index.apply(broken, JournalHead(3, bytes(32)))
     assert (await index.position()).seq == 0
     assert await index.rows("message") == []
-    await index.apply(changes_of(3), Head(3, bytes(32)))
+    await index.apply(changes_of(3), JournalHead(3, bytes(32)))
     assert [row[3] for row in await index.rows("message")] == [f"{number:016x}" for number in (1, 2, 3)]
     await index.close()
 
@@ -55,9 +55,9 @@ async def test_readers_see_whole_batches_while_the_writer_works(tmp_path: Path) 
     for first in range(1, 501, 50):
         seen = asyncio.gather(*(reader.query("all_messages", 2**62, 1000) for _ in range(4)))
         await asyncio.sleep(0)
-        writer.apply(changes_of(50, first), Head(first + 49, bytes(32)))
+        writer.apply(changes_of(50, first), JournalHead(first + 49, bytes(32)))
         assert {len(rows) % 50 for rows in await seen} == {0}
-    assert writer.position() == await reader.position() == Head(500, bytes(32))
+    assert writer.position() == await reader.position() == JournalHead(500, bytes(32))
     await reader.close()
     writer.close()
 
@@ -77,19 +77,19 @@ async def test_a_damaged_file_is_said_plainly_and_can_be_made_anew(tmp_path: Pat
     for damage in (bytes(512) + whole[512:], whole[:32_768] + b"\xff" * 16_384 + whole[49_152:]):
         path.write_bytes(damage)
         with pytest.raises(Misconfigured, match="index rebuild"):
-            await SqliteIndex(path).apply(changes_of(1), Head(1, bytes(32)))
+            await SqliteIndex(path).apply(changes_of(1), JournalHead(1, bytes(32)))
         reader = SqliteReader(path)
         with pytest.raises((Misconfigured, Unavailable), match="index rebuild"):
             await reader.position()
         await reader.close()
-    forget(path)
+    remove_index(path)
     assert list(tmp_path.iterdir()) == []
     SqliteWriter(path).close()
 
 
 def test_only_its_owner_and_group_can_read_it(tmp_path: Path) -> None:
     writer = SqliteWriter(tmp_path / "index.sqlite")
-    writer.apply(changes_of(1), Head(1, bytes(32)))
+    writer.apply(changes_of(1), JournalHead(1, bytes(32)))
     assert {file.stat().st_mode & 0o777 for file in tmp_path.iterdir()} == {0o640}
     writer.close()
 
@@ -141,7 +141,10 @@ def test_a_question_is_answered_through_its_index(
     SqliteWriter(tmp_path / "index.sqlite").close()
     connection = open_reader(tmp_path / "index.sqlite")
     plan = [
-        row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {named('queries.sql', 'sqlite')[name]}", parameters)
+        row[3]
+        for row in connection.execute(
+            f"EXPLAIN QUERY PLAN {load_statements('queries.sql', 'sqlite')[name]}", parameters
+        )
     ]
     connection.close()
     assert any(index in step for step in plan)
@@ -184,7 +187,7 @@ def plan_of(name: str, folder: Path) -> list[str]:
     SqliteWriter(folder / "index.sqlite").close()
     connection = open_reader(folder / "index.sqlite")
     parameters = [1] * len(QUERIES[name][0])
-    plan = connection.execute(f"EXPLAIN QUERY PLAN {named('queries.sql', 'sqlite')[name]}", parameters)
+    plan = connection.execute(f"EXPLAIN QUERY PLAN {load_statements('queries.sql', 'sqlite')[name]}", parameters)
     steps = [row[3] for row in plan]
     connection.close()
     return steps

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from postroad.adapters.journal.segments.files import RealFiles
 from postroad.adapters.journal.segments.syncing import AVERAGE_OVER, TRY_AGAIN_AFTER, GroupSync, Syncing
-from postroad.testing.faulty_files import die
+from postroad.testing.faults.faulty_files import die
 
 
 class Disk(RealFiles):

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from postroad.adapters.journal.segments import frame
 from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, SegmentHeader
-from postroad.ports import Head, NewRecord
+from postroad.ports import JournalHead, NewRecord
 
 HEADER = SegmentHeader(1, bytes(32), b"a marker", without_bodies=False)
 groups = st.lists(
@@ -28,7 +28,7 @@ class Memory:
         return self.data[offset : offset + length]
 
 
-def segment(*written: list[NewRecord], header: SegmentHeader = HEADER) -> tuple[bytes, Head]:
+def segment(*written: list[NewRecord], header: SegmentHeader = HEADER) -> tuple[bytes, JournalHead]:
     data, head = frame.encode_segment_header(header), header.before
     for records in written:
         more, _, head = frame.encode_group(records, before=head, header=header, offset=len(data))
@@ -44,15 +44,15 @@ def test_groups_read_back_as_they_were_written(first: list[NewRecord], second: l
     assert one is not None
     two = frame.read_group(source, one.end, HEADER)
     assert two is not None
-    assert frame.follows(one, EMPTY)
-    assert frame.follows(two, one.head)
+    assert frame.is_successor(one, EMPTY)
+    assert frame.is_successor(two, one.head)
     assert (two.head, two.end) == (head, len(data))
-    found = [*frame.records(one, 1), *frame.records(two, 1)]
+    found = [*frame.iter_records(one, 1), *frame.iter_records(two, 1)]
     bodies = [source.at(record.body.offset, record.body.length) if record.body else None for record in found]
     assert [NewRecord(record.facts, body) for record, body in zip(found, bodies, strict=True)] == [*first, *second]
     assert frame.group_bytes(first) == one.end - one.offset
-    assert frame.lengths_agree(one)
-    assert not list(frame.broken_bodies(source, one, 1))
+    assert frame.has_consistent_lengths(one)
+    assert not list(frame.find_broken_bodies(source, one, 1))
 
 
 @given(groups, st.data())
@@ -63,7 +63,7 @@ def test_a_changed_bit_is_seen_wherever_it_is(records: list[NewRecord], data: st
     changed[at] ^= 1 << data.draw(st.integers(0, 7))
     source = Memory(bytes(changed))
     group = frame.read_group(source, SEGMENT_HEADER.size, HEADER)
-    assert group is None or list(frame.broken_bodies(source, group, 1))
+    assert group is None or list(frame.find_broken_bodies(source, group, 1))
 
 
 @given(groups, st.data())
@@ -85,7 +85,7 @@ def test_a_posted_body_cannot_pass_for_a_group(records: list[NewRecord]) -> None
     forged, _ = segment(records, header=HEADER._replace(marker=b"guessed!"))
     data, _ = segment([NewRecord(b"facts", forged[SEGMENT_HEADER.size :])])
     torn = Memory(data[: SEGMENT_HEADER.size] + bytes(100) + data[SEGMENT_HEADER.size + 100 :])
-    assert frame.next_intact(torn, SEGMENT_HEADER.size, HEADER) is None
+    assert frame.find_next_intact(torn, SEGMENT_HEADER.size, HEADER) is None
 
 
 @given(st.integers(1, 2**64 - 1), st.binary(min_size=32, max_size=32), st.binary(min_size=8, max_size=8), st.booleans())

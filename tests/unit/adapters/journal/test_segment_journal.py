@@ -13,8 +13,8 @@ import pytest
 from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentReader, SegmentSettings
 from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import Journal, NewRecord
-from postroad.testing.faulty_files import QuickFiles, SameThread
-from postroad.testing.journal_contract import JournalContract
+from postroad.testing.contracts.journal.contract import JournalContract
+from postroad.testing.faults.faulty_files import SameThreadExecutor, UnsyncedFiles
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 TINY = SegmentSettings(segment_bytes=2048, reserve_bytes=1024, least_free_bytes=0, least_free_share=0)
@@ -54,7 +54,7 @@ async def test_a_power_cut_leaves_the_folders_there(tmp_path: Path, monkeypatch:
     assert synced[3:] == [data.stat().st_ino]
 
 
-class FailingReads(QuickFiles):
+class FailingReads(UnsyncedFiles):
     """A disk that has forgotten how to read."""
 
     is_broken = False
@@ -86,7 +86,7 @@ async def test_a_second_writer_is_told_why_it_cannot_start(tmp_path: Path) -> No
 
 async def test_appends_roll_over_into_new_segments(tmp_path: Path) -> None:
     history, chance = History(), Random(1)
-    journal = SegmentJournal.open(tmp_path, TINY, files=QuickFiles())
+    journal = SegmentJournal.open(tmp_path, TINY, files=UnsyncedFiles())
     for _ in range(60):
         await history.append(journal, random_group(chance))
     assert len(list(tmp_path.glob("*.seg"))) > 10
@@ -183,7 +183,7 @@ async def test_a_reader_needs_a_journal(tmp_path: Path) -> None:
 async def test_nothing_is_left_open(tmp_path: Path) -> None:
     before = set(Path("/proc/self/fd").iterdir()) if Path("/proc/self/fd").exists() else set()
     for _ in range(3):
-        journal = SegmentJournal.open(tmp_path, TINY, files=QuickFiles(), threads=SameThread())
+        journal = SegmentJournal.open(tmp_path, TINY, files=UnsyncedFiles(), threads=SameThreadExecutor())
         for _ in range(5):
             await journal.append([NewRecord(b"facts", bytes(900))])
         journal.read_sync(0)

@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 from postroad.adapters.journal.segments import SegmentJournal, SegmentReader
-from postroad.ports import NewRecord, Record
+from postroad.ports import JournalRecord, NewRecord
 from tests.faults.segment_runs import SMALL, faults_of, open_small
 
 
@@ -23,7 +23,7 @@ def first_seqs(path: Path, suffix: str) -> list[int]:
     return sorted(int(found.stem) for found in path.glob(f"*{suffix}"))
 
 
-def facts(records: list[Record]) -> list[tuple[int, bytes, bytes | None]]:
+def facts(records: list[JournalRecord]) -> list[tuple[int, bytes, bytes | None]]:
     return [(record.seq, record.facts, record.body.digest if record.body else None) for record in records]
 
 

@@ -11,12 +11,12 @@ from typing import NamedTuple
 
 import pytest
 
-from postroad.adapters.journal.segments import Fault, Progress, SegmentJournal, frame, verify
+from postroad.adapters.journal.segments import JournalDefect, SegmentJournal, VerificationProgress, frame, verify
 from postroad.adapters.journal.segments.catalog import OpenSegment
 from postroad.adapters.journal.segments.files import MappedCounter
-from postroad.adapters.journal.segments.frame import ENTRY, GROUP_HEADER, SEGMENT_HEADER, Group
-from postroad.ports import Head, NewRecord
-from postroad.testing.faulty_files import QuickFiles
+from postroad.adapters.journal.segments.frame import ENTRY, GROUP_HEADER, SEGMENT_HEADER, RecordGroup
+from postroad.ports import JournalHead, NewRecord
+from postroad.testing.faults.faulty_files import UnsyncedFiles
 from tests.faults.segment_runs import History, faults_of, open_small, random_group
 
 pytestmark = pytest.mark.req("A3")
@@ -26,8 +26,8 @@ class Made(NamedTuple):
     """A journal of several segments, its first ones without bodies."""
 
     path: Path
-    head: Head
-    heads: list[Head]
+    head: JournalHead
+    heads: list[JournalHead]
 
 
 @pytest.fixture
@@ -46,8 +46,8 @@ async def made(tmp_path: Path) -> Made:
     return Made(path, journal.head_sync(), heads)
 
 
-def groups_in(path: Path) -> list[Group]:
-    segment = OpenSegment.open(QuickFiles(), path)
+def groups_in(path: Path) -> list[RecordGroup]:
+    segment = OpenSegment.open(UnsyncedFiles(), path)
     assert segment is not None
     window, offset, found = segment.window(), SEGMENT_HEADER.size, []
     while (group := frame.read_group(window, offset, segment.header)) is not None:
@@ -63,9 +63,9 @@ def segments(path: Path) -> list[Path]:
 
 def test_an_untouched_journal_is_clean_and_shows_its_progress(made: Made) -> None:
     found = list(verify(made.path, made.head))
-    assert all(isinstance(item, Progress) for item in found)
+    assert all(isinstance(item, VerificationProgress) for item in found)
     last = found[-1]
-    assert isinstance(last, Progress)
+    assert isinstance(last, VerificationProgress)
     assert last.done_bytes == last.total_bytes > 0
     assert last.seq == made.head.seq
 
@@ -79,7 +79,7 @@ def test_a_journal_without_its_durable_mark_is_verified_too(made: Made) -> None:
     assert faults_of(made.path, made.head) == []
 
 
-def places(group: Group) -> dict[str, int]:
+def places(group: RecordGroup) -> dict[str, int]:
     """One byte of each class: each field of the group's header and table, the facts, the bodies."""
     table = group.offset + GROUP_HEADER.size
     facts = table + ENTRY.size * group.record_count
@@ -126,22 +126,22 @@ def test_every_byte_of_a_segment_header_counts(made: Made) -> None:
         path.write_bytes(original)
 
 
-def without(data: bytes, group: Group) -> bytes:
+def without(data: bytes, group: RecordGroup) -> bytes:
     return data[: group.offset] + data[group.end :] + bytes(group.end - group.offset)
 
 
-def twice(data: bytes, group: Group) -> bytes:
+def twice(data: bytes, group: RecordGroup) -> bytes:
     return data[: group.end] + data[group.offset : group.end] + data[group.end :]
 
 
-def swapped_with_next(data: bytes, group: Group, following: Group) -> bytes:
+def swapped_with_next(data: bytes, group: RecordGroup, following: RecordGroup) -> bytes:
     one, two = data[group.offset : group.end], data[following.offset : following.end]
     return data[: group.offset] + two + one + data[following.end :]
 
 
 @pytest.mark.parametrize(("change", "kind"), [(without, {"missing", "truncated"}), (twice, {"repeated"})])
 def test_a_group_taken_away_or_repeated_is_found(
-    made: Made, change: Callable[[bytes, Group], bytes], kind: set[str]
+    made: Made, change: Callable[[bytes, RecordGroup], bytes], kind: set[str]
 ) -> None:
     for path in segments(made.path):
         original = path.read_bytes()
@@ -221,7 +221,7 @@ async def test_a_journal_in_use_verifies_clean(tmp_path: Path) -> None:
     chance = Random(2)
     for _ in range(20):
         head = (await journal.append(random_group(chance))).head
-        assert [item for item in verify(tmp_path, head) if isinstance(item, Fault)] == []
+        assert [item for item in verify(tmp_path, head) if isinstance(item, JournalDefect)] == []
     await journal.close()
 
 
@@ -236,7 +236,7 @@ def test_all_damage_is_named_not_only_the_first(made: Made) -> None:
 def test_a_segment_the_disk_cannot_read_is_a_fault_not_a_crash(made: Made) -> None:
     bad = segments(made.path)[1].name
 
-    class BadSector(QuickFiles):
+    class BadSector(UnsyncedFiles):
         """Reads of one file fail behind its header."""
 
         def __init__(self) -> None:
@@ -252,6 +252,6 @@ def test_a_segment_the_disk_cannot_read_is_a_fault_not_a_crash(made: Made) -> No
                 raise OSError(5, "Input/output error")
             return super().pread(fd, length, offset)
 
-    faults = [item for item in verify(made.path, made.head, BadSector()) if isinstance(item, Fault)]
+    faults = [item for item in verify(made.path, made.head, BadSector()) if isinstance(item, JournalDefect)]
     assert bad in {fault.file for fault in faults}
     assert "cannot read" in faults[0].detail

@@ -6,8 +6,8 @@ import os
 
 import pytest
 
-from postroad.adapters.confined.frames import Outcome
-from postroad.adapters.saxon.complaints import LONGEST_DETAIL, Printed, refusal
+from postroad.adapters.confined.frames import WorkerOutcome
+from postroad.adapters.saxon.error_text import LONGEST_DETAIL, StandardErrorPipe, refusal
 
 AT_RUN_TIME = (
     "Error at char 27 in expression in xsl:value-of/@select on line 12 column 56 of file:///:\n"
@@ -22,7 +22,7 @@ AT_RUN_TIME = (
         (
             " Error in {1 +} at char 4 in xsl:value-of/@select on line 3 column 29 of file:///:\n  XPST0003  Unexpected token\n",
             "",
-            Outcome(
+            WorkerOutcome(
                 code="c",
                 detail="Error in {1 +} at char 4 in xsl:value-of/@select on line 3 column 29: XPST0003 Unexpected token",
                 line=3,
@@ -31,24 +31,24 @@ AT_RUN_TIME = (
         (
             ' Cannot convert string "x" to an integer',
             AT_RUN_TIME,
-            Outcome(code="c", detail='Cannot convert string "x" to an integer', line=12),
+            WorkerOutcome(code="c", detail='Cannot convert string "x" to an integer', line=12),
         ),
         (
             " Processing terminated by xsl:message at line 1 in file:///",
             "first\nno   zip\n" + AT_RUN_TIME,
-            Outcome(code="c", detail="xsl:message ended the transform: no zip", line=12),
+            WorkerOutcome(code="c", detail="xsl:message ended the transform: no zip", line=12),
         ),
         (
             " Processing terminated by xsl:message at line 1 in file:///",
             "",
-            Outcome(code="c", detail="Processing terminated by xsl:message at line 1", line=0),
+            WorkerOutcome(code="c", detail="Processing terminated by xsl:message at line 1", line=0),
         ),
-        (" boom.", "it happened on line 7, says a message", Outcome(code="c", detail="boom", line=0)),
-        ("x" * 5_000, "", Outcome(code="c", detail="x" * LONGEST_DETAIL, line=0)),
+        (" boom.", "it happened on line 7, says a message", WorkerOutcome(code="c", detail="boom", line=0)),
+        ("x" * 5_000, "", WorkerOutcome(code="c", detail="x" * LONGEST_DETAIL, line=0)),
     ],
     ids=["compiling", "running", "ended by message", "message lost", "no report", "long"],
 )
-def test_a_fault_is_told_with_its_place(fault: str, printed: str, outcome: Outcome) -> None:
+def test_a_fault_is_told_with_its_place(fault: str, printed: str, outcome: WorkerOutcome) -> None:
     assert refusal("c", fault, printed) == outcome
 
 
@@ -60,7 +60,7 @@ def fill(writing: int) -> None:
 def test_what_was_printed_is_taken_once_and_a_flood_is_cut() -> None:
     reading, writing = os.pipe()
     os.set_blocking(writing, False)
-    printed = Printed(reading)
+    printed = StandardErrorPipe(reading)
     try:
         assert printed.take() == ""
         os.write(writing, "é".encode())

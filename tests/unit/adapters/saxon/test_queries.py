@@ -9,18 +9,18 @@ from decimal import Decimal
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.confined.asking import AT_ONCE
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
+from postroad.adapters.confined.source_evaluator import AT_ONCE
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused
-from postroad.ports import ItemValue, QueryEngine, Verdict
+from postroad.ports import ItemValue, QueryEngine, QueryVerdict
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
 ORDER = """<?xml version="1.0"?><!-- by hand --><r xml:lang="de"><a>1</a><b k="v"/>é</r>""".encode()
-NO = Verdict(goes=False)
-AS_IT_CAME = Verdict(goes=True)
+NO = QueryVerdict(goes=False)
+AS_IT_CAME = QueryVerdict(goes=True)
 SERIALIZATION = "declare namespace output = 'http://www.w3.org/2010/xslt-xquery-serialization'; "
 
 
@@ -33,13 +33,13 @@ async def engine() -> AsyncIterator[QueryEngine]:
 
 async def verdict(
     engine: QueryEngine, query: str, content: bytes = ORDER, media_type: str = "text/xml", **items: ItemValue
-) -> Verdict:
+) -> QueryVerdict:
     [one] = await engine.evaluate([query], content, media_type, items)
     return one
 
 
-def made(text: str, media_type: str) -> Verdict:
-    return Verdict(goes=True, content=text.encode(), media_type=media_type)
+def made(text: str, media_type: str) -> QueryVerdict:
+    return QueryVerdict(goes=True, content=text.encode(), media_type=media_type)
 
 
 TEXT, JSON, XML = "text/plain; charset=utf-8", "application/json", "application/xml"
@@ -96,7 +96,7 @@ async def test_an_error_means_no_and_is_told(engine: QueryEngine, query: str, fa
     ],
 )
 async def test_where_the_effective_boolean_value_is_undefined_something_means_yes(
-    engine: QueryEngine, query: str, expected: Verdict
+    engine: QueryEngine, query: str, expected: QueryVerdict
 ) -> None:
     assert await verdict(engine, query) == expected
 
@@ -129,7 +129,7 @@ async def test_where_the_effective_boolean_value_is_undefined_something_means_ye
         ("declare default element namespace 'urn:x'; <o/>", made('<o xmlns="urn:x"/>', XML)),
     ],
 )  # fmt: skip
-async def test_anything_else_is_the_new_content(engine: QueryEngine, query: str, expected: Verdict) -> None:
+async def test_anything_else_is_the_new_content(engine: QueryEngine, query: str, expected: QueryVerdict) -> None:
     assert await verdict(engine, query) == expected
 
 
@@ -271,7 +271,7 @@ async def test_nothing_is_remembered_from_one_message_to_the_next(engine: QueryE
         ("?b", made("t", TEXT)),
     ],
 )
-async def test_json_is_maps_and_arrays(engine: QueryEngine, query: str, expected: Verdict) -> None:
+async def test_json_is_maps_and_arrays(engine: QueryEngine, query: str, expected: QueryVerdict) -> None:
     for media_type in ("application/json", "application/vnd.order+JSON; charset=utf-8"):
         assert await verdict(engine, query, b'{"a": [1, 2], "b": "t"}', media_type) == expected
 
@@ -293,7 +293,9 @@ async def test_json_is_maps_and_arrays(engine: QueryEngine, query: str, expected
         (b"\xef\xbb\xbf[1]", ". = 1", AS_IT_CAME),
     ],
 )
-async def test_any_json_value_is_a_message(engine: QueryEngine, content: bytes, query: str, expected: Verdict) -> None:
+async def test_any_json_value_is_a_message(
+    engine: QueryEngine, content: bytes, query: str, expected: QueryVerdict
+) -> None:
     assert await verdict(engine, query, content, "application/json") == expected
 
 

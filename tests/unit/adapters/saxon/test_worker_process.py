@@ -14,14 +14,14 @@ import pytest
 import uvloop
 
 from postroad.adapters.confined import worker as worker_module
-from postroad.adapters.confined.frames import Ready, Terms, framed
+from postroad.adapters.confined.frames import WorkerReady, WorkerTerms, encode_frame
 from postroad.adapters.confined.worker import BOOT, SOURCE_FOLDER, Death, Worker, WorkerDied
-from postroad.adapters.saxon.frames import Work
+from postroad.adapters.saxon.frames import SaxonCall
 from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.workers import ROOM
 from postroad.errors import Unavailable
 
-TERMS = Terms(memory_bytes=512 * 1024 * 1024, deadline_s=0.1, settings=SETTINGS)
+TERMS = WorkerTerms(memory_bytes=512 * 1024 * 1024, deadline_s=0.1, settings=SETTINGS)
 ENDLESS = "declare function local:f($n) { if ($n lt 0) then 0 else local:f($n + 1) }; local:f(1)"
 
 
@@ -29,7 +29,8 @@ def lying(answer: str) -> str:
     """A worker that starts well and then gives that answer, a Python expression for bytes, to whatever it is asked."""
     return (
         "import sys, time; line = sys.stdout.buffer; sys.stdin.buffer.read(5); "
-        f"line.write({framed(Ready())!r}); line.flush(); sys.stdin.buffer.read(400); line.write({answer}); line.flush(); "
+        f"line.write({encode_frame(WorkerReady())!r}); line.flush(); sys.stdin.buffer.read(400); "
+        f"line.write({answer}); line.flush(); "
         "time.sleep(60)"
     )
 
@@ -38,7 +39,7 @@ async def death_of(boot: str, monkeypatch: pytest.MonkeyPatch) -> Death:
     monkeypatch.setattr(worker_module, "BOOT", boot)
     worker = await Worker.start(TERMS, ROOM)
     with pytest.raises(WorkerDied) as died:
-        await worker.call(Work(task="query", source=" " * 1_000, output_limit=1_000), deadline_s=10)
+        await worker.call(SaxonCall(task="query", source=" " * 1_000, output_limit=1_000), deadline_s=10)
     return died.value.death
 
 
@@ -63,7 +64,7 @@ def test_a_worker_that_was_killed_while_idle_is_told_as_killed(loop: Callable[[]
         worker = await Worker.start(TERMS, ROOM)
         os.kill(worker.pid, signal.SIGKILL)
         await worker._process.wait()
-        await worker.call(Work(task="query", source="1", output_limit=1_000), deadline_s=60)
+        await worker.call(SaxonCall(task="query", source="1", output_limit=1_000), deadline_s=60)
 
     with asyncio.Runner(loop_factory=loop) as runner, pytest.raises(WorkerDied) as died:
         runner.run(call_a_killed_worker())
@@ -87,7 +88,7 @@ async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
     worker = await Worker.start(TERMS, ROOM)
     started = time.monotonic()
     with pytest.raises(WorkerDied) as died:
-        await worker.call(Work(task="query", source=ENDLESS, document=b"<r/>", output_limit=1_000), deadline_s=60)
+        await worker.call(SaxonCall(task="query", source=ENDLESS, document=b"<r/>", output_limit=1_000), deadline_s=60)
     assert died.value.death is Death.DEADLINE
     assert time.monotonic() - started < 50
 
@@ -100,9 +101,9 @@ def test_a_worker_whose_server_is_gone_ends() -> None:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=writing, pass_fds=(reading,), env={}) as process:
             assert process.stdin is not None
             assert process.stdout is not None
-            process.stdin.write(framed(TERMS))
+            process.stdin.write(encode_frame(TERMS))
             process.stdin.flush()
-            assert process.stdout.read(len(framed(Ready()))) == framed(Ready())
+            assert process.stdout.read(len(encode_frame(WorkerReady()))) == encode_frame(WorkerReady())
             process.stdin.close()
             assert process.wait(20) == 0
     finally:

@@ -12,7 +12,7 @@ import uvloop
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused
-from postroad.services.engine import Transformer
+from postroad.services.engines import Transformer
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 

@@ -11,14 +11,14 @@ from decimal import Decimal
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.confined.asking import AT_ONCE
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
+from postroad.adapters.confined.source_evaluator import AT_ONCE
 from postroad.adapters.confined.worker import SOURCE_FOLDER
 from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
 from postroad.errors import Refused
-from postroad.ports import ItemValue, QueryEngine, Verdict
+from postroad.ports import ItemValue, QueryEngine, QueryVerdict
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
@@ -26,8 +26,8 @@ ORDER = b"""<?xml version="1.0"?><!-- by hand --><Order xmlns="urn:orders" xmlns
 <Buyer>Acme</Buyer><Lines><Line sku="A-1"><Price>2.5</Price><Quantity>4</Quantity></Line>
 <Line sku="B-2"><Price>10</Price><Quantity>3</Quantity></Line></Lines></Order>"""
 INVOICE = '{"number": 12, "lines": [{"sku": "A-1", "price": 2.5}, {"sku": "B-2", "price": -10}], "paid": null, "a": "é"}'.encode()
-NO = Verdict(goes=False)
-AS_IT_CAME = Verdict(goes=True)
+NO = QueryVerdict(goes=False)
+AS_IT_CAME = QueryVerdict(goes=True)
 TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 
@@ -44,7 +44,7 @@ def returning(expression: str) -> str:
 
 async def verdict(
     engine: QueryEngine, script: str, content: bytes = ORDER, media_type: str = "text/xml", **items: ItemValue
-) -> Verdict:
+) -> QueryVerdict:
     [one] = await engine.evaluate([script], content, media_type, items)
     return one
 
@@ -58,8 +58,8 @@ async def shown(
     return (given.content or b"").decode()
 
 
-def made(text: str, media_type: str) -> Verdict:
-    return Verdict(goes=True, content=text.encode(), media_type=media_type)
+def made(text: str, media_type: str) -> QueryVerdict:
+    return QueryVerdict(goes=True, content=text.encode(), media_type=media_type)
 
 
 # ---- yes, no, new content
@@ -95,7 +95,9 @@ async def test_a_script_that_returns_nothing_says_no(engine: QueryEngine) -> Non
         ("struct(content = '', media_type = 'text/csv')", made("", "text/csv")),
     ],
 )  # fmt: skip
-async def test_text_dicts_and_lists_are_the_new_content(engine: QueryEngine, expression: str, content: Verdict) -> None:
+async def test_text_dicts_and_lists_are_the_new_content(
+    engine: QueryEngine, expression: str, content: QueryVerdict
+) -> None:
     assert await verdict(engine, returning(expression)) == content
 
 

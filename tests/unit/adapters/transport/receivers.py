@@ -13,7 +13,7 @@ import uvloop
 from postroad.adapters.system import SystemClock
 from postroad.adapters.transport.permission import Permission
 from postroad.adapters.transport.push import HttpPusher
-from postroad.core.delivery.pushing import PushAnswer, PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 
 NAME = "receiver.test"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Type: text/plain\r\n\r\nok"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.adapters.transport.answers import FAILURE_BYTES, Answer, AnswerReader
 from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer
+from postroad.adapters.transport.response_reader import FAILURE_BYTES, ReceiverResponse, ResponseReader
 
 WHOLE = (
     b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 200 Fine\r\nContent-Type: a/b\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -20,8 +20,8 @@ HINTED = (
 )
 
 
-def read(*pieces: bytes, limit: int = 1000) -> AnswerReader:
-    reader = AnswerReader(limit)
+def read(*pieces: bytes, limit: int = 1000) -> ResponseReader:
+    reader = ResponseReader(limit)
     for piece in pieces:
         reader.feed(piece)
     return reader
@@ -32,7 +32,9 @@ def test_an_answer_may_be_cut_anywhere(cuts: list[int]) -> None:
     edges = sorted({0, *cuts, len(WHOLE)})
     reader = read(*[WHOLE[start:end] for start, end in pairwise(edges)])
     headers = {"content-type": "a/b", "transfer-encoding": "chunked"}
-    assert reader.answer == Answer(status=200, headers=headers, fields=tuple(headers.items()), body=b"abcdefg")
+    assert reader.answer == ReceiverResponse(
+        status=200, headers=headers, fields=tuple(headers.items()), body=b"abcdefg"
+    )
     assert reader.reusable
 
 
@@ -41,7 +43,7 @@ def test_an_answer_may_be_cut_anywhere(cuts: list[int]) -> None:
     st.lists(st.binary(max_size=50), max_size=5),
 )
 def test_whatever_comes_is_an_answer_or_none(first: bytes, pieces: list[bytes]) -> None:
-    reader = AnswerReader(20)
+    reader = ResponseReader(20)
     try:
         for piece in (first, *pieces):
             reader.feed(piece)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from postroad.adapters.secrets import OperatorsSecrets
-from postroad.adapters.transport.checking import PushChecker
 from postroad.adapters.transport.permission import Permission
+from postroad.adapters.transport.push_checker import PushChecker
 from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Service
 
 GCID = "0123456789abcdef"

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from postroad.adapters.transport import push
-from postroad.adapters.transport.connection import Connection
-from postroad.adapters.transport.idle import IdleConnections
+from postroad.adapters.transport.connection import PushConnection
+from postroad.adapters.transport.idle_connections import IdleConnections
 from tests.unit.adapters.transport.receivers import answering, pusher, receiving, to
 
 
@@ -21,8 +21,8 @@ class Stub(asyncio.Transport):
         self.aborted = True
 
 
-def connection() -> Connection:
-    made = Connection()
+def connection() -> PushConnection:
+    made = PushConnection()
     made.connection_made(Stub())
     return made
 
@@ -80,7 +80,7 @@ def test_when_files_run_out_those_that_only_wait_make_room(monkeypatch: pytest.M
         first = connection()
         idle.keep("elsewhere", first)
 
-        async def out_of_files(*arguments: Any) -> Connection:
+        async def out_of_files(*arguments: Any) -> PushConnection:
             if first.open:
                 raise OSError(errno.EMFILE, "Too many open files")
             return await connect(*arguments)
@@ -96,7 +96,7 @@ def test_when_files_run_out_those_that_only_wait_make_room(monkeypatch: pytest.M
 
 @pytest.mark.req("D8")
 def test_when_files_run_out_and_nobody_waits_the_push_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    async def out_of_files(*arguments: Any) -> Connection:
+    async def out_of_files(*arguments: Any) -> PushConnection:
         raise OSError(errno.EMFILE, "Too many open files")
 
     async def scenario() -> None:

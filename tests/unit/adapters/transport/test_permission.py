@@ -6,7 +6,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from postroad.adapters.transport.addresses import NEVER, meant, special
+from postroad.adapters.transport.addresses import NEVER, describe_special, effective_address
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import NoAnswer
 from postroad.adapters.transport.permission import Permission
@@ -76,7 +76,7 @@ def test_what_is_neither_name_nor_network_is_a_fault(text: str) -> None:
 
 def test_special_addresses_are_called_what_they_are() -> None:
     told = {
-        text: special(meant(ip_address(text)))
+        text: describe_special(effective_address(ip_address(text)))
         for text in ("10.0.0.1", "::ffff:127.0.0.1", "fe80::1", "100.64.0.1", "8.8.8.8")
     }
     assert list(told.values()) == [

@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives import serialization
 
 from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.tls import TlsContexts
-from postroad.core.delivery.pushing import PushAnswer
+from postroad.core.delivery.push_request import PushAnswer
 from postroad.errors import Misconfigured
 from tests.unit.adapters.transport.receivers import (
     NAME,

@@ -10,7 +10,7 @@ from postroad.adapters.system import SystemClock
 from postroad.adapters.transport.permission import Permission
 from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
-from postroad.core.delivery.pushing import PushRequest
+from postroad.core.delivery.push_request import PushRequest
 from tests.unit.adapters.transport.receivers import NAME, OK, Answers, answering, pusher, receiving, to
 
 # Spellings of loopback, with {port} where a server waits that must not be reached.

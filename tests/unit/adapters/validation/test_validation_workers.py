@@ -7,19 +7,19 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.validation.frames import FAULTS_MOST
+from postroad.adapters.validation.frames import MAX_FAULTS
 from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.core.model.asset import AssetKind
 from postroad.core.schemas.schema import Schema
-from postroad.core.schemas.shelf import Shelf
+from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused, Unavailable
 from tests.unit.core.schemas.shelves import DTDS, JSON_SCHEMAS, XS, XSDS
 
 pytestmark = pytest.mark.asyncio(loop_scope="module")
 
-ORDER = Shelf(AssetKind.SCHEMA, XSDS).schema("order")
-ORDER_DTD = Shelf(AssetKind.DTD, DTDS).schema("order.dtd")
-ORDER_JSON = Shelf(AssetKind.JSONSCHEMA, JSON_SCHEMAS).schema("order.json")
+ORDER = SchemaTexts(AssetKind.SCHEMA, XSDS).schema("order")
+ORDER_DTD = SchemaTexts(AssetKind.DTD, DTDS).schema("order.dtd")
+ORDER_JSON = SchemaTexts(AssetKind.JSONSCHEMA, JSON_SCHEMAS).schema("order.json")
 
 _NUMBERS = '<xs:element name="b" type="xs:int" maxOccurs="unbounded"/>'
 MANY_NUMBERS = f"<xs:complexType><xs:sequence>{_NUMBERS}</xs:sequence></xs:complexType>"
@@ -32,7 +32,7 @@ IDS = "<!ELEMENT a (b*)><!ELEMENT b EMPTY><!ATTLIST b i ID #IMPLIED r IDREF #IMP
 
 
 def one(kind: AssetKind, text: str) -> Schema:
-    return Shelf(kind, {"a": text}).schema("a")
+    return SchemaTexts(kind, {"a": text}).schema("a")
 
 
 def element(declaration: str) -> Schema:
@@ -110,7 +110,7 @@ async def test_a_fault_says_what_is_wrong_where(
     ],
 )  # fmt: skip
 async def test_of_many_faults_the_first_are_told(workers: ValidationWorkers, schema: Schema, document: bytes) -> None:
-    assert 1 <= len(await workers.validate(schema, document)) <= FAULTS_MOST
+    assert 1 <= len(await workers.validate(schema, document)) <= MAX_FAULTS
 
 
 @pytest.mark.req("S6")

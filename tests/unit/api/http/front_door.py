@@ -15,8 +15,8 @@ from typing import Any
 
 import uvloop
 
-from postroad.api.http import FastRoute, HttpLimits, HttpServer, Reply, Request, TrustedProxies
-from postroad.api.http.head import Head
+from postroad.api.http import FastReply, FastRequest, FastRoute, HttpLimits, HttpServer, TrustedProxies
+from postroad.api.http.head import RequestHead
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
@@ -26,7 +26,7 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
 }
 
 
-def problem(status: int, code: str, detail: str, head: Head | None) -> tuple[bytes, bytes]:
+def problem(status: int, code: str, detail: str, head: RequestHead | None) -> tuple[bytes, bytes]:
     path = head.path.decode() if head is not None else None
     return PROBLEM, json.dumps({"status": status, "code": code, "detail": detail, "path": path}).encode()
 
@@ -68,7 +68,7 @@ class Served:
 
 @contextlib.contextmanager
 def serving(
-    routes: dict[tuple[str, str], Callable[[Request, Reply], None]] | None = None,
+    routes: dict[tuple[str, str], Callable[[FastRequest, FastReply], None]] | None = None,
     app: Any = None,
     limits: HttpLimits | None = None,
     max_body: int = 1 << 20,
@@ -90,7 +90,7 @@ async def not_found(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b"none"})
 
 
-def echo(request: Request, reply: Reply) -> None:
+def echo(request: FastRequest, reply: FastReply) -> None:
     reply(200, request.body, b"text/plain", [(b"x-path", request.path), (b"x-query", request.query)])
 
 

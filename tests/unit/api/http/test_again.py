@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.api.http import Reply, Request
-from postroad.api.http.again import Again
+from postroad.api.http import FastReply, FastRequest
 from postroad.api.http.head import REMEMBERED_BYTES, read_head
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.repeated_head import RepeatedHead
 from postroad.api.http.request import FastRoute
 from tests.unit.api.http.front_door import Wire, echo, serving
 
@@ -15,13 +15,13 @@ POST = b"POST /m HTTP/1.1\r\nHost: x\r\nX-Who: %b\r\nContent-Length: 3\r\n\r\n%b
 LENGTH = b"Content-Length: 3\r\n"
 
 
-def who(request: Request, reply: Reply) -> None:
+def who(request: FastRequest, reply: FastReply) -> None:
     reply(200, (request.header(b"x-who") or b"") + b":" + request.body, b"text/plain")
 
 
-def remembered(*lines: bytes, most: int = 100) -> Again | None:
+def remembered(*lines: bytes, most: int = 100) -> RepeatedHead | None:
     raw = b"".join((b"POST /m HTTP/1.1\r\nHost: x\r\n", *lines, b"\r\n"))
-    return Again.of(raw, read_head(raw, HttpLimits()), FastRoute(echo, most))
+    return RepeatedHead.of(raw, read_head(raw, HttpLimits()), FastRoute(echo, most))
 
 
 @pytest.mark.parametrize("loop", ["asyncio", "uvloop"])

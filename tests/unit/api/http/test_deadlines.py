@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.api.http import HttpLimits
-from postroad.api.http.deadlines import Ending, Phase, verdict
+from postroad.api.http.deadlines import ConnectionEnding, ConnectionPhase, judge_phase
 from postroad.errors import Refused
 
 LIMITS = HttpLimits(
@@ -14,38 +14,38 @@ LIMITS = HttpLimits(
 )  # fmt: skip
 
 
-def outcome(phase: Phase, elapsed_s: float, body_bytes: int = 0) -> str:
-    decision = verdict(phase, elapsed_s, body_bytes, LIMITS)
+def outcome(phase: ConnectionPhase, elapsed_s: float, body_bytes: int = 0) -> str:
+    decision = judge_phase(phase, elapsed_s, body_bytes, LIMITS)
     if isinstance(decision, Refused):
         return decision.code
-    return decision.name if isinstance(decision, Ending) else "goes on"
+    return decision.name if isinstance(decision, ConnectionEnding) else "goes on"
 
 
 @pytest.mark.parametrize(
     ("phase", "allowed_s", "then"),
     [
-        (Phase.IDLE, 1, "CLOSE"),
-        (Phase.HEAD, 2, "request.timeout"),
-        (Phase.WAITING, 5, "network.busy"),
-        (Phase.ANSWERING, 6, "ABORT"),
-        (Phase.STALLED, 7, "ABORT"),
-        (Phase.LINGERING, 8, "CLOSE"),
+        (ConnectionPhase.IDLE, 1, "CLOSE"),
+        (ConnectionPhase.HEAD, 2, "request.timeout"),
+        (ConnectionPhase.WAITING, 5, "network.busy"),
+        (ConnectionPhase.ANSWERING, 6, "ABORT"),
+        (ConnectionPhase.STALLED, 7, "ABORT"),
+        (ConnectionPhase.LINGERING, 8, "CLOSE"),
     ],
 )
-def test_each_phase_ends_at_its_time(phase: Phase, allowed_s: float, then: str) -> None:
+def test_each_phase_ends_at_its_time(phase: ConnectionPhase, allowed_s: float, then: str) -> None:
     assert outcome(phase, allowed_s) == "goes on"
     assert outcome(phase, allowed_s + 0.1) == then
 
 
 def test_the_applications_time_is_its_own() -> None:
-    assert outcome(Phase.WORKING, 1e9) == "goes on"
+    assert outcome(ConnectionPhase.WORKING, 1e9) == "goes on"
 
 
 def test_a_body_must_be_whole_in_time_and_keep_its_rate() -> None:
-    assert outcome(Phase.BODY, 4, body_bytes=0) == "goes on"
-    assert outcome(Phase.BODY, 5, body_bytes=49) == "request.timeout"
-    assert outcome(Phase.BODY, 5, body_bytes=50) == "goes on"
-    assert outcome(Phase.BODY, 31, body_bytes=10**9) == "request.timeout"
+    assert outcome(ConnectionPhase.BODY, 4, body_bytes=0) == "goes on"
+    assert outcome(ConnectionPhase.BODY, 5, body_bytes=49) == "request.timeout"
+    assert outcome(ConnectionPhase.BODY, 5, body_bytes=50) == "goes on"
+    assert outcome(ConnectionPhase.BODY, 31, body_bytes=10**9) == "request.timeout"
 
 
 def test_the_clock_ticks_often_enough_for_the_shortest_deadline() -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.api.http.framing import Chunked, Counted, Framing
+from postroad.api.http.framing import ChunkedFraming, Framing, LengthFraming
 from postroad.errors import Refused
 
 HEAD = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -49,8 +49,8 @@ class Oracle:
 
 
 def test_counted() -> None:
-    assert run(Counted(3), [b"a", b"bcd", b"e"]) == (b"abc", b"de", True)
-    assert run(Counted(3), [b"ab"]) == (b"ab", b"", False)
+    assert run(LengthFraming(3), [b"a", b"bcd", b"e"]) == (b"abc", b"de", True)
+    assert run(LengthFraming(3), [b"ab"]) == (b"ab", b"", False)
 
 
 CHUNKS = [b"3\r\nabc\r\n0\r\n\r\nrest", b"3;x=y\r\nabc\r\nA\r\n0123456789\r\n00\r\nT: v\r\n\r\nGET", b"0\r\n\r\n"]
@@ -58,17 +58,17 @@ CHUNKS = [b"3\r\nabc\r\n0\r\n\r\nrest", b"3;x=y\r\nabc\r\nA\r\n0123456789\r\n00\
 
 @pytest.mark.parametrize("data", CHUNKS)
 def test_every_cut_of_a_chunked_body_reads_the_same(data: bytes) -> None:
-    whole = run(Chunked(100), [data])
+    whole = run(ChunkedFraming(100), [data])
     assert isinstance(whole, tuple)
     assert whole[2]
     for first in range(len(data) + 1):
         for second in range(first, len(data) + 1):
-            assert run(Chunked(100), [data[:first], data[first:second], data[second:]]) == whole
+            assert run(ChunkedFraming(100), [data[:first], data[first:second], data[second:]]) == whole
 
 
 def test_the_limit_counts_content_and_is_exact() -> None:
-    assert run(Chunked(5), [b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"]) == (b"abcde", b"", True)
-    assert run(Chunked(4), [b"3\r\nabc\r\n2\r\n"]) == "wire.too-large"
+    assert run(ChunkedFraming(5), [b"3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"]) == (b"abcde", b"", True)
+    assert run(ChunkedFraming(4), [b"3\r\nabc\r\n2\r\n"]) == "wire.too-large"
 
 
 fragments = st.lists(
@@ -95,9 +95,9 @@ fragments = st.lists(
 
 @given(data=fragments, cuts=st.lists(st.integers(0, 80), max_size=4))
 def test_never_looser_than_llhttp_and_the_same_for_every_cut(data: bytes, cuts: list[int]) -> None:
-    whole = run(Chunked(1000), [data])
+    whole = run(ChunkedFraming(1000), [data])
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
-    assert run(Chunked(1000), [data[a:b] for a, b in pairwise(edges)]) == whole
+    assert run(ChunkedFraming(1000), [data[a:b] for a, b in pairwise(edges)]) == whole
     if isinstance(whole, tuple) and whole[2]:
         oracle = Oracle(data)
         assert (oracle.ended, oracle.content) == (True, whole[0])

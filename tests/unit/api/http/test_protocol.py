@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroad.api.http import HttpLimits, HttpServer, Reply, Request
+from postroad.api.http import FastReply, FastRequest, HttpLimits, HttpServer
 from tests.unit.api.http.front_door import JSON, Served, Wire, ask, echo, eventually, not_found, problem, serving
 
 POST = b"POST /m HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b"
@@ -29,9 +29,9 @@ class Later:
     """A handler that keeps its replies until the test answers them."""
 
     def __init__(self) -> None:
-        self.kept: list[tuple[Request, Reply]] = []
+        self.kept: list[tuple[FastRequest, FastReply]] = []
 
-    def __call__(self, request: Request, reply: Reply) -> None:
+    def __call__(self, request: FastRequest, reply: FastReply) -> None:
         self.kept.append((request, reply))
 
     def answer(self, served: Served, position: int, status: int = 200) -> None:
@@ -56,9 +56,9 @@ def test_serves_request_after_request_on_one_connection(loop: str) -> None:
 
 
 def test_a_request_knows_what_arrived() -> None:
-    seen: list[Request] = []
+    seen: list[FastRequest] = []
 
-    def keep(request: Request, reply: Reply) -> None:
+    def keep(request: FastRequest, reply: FastReply) -> None:
         seen.append(request)
         reply(204, b"", b"")
 
@@ -222,7 +222,7 @@ def test_an_expectation_that_cannot_be_met_is_told_before_the_body_is_sent() -> 
 
 
 def test_head_is_answered_like_get_without_the_body() -> None:
-    def hello(request: Request, reply: Reply) -> None:
+    def hello(request: FastRequest, reply: FastReply) -> None:
         reply(200, b"hello", b"text/plain")
 
     with serving({("GET", "/h"): hello}) as served, Wire(served.port) as wire:
@@ -266,7 +266,7 @@ def test_an_offer_to_upgrade_to_http2_is_declined_by_answering() -> None:
 def test_a_handler_that_fails_is_answered_500_and_the_log_keeps_the_payload_out(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    def broken(request: Request, reply: Reply) -> None:
+    def broken(request: FastRequest, reply: FastReply) -> None:
         raise ValueError(f"cannot read {request.body!r}")
 
     with (
@@ -285,7 +285,7 @@ def test_a_handler_that_fails_is_answered_500_and_the_log_keeps_the_payload_out(
 
 @pytest.mark.parametrize("value", [b"a\r\nx-evil: 1", b"a\nb", b"a\rb", b"a\0b"])
 def test_an_answer_cannot_be_split_by_a_header_value(value: bytes) -> None:
-    def careless(request: Request, reply: Reply) -> None:
+    def careless(request: FastRequest, reply: FastReply) -> None:
         reply(200, b"", JSON, [(b"x-user", value)])
 
     with serving({("GET", "/m"): careless}) as served:

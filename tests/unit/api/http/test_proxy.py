@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.api.http.proxy import Origin, TrustedProxies
+from postroad.api.http.proxy import ClientOrigin, TrustedProxies
 
 PROXIES = TrustedProxies(["10.0.0.0/8", "192.0.2.9", "2001:db8:ffff::/48"])
 CLIENT = "203.0.113.7"
 
 
 def peer(*forwarded: bytes, direct: str = "10.0.0.1") -> str:
-    return PROXIES.origin([(b"x-forwarded-for", one) for one in forwarded], Origin(direct, False, None)).peer
+    return PROXIES.origin([(b"x-forwarded-for", one) for one in forwarded], ClientOrigin(direct, False, None)).peer
 
 
 @pytest.mark.parametrize(

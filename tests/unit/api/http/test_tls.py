@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from postroad.api.http import Reply, Request, TlsFront, TrustedProxies
+from postroad.api.http import FastReply, FastRequest, TlsFront, TrustedProxies
 from postroad.errors import Misconfigured
 from tests.unit.api.http.front_door import Response, Served, Wire, ask, eventually, serving
 
@@ -63,12 +63,12 @@ class Site:
         self.folder = folder
         self.authority = trustme.CA()
         self.own = issued(folder, "localhost", self.authority)
-        self.seen: list[Request] = []
+        self.seen: list[FastRequest] = []
 
     def front(self, **options: Any) -> TlsFront:
         return TlsFront(self.own.certificate, self.own.key, **options)
 
-    def who(self, request: Request, reply: Reply) -> None:
+    def who(self, request: FastRequest, reply: FastReply) -> None:
         self.seen.append(request)
         reply(200, request.client_certificate_der or b"none", b"application/octet-stream")
 
@@ -204,7 +204,7 @@ def test_files_that_cannot_be_used_stop_the_start(site: Site) -> None:
 
 
 def test_pipelined_and_large_answers_over_tls(site: Site) -> None:
-    def large(request: Request, reply: Reply) -> None:
+    def large(request: FastRequest, reply: FastReply) -> None:
         reply(200, b"a" * 3_000_000, b"text/plain")
 
     with serving({("GET", "/who"): large}, ssl_context=site.front().context) as served:

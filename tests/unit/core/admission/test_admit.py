@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.admission.admit import RECIPIENTS_MOST, admit
+from postroad.core.admission.admit import MAX_RECIPIENTS, admit
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Person, Service
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
-from postroad.testing.directories import directory_of
+from postroad.testing.directories import make_directory
 
 NOW = 1_800_000_000_000_000
 BUYER = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing", default_expiration_s=60)
@@ -19,7 +19,7 @@ CALLER = Caller(service=BUYER)
 
 
 def directory(**organization: str) -> Directory:
-    return directory_of(Organization(name="MyBiz", **organization), BUYER, OTHER)
+    return make_directory(Organization(name="MyBiz", **organization), BUYER, OTHER)
 
 
 def notification(**fields: object) -> Message:
@@ -53,7 +53,7 @@ def test_people_do_not_post() -> None:
     ("message", "code"),
     [
         (Message(type=MessageType.REQUEST), "recipient.missing"),
-        (notification(to=tuple(Recipient(f"X/{n}") for n in range(RECIPIENTS_MOST + 1))), "recipient.too-many"),
+        (notification(to=tuple(Recipient(f"X/{n}") for n in range(MAX_RECIPIENTS + 1))), "recipient.too-many"),
         (notification(reference="1.ff"), "message.unexpected-field"),
         (notification(expires_at_us=NOW), "message.expired"),
         (notification(handle="x" * 256), "value.invalid"),

@@ -6,30 +6,30 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.admission.permission import permitted
+from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.admission.policy import check_policies
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     Accepts,
     AuthenticationLevel,
+    ConnectionPolicy,
     Organization,
-    Policy,
     Service,
     Transport,
     Visibility,
 )
 from postroad.errors import Refused
-from postroad.testing.directories import directory_of
+from postroad.testing.directories import make_directory
 
 BUYER = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")
 SUPPLY = Service(gcid="b" * 16, organization="Acme", name="Supply", visibility=Visibility.PUBLIC)
 
 
 def outcome(recipient: Service, named: str = "Acme/Supply", sender: Service = BUYER, **organization: str) -> str:
-    known = directory_of(Organization(name=recipient.organization, **organization), sender, recipient)
+    known = make_directory(Organization(name=recipient.organization, **organization), sender, recipient)
     try:
-        return permitted(sender, named, known).gcid
+        return find_permitted_recipient(sender, named, known).gcid
     except Refused as refusal:
         return refusal.code
 
@@ -73,14 +73,14 @@ def test_services_of_one_house_may_send_to_each_other() -> None:
 def test_a_private_service_and_none_are_refused_in_the_same_words() -> None:
     private = replace(SUPPLY, visibility=Visibility.PRIVATE)
     refusals = []
-    for known in (directory_of(BUYER, private), directory_of(BUYER)):
+    for known in (make_directory(BUYER, private), make_directory(BUYER)):
         with pytest.raises(Refused) as refused:
-            permitted(BUYER, "Acme/Supply", known)
+            find_permitted_recipient(BUYER, "Acme/Supply", known)
         refusals.append((refused.value.code, refused.value.detail))
     assert refusals[0] == refusals[1]
 
 
-def policy_outcome(caller: Caller, sender: Policy, recipient: Policy) -> str:
+def policy_outcome(caller: Caller, sender: ConnectionPolicy, recipient: ConnectionPolicy) -> str:
     try:
         check_policies(caller, replace(BUYER, policy=sender), (replace(SUPPLY, policy=recipient),))
     except Refused as refusal:
@@ -88,8 +88,8 @@ def policy_outcome(caller: Caller, sender: Policy, recipient: Policy) -> str:
     return "allowed"
 
 
-PLAIN, TLS = Policy(), Policy(transport=Transport.TLS)
-CERTIFICATE = Policy(authentication=AuthenticationLevel.CERTIFICATE)
+PLAIN, TLS = ConnectionPolicy(), ConnectionPolicy(transport=Transport.TLS)
+CERTIFICATE = ConnectionPolicy(authentication=AuthenticationLevel.CERTIFICATE)
 
 
 @pytest.mark.req("Z1")
@@ -109,7 +109,7 @@ CERTIFICATE = Policy(authentication=AuthenticationLevel.CERTIFICATE)
     ],
 )
 def test_everyone_on_the_way_meets_every_policy(
-    secure: bool, level: str, sender: Policy, recipient: Policy, expected: str
+    secure: bool, level: str, sender: ConnectionPolicy, recipient: ConnectionPolicy, expected: str
 ) -> None:
     caller = Caller(service=BUYER, secure=secure, level=AuthenticationLevel(level))
     assert policy_outcome(caller, sender, recipient) == expected
@@ -117,7 +117,7 @@ def test_everyone_on_the_way_meets_every_policy(
 
 @pytest.mark.req("Z1")
 def test_what_the_network_hosts_itself_falls_short_of_nobodys_policy() -> None:
-    strict = Policy(transport=Transport.TLS, authentication=AuthenticationLevel.CERTIFICATE)
+    strict = ConnectionPolicy(transport=Transport.TLS, authentication=AuthenticationLevel.CERTIFICATE)
     caller = Caller(service=BUYER, secure=True, level=AuthenticationLevel.CERTIFICATE)
     check_policies(caller, replace(BUYER, policy=strict), (replace(SUPPLY, hosted=Hosting.XSLT),))
     with pytest.raises(Refused, match=r"policy\.transport"):

@@ -6,14 +6,14 @@ from typing import Any
 
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import RuleRole
-from postroad.core.routing.explanation import (
+from postroad.core.routing.explain.condition_text import ExplainedCondition
+from postroad.core.routing.explain.explanation import (
     ExplainedCopy,
     ExplainedInvocation,
     ExplainedRule,
     ExplainedService,
-    Explanation,
+    RouteExplanation,
 )
-from postroad.core.routing.telling import Told
 
 GCIDS = {"MyBiz/Purchasing": "a" * 16, "TheAcmeCompany/Supply": "b" * 16}
 
@@ -51,16 +51,18 @@ SUPPLY = invocation(
     ),
     redirected=True,
 )
-TOLD = Told(
+TOLD = ExplainedCondition(
     text="all of these hold",
     held=True,
     children=(
-        Told(text="to equals TheAcmeCompany/Supply", held=True, seen=("TheAcmeCompany/Supply", "x" * 200)),
-        Told(text="body /Order/Total (as number) is greater than 100", held=None),
-        Told(text="attachment $.signature exists", held=False),
+        ExplainedCondition(
+            text="to equals TheAcmeCompany/Supply", held=True, seen=("TheAcmeCompany/Supply", "x" * 200)
+        ),
+        ExplainedCondition(text="body /Order/Total (as number) is greater than 100", held=None),
+        ExplainedCondition(text="attachment $.signature exists", held=False),
     ),
 )
-EXPLANATION = Explanation(
+EXPLANATION = RouteExplanation(
     session="0191f5a2b3c400112233445566778899",
     sender="MyBiz/Purchasing",
     directory=12,

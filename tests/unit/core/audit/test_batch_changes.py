@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from postroad.core.audit.batch_changes import changes_told
-from postroad.core.audit.story import BatchChange
+from postroad.core.audit.history.batch_changes import list_batch_changes
 from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.directory import Service
+from postroad.core.model.history import BatchChange
 from postroad.core.model.journal import AccessRecorded, BatchesChanged, DeliveriesEnded, Entry
 from postroad.core.model.snapshot import Directory
 
@@ -23,7 +23,7 @@ def joining(at_us: int, batch: Batch, *others: Batch) -> BatchesChanged:
 
 
 def told(*entries: Entry) -> list[BatchChange]:
-    return changes_told(ID, entries, DIRECTORY)
+    return list_batch_changes(ID, entries, DIRECTORY)
 
 
 def test_those_who_join_one_after_the_other_are_one_line() -> None:

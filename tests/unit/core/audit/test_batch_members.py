@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.audit.batch_members import Member, MemberSight
-from postroad.core.audit.batches import KnownBatch
-from postroad.core.identity.veil import Veil
 from postroad.core.model.batch import Batch, BatchMember
-from postroad.core.model.delivery import Content, Found, Queued, State
+from postroad.core.model.delivery import DeliveryContent, DeliveryState, FoundDelivery, Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import AnsweredMember, Assembled, Filed
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition
 from postroad.core.model.journal import Context, Copy, Hop, InterchangeAnswered, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.batch_membership import KnownBatch
+from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.core.visibility.redact_batch_member import MemberViewer, RedactedMember
 
 BUYER, BATCHER, BANK = "b" * 16, "ba" * 8, "5" * 16
 DIRECTORY = Directory(
@@ -23,36 +23,38 @@ DIRECTORY = Directory(
         for gcid, organization in ((BUYER, "Buyer"), (BATCHER, "Hub"), (BANK, "Bank"))
     }
 )
-VEIL = Veil(b"only for tests")
+VEIL = Pseudonyms(b"only for tests")
 SESSION, NUMBER, SINCE_US = f"{1:032x}", delivery_number(1, 0), 1_500_000
 FACTS = BatchMember(number=NUMBER, bytes=9, kind="850")
 OPEN = Batch(id="0" * 20, key=(), opened_at_us=1, latest_at_us=1, changed_at_us=1, count=1, service=BATCHER)
 SENT = Batch(
     id="0" * 20, key=(), opened_at_us=1, latest_at_us=1, changed_at_us=1, count=1, service=BATCHER, interchange="c" * 32
 )
-FILED = (Filed(NUMBER, "42", "7", "850", "0001"), Filed(NUMBER, "42", "7", "850", "0002"))
+FILED = (DocumentPosition(NUMBER, "42", "7", "850", "0001"), DocumentPosition(NUMBER, "42", "7", "850", "0002"))
 REJECTED = InterchangeAnswered(
     2, BATCHER, "d" * 32, "x12", "0" * 20, "accepted", (AnsweredMember(NUMBER, "rejected", ("no price",)),)
 )
 
 
-def found(hop: Hop, state: State = State.QUEUED) -> Found:
+def found(hop: Hop, state: DeliveryState = DeliveryState.QUEUED) -> FoundDelivery:
     message = MessagePosted(
         at_us=1, session=SESSION, transaction=SESSION, sender=BUYER, type=MessageType.NOTIFICATION, topic="", size=9,
         form="json", expires_at_us=0, directory=1, parts=(), copies=(Copy("Hub/Orders", (hop,)),),
     )  # fmt: skip
     queued = Queued(
-        number=NUMBER, message_seq=1, message=message, copy=0, hop=0, recipient=BATCHER, content=Content((), None),
+        number=NUMBER, message_seq=1, message=message, copy=0, hop=0, recipient=BATCHER, content=DeliveryContent((), None),
         expires_at_us=0,
     )  # fmt: skip
-    return Found(queued, state)
+    return FoundDelivery(queued, state)
 
 
-def member(known: KnownBatch, hop: Hop, state: State = State.QUEUED, owner: str | None = "Hub") -> Member:
+def member(
+    known: KnownBatch, hop: Hop, state: DeliveryState = DeliveryState.QUEUED, owner: str | None = "Hub"
+) -> RedactedMember:
     def owns(gcid: str) -> bool:
         return DIRECTORY.services[gcid].organization == owner
 
-    sight = MemberSight(DIRECTORY, VEIL, owns if owner is not None else None, known)
+    sight = MemberViewer(DIRECTORY, VEIL, owns if owner is not None else None, known)
     return sight.member(FACTS, found(hop, state), SINCE_US)
 
 
@@ -63,12 +65,18 @@ def test_a_member_of_an_open_batch_is_told_as_it_came() -> None:
 
 
 def test_the_first_document_of_a_message_stands_for_it_with_what_the_partner_says() -> None:
-    told = member(KnownBatch(SENT, Assembled("x12", (), SENT, FILED), (REJECTED,)), Hop(BATCHER), State.DELIVERED)
+    told = member(
+        KnownBatch(SENT, AssembledInterchange("x12", (), SENT, FILED), (REJECTED,)),
+        Hop(BATCHER),
+        DeliveryState.DELIVERED,
+    )
     assert (told.group, told.document, told.verdict, told.reasons) == ("7", "0001", "rejected", ("no price",))
 
 
 def test_what_has_left_stands_nowhere_in_the_interchange() -> None:
-    told = member(KnownBatch(SENT, Assembled("x12", (), SENT, FILED), (REJECTED,)), Hop(BATCHER), State.FAILED)
+    told = member(
+        KnownBatch(SENT, AssembledInterchange("x12", (), SENT, FILED), (REJECTED,)), Hop(BATCHER), DeliveryState.FAILED
+    )
     assert (told.state, told.is_in_it, told.document, told.verdict) == ("failed", False, "", "")
 
 

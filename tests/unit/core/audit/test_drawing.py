@@ -12,12 +12,23 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.audit.drawing import GROUND_STYLE, STYLE, Here, explanation_svg, here_of
-from postroad.core.audit.party_view import KEPT_BACK, OF_ANOTHER, as_party, with_own_rules
-from postroad.core.audit.rows import route_rows
-from postroad.core.audit.telling_routes import explanation_text
+from postroad.core.audit.pictures.explanation_text import explanation_text
+from postroad.core.audit.pictures.route_picture import (
+    GROUND_STYLE,
+    STYLE,
+    CopyPosition,
+    explanation_svg,
+    find_copy_positions,
+)
+from postroad.core.audit.pictures.route_rows import route_rows
 from postroad.core.codecs import xml
-from postroad.core.routing.explanation import Explanation
+from postroad.core.routing.explain.explanation import RouteExplanation
+from postroad.core.visibility.redact_explanation import (
+    FOREIGN_RULE,
+    HIDDEN_NAME,
+    redact_explanation,
+    redact_foreign_rules,
+)
 from tests.architecture.source_tree import ROOT
 from tests.unit.core.audit.explained import EXPLANATION, GCIDS, invocation
 from tests.unit.core.audit.test_whereabouts import message, stop
@@ -26,7 +37,7 @@ pytestmark = pytest.mark.req("R16")
 
 GOLDEN = Path(__file__).parent / "golden"
 SVG = "{http://www.w3.org/2000/svg}"
-DRAWN: dict[str, Callable[[Explanation], str]] = {"route.svg": explanation_svg, "route.txt": explanation_text}
+DRAWN: dict[str, Callable[[RouteExplanation], str]] = {"route.svg": explanation_svg, "route.txt": explanation_text}
 
 
 @pytest.mark.parametrize("name", DRAWN)
@@ -62,21 +73,24 @@ def test_the_picture_is_well_formed_accessible_and_runs_nothing() -> None:
 @pytest.mark.parametrize(
     ("here", "marked"),
     [
-        (Here(service="KeepEmOut/filter", turn=4, words="it is here"), "KeepEmOut/filter; "),
-        (Here(service="Transmatics/xslt", turn=9, words="failed here"), "Transmatics/xslt; "),  # resent: a further stop
-        (Here(service="Elsewhere/In", turn=1, words="it is here"), ""),
+        (CopyPosition(service="KeepEmOut/filter", turn=4, words="it is here"), "KeepEmOut/filter; "),
+        (
+            CopyPosition(service="Transmatics/xslt", turn=9, words="failed here"),
+            "Transmatics/xslt; ",
+        ),  # resent: a further stop
+        (CopyPosition(service="Elsewhere/In", turn=1, words="it is here"), ""),
     ],
 )
-def test_the_stop_at_which_it_is_stands_out_in_words_too(here: Here, marked: str) -> None:
+def test_the_stop_at_which_it_is_stands_out_in_words_too(here: CopyPosition, marked: str) -> None:
     root = xml.parse(explanation_svg(EXPLANATION, {EXPLANATION.copies[0].recipient: here}).encode())
     boxes = [box.get("aria-label") for box in root.iter(f"{SVG}g") if box.find(f"{SVG}rect[@class='here']") is not None]
     assert [box.startswith(marked) and box.endswith(here.words) for box in boxes] == [True] * bool(marked)
 
 
 def test_where_a_message_is_follows_from_its_last_stop() -> None:
-    told = here_of(message(stop(state="delivered"), stop(state="expired")))
-    assert told == {"Acme/Supply": Here(service="Acme/Supply", turn=2, words="expired here")}
-    assert here_of(message(code="recipient.unknown")) == {}
+    told = find_copy_positions(message(stop(state="delivered"), stop(state="expired")))
+    assert told == {"Acme/Supply": CopyPosition(service="Acme/Supply", turn=2, words="expired here")}
+    assert find_copy_positions(message(code="recipient.unknown")) == {}
 
 
 @pytest.mark.parametrize("name", ["<script>alert(1)</script>", 'a" onload="x', "]]>&amp;", "</text></svg>"])
@@ -117,7 +131,7 @@ def owner_of(*services: str) -> Callable[[str], bool]:
 
 @pytest.mark.req("Z5")
 def test_a_party_sees_itself_on_the_route_and_whom_it_brought_in() -> None:
-    cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Supply", "TheAcmeCompany/Policy"))
+    cut = redact_explanation(EXPLANATION, owner_of("TheAcmeCompany/Supply", "TheAcmeCompany/Policy"))
     assert cut is not None
     [copy] = cut.copies
     assert copy.route == ("KeepEmOut/filter", "TheAcmeCompany/Audit", "TheAcmeCompany/Supply"), "it brought them in"
@@ -126,21 +140,21 @@ def test_a_party_sees_itself_on_the_route_and_whom_it_brought_in() -> None:
     assert [name for name in hidden if name in text] == []
     _, policy = copy.tree[0].children
     assert (policy.service, policy.rule) == ("TheAcmeCompany/Policy", "w"), "its own rule brought it in"
-    in_transit = as_party(EXPLANATION, owner_of("XpandiCo/zipPlus4"))
+    in_transit = redact_explanation(EXPLANATION, owner_of("XpandiCo/zipPlus4"))
     assert in_transit is not None
-    assert (in_transit.copies[0].tree[0].rule, in_transit.copies[0].tree[0].payer) == (OF_ANOTHER, "")
+    assert (in_transit.copies[0].tree[0].rule, in_transit.copies[0].tree[0].payer) == (FOREIGN_RULE, "")
     assert in_transit.copies[0].route == ("XpandiCo/zipPlus4", "Transmatics/replaceElement")
-    guest = as_party(EXPLANATION, owner_of("Transmatics/replaceElement"))
+    guest = redact_explanation(EXPLANATION, owner_of("Transmatics/replaceElement"))
     assert guest is not None
     assert (guest.sender, guest.copies[0].route) == ("MyBiz/Purchasing", ("Transmatics/replaceElement",))
-    assert as_party(EXPLANATION, owner_of("Stranger/Here")) is None
+    assert redact_explanation(EXPLANATION, owner_of("Stranger/Here")) is None
 
 
 @pytest.mark.req("R12")
 def test_an_isolated_service_does_not_learn_who_sent_it() -> None:
-    cut = as_party(EXPLANATION, owner_of("TheAcmeCompany/Audit"), hidden=True)
+    cut = redact_explanation(EXPLANATION, owner_of("TheAcmeCompany/Audit"), hidden=True)
     assert cut is not None
-    assert cut.sender == KEPT_BACK
+    assert cut.sender == HIDDEN_NAME
     assert "MyBiz" not in explanation_text(cut) + explanation_svg(cut)
 
 
@@ -152,10 +166,10 @@ def test_neither_does_one_that_an_isolated_service_brought_in() -> None:
     route = ("Deep/Down", "TheAcmeCompany/Audit", "TheAcmeCompany/Supply")
     tree = (invocation("TheAcmeCompany/Supply", 2, outer),)
     told = replace(EXPLANATION, copies=(replace(copy, route=route, tree=tree),))
-    cut = as_party(told, owner_of("Deep/Down"), hidden=True)
+    cut = redact_explanation(told, owner_of("Deep/Down"), hidden=True)
     assert cut is not None
-    assert (cut.sender, cut.copies[0].recipient, cut.copies[0].route) == (KEPT_BACK, KEPT_BACK, ("Deep/Down",))
-    own = as_party(
+    assert (cut.sender, cut.copies[0].recipient, cut.copies[0].route) == (HIDDEN_NAME, HIDDEN_NAME, ("Deep/Down",))
+    own = redact_explanation(
         replace(EXPLANATION, copies=(replace(copy, route=route, tree=tree),)),
         owner_of("TheAcmeCompany/Supply", "TheAcmeCompany/Audit"),
     )
@@ -164,7 +178,7 @@ def test_neither_does_one_that_an_isolated_service_brought_in() -> None:
 
 
 def test_a_service_reads_its_own_rules_only() -> None:
-    seen = with_own_rules(EXPLANATION, owner_of("TheAcmeCompany/Supply"))
+    seen = redact_foreign_rules(EXPLANATION, owner_of("TheAcmeCompany/Supply"))
     assert [(one.service, one.withheld, one.rules) for one in seen.services] == [
         ("MyBiz/Purchasing", True, ()), ("TheAcmeCompany/Supply", True, ()),
     ]  # fmt: skip

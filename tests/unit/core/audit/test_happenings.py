@@ -6,19 +6,19 @@ from xml.etree import ElementTree
 
 import pytest
 
-from postroad.core.audit.happenings import Happening, What, happenings
-from postroad.core.audit.pulse import Beat, pulse_svg
+from postroad.core.audit.live_events import LiveEvent, LiveEventKind, find_live_events
+from postroad.core.audit.pictures.traffic_bars import SecondCount, traffic_svg
 from postroad.core.model.journal import (
     AccessRecorded,
-    Answers,
+    AnsweredDelivery,
     Copy,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveryAttempted,
     DeliveryResent,
-    Ending,
     Hop,
     InvocationReturned,
+    JourneyEnding,
     MessagePosted,
     MessageRefused,
 )
@@ -39,7 +39,7 @@ def posted(**more: object) -> MessagePosted:
 
 
 def told(entry: object) -> list[tuple[str, str, int]]:
-    return [(one.what.value, one.service, one.number) for one in happenings(SEQ, entry)]
+    return [(one.what.value, one.service, one.number) for one in find_live_events(SEQ, entry)]
 
 
 @pytest.mark.req("C4")
@@ -48,11 +48,11 @@ def test_a_post_is_sent_and_arrives_where_it_was_queued() -> None:
 
 
 def test_a_response_delivers_what_it_answers_and_an_error_ends_it() -> None:
-    answers = Answers(5 << 16, "s0")
+    answers = AnsweredDelivery(5 << 16, "s0")
     assert told(posted(copies=(), answers=answers))[-1] == ("delivered", "buyer", 5 << 16)
-    ends = Ending(3 << 16, 5 << 16, "failed", "no ink")
-    last = list(happenings(SEQ, posted(copies=(), answers=answers, ends=ends)))[-1]
-    assert last == Happening(What.FAILED, AT_US, "", 5 << 16, None, "no ink")
+    ends = JourneyEnding(3 << 16, 5 << 16, "failed", "no ink")
+    last = list(find_live_events(SEQ, posted(copies=(), answers=answers, ends=ends)))[-1]
+    assert last == LiveEvent(LiveEventKind.FAILED, AT_US, "", 5 << 16, None, "no ink")
 
 
 def test_every_other_entry_about_deliveries_is_told_by_its_number() -> None:
@@ -72,9 +72,9 @@ def test_every_other_entry_about_deliveries_is_told_by_its_number() -> None:
 
 
 def test_the_pulse_is_drawn_to_the_busiest_second_and_says_so() -> None:
-    drawing = ElementTree.fromstring(pulse_svg([Beat(0, 0), Beat(4, 0), Beat(1, 1)]))
+    drawing = ElementTree.fromstring(traffic_svg([SecondCount(0, 0), SecondCount(4, 0), SecondCount(1, 1)]))
     assert drawing.attrib["aria-label"].endswith("4 in the busiest")
     bars = [(bar.attrib["class"], bar.attrib["height"]) for bar in drawing.iter() if bar.tag.endswith("rect")]
     assert bars == [("moved", "76.0"), ("moved", "19.0"), ("failed", "19.0")]
-    assert "style" not in pulse_svg([Beat(1, 0)])
-    assert "0 in the busiest" in pulse_svg([])
+    assert "style" not in traffic_svg([SecondCount(1, 0)])
+    assert "0 in the busiest" in traffic_svg([])

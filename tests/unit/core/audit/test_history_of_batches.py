@@ -5,15 +5,20 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from postroad.core.audit.batches import KnownBatch
-from postroad.core.audit.history import tell
-from postroad.core.audit.story import Contained, Drawn, Gathered, MessageHistory, PartnerAnswer, Stop
-from postroad.core.identity.veil import Veil
+from postroad.core.audit.history.builder import build_history
 from postroad.core.model import interchange
 from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.directory import Person, Service
+from postroad.core.model.history import (
+    BatchMembership,
+    InterchangeContents,
+    MessageHistory,
+    NumberRange,
+    PartnerAnswer,
+    Stop,
+)
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.interchange import AnsweredMember, Assembled, Filed
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition
 from postroad.core.model.journal import (
     BatchesChanged,
     Copy,
@@ -26,6 +31,8 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.batch_membership import KnownBatch
+from postroad.core.visibility.pseudonyms import Pseudonyms
 
 BUYER, BATCHER, PARTNER = "b" * 16, "ba" * 8, "5" * 16
 DIRECTORY = Directory(
@@ -39,7 +46,7 @@ DIRECTORY = Directory(
     },
     people={"clerk@hub.example": Person(email="clerk@hub.example", organization="Hub")},
 )
-VEIL = Veil(b"only for tests")
+VEIL = Pseudonyms(b"only for tests")
 ORDER, STREAM, WORD = f"{1:032x}", f"{2:032x}", f"{3:032x}"
 MINE, OTHER = delivery_number(1, 0), delivery_number(9, 0)
 ID = "0123456789abcdef0123"
@@ -51,15 +58,15 @@ BATCH = Batch(
     id=ID, key=("group",), opened_at_us=1000, latest_at_us=2000, changed_at_us=9000, count=2, service=BATCHER,
     state=BatchState.SENT, interchange=STREAM,
 )  # fmt: skip
-ASSEMBLED = Assembled(
+ASSEMBLED = AssembledInterchange(
     "x12",
     (
-        interchange.Drawn("x12:mybiz:MYBIZ:ACME:interchange", 42),
-        interchange.Drawn("x12:mybiz:MYBIZ:ACME:group", 7),
-        interchange.Drawn("x12:mybiz:MYBIZ:ACME:group", 8),
+        interchange.DrawnNumber("x12:mybiz:MYBIZ:ACME:interchange", 42),
+        interchange.DrawnNumber("x12:mybiz:MYBIZ:ACME:group", 7),
+        interchange.DrawnNumber("x12:mybiz:MYBIZ:ACME:group", 8),
     ),
     BATCH,
-    (Filed(OTHER, "000000042", "7", "850", "0001"), Filed(MINE, "000000042", "7", "850", "0002")),
+    (DocumentPosition(OTHER, "000000042", "7", "850", "0001"), DocumentPosition(MINE, "000000042", "7", "850", "0002")),
 )
 JOINED = BatchesChanged(
     2000, BATCHER, BATCHER, "joined", (), ID, tuple(BatchMember(number=number, bytes=9) for number in (OTHER, MINE))
@@ -86,7 +93,7 @@ INTERCHANGE: list[tuple[int, Entry]] = [
 
 
 def told(organization: str | None, story: list[tuple[int, Entry]] = MEMBER, asked: str = ORDER) -> MessageHistory:
-    history = tell(story, DIRECTORY, organization, asked, VEIL, KNOWN)
+    history = build_history(story, DIRECTORY, organization, asked, VEIL, KNOWN)
     assert history is not None
     [message] = history.messages
     return message
@@ -108,7 +115,7 @@ def test_a_member_is_followed_into_its_interchange(viewer: str | None) -> None:
     ]
     assert (stop.state, stop.gathered) == (
         "delivered",
-        Gathered(
+        BatchMembership(
             batch=ID,
             state="sent",
             interchange=STREAM,
@@ -141,7 +148,7 @@ def test_what_is_said_of_the_whole_holds_for_a_member_of_which_nothing_else_is_s
     answers = tuple(
         replace(ACCEPTED, verdict=word, members=other if names_another else ()) for word, names_another in words
     )
-    history = tell(MEMBER, DIRECTORY, "buyer", ORDER, VEIL, {ID: KnownBatch(BATCH, ASSEMBLED, answers)})
+    history = build_history(MEMBER, DIRECTORY, "buyer", ORDER, VEIL, {ID: KnownBatch(BATCH, ASSEMBLED, answers)})
     assert history is not None
     found = stop_of(history.messages[0]).gathered
     assert found is not None
@@ -151,11 +158,11 @@ def test_what_is_said_of_the_whole_holds_for_a_member_of_which_nothing_else_is_s
 @pytest.mark.req("B7")
 @pytest.mark.parametrize("viewer", ["hub", None])
 def test_an_interchange_says_what_it_was_made_of_and_what_the_partner_says(viewer: str | None) -> None:
-    assert told(viewer, INTERCHANGE, STREAM).contained == Contained(
+    assert told(viewer, INTERCHANGE, STREAM).contained == InterchangeContents(
         batch=ID,
         members=2,
         standard="x12",
-        numbers=[Drawn(scope="interchange", first=42, last=42), Drawn(scope="group", first=7, last=8)],
+        numbers=[NumberRange(scope="interchange", first=42, last=42), NumberRange(scope="group", first=7, last=8)],
         answers=[PartnerAnswer(at_us=9500, session=WORD, verdict="accepted with errors", otherwise=1)],
     )
 
@@ -165,14 +172,14 @@ def test_who_gets_an_interchange_is_not_told_what_it_was_made_of() -> None:
 
 
 def test_who_sent_a_member_learns_nothing_of_the_interchange_itself() -> None:
-    assert tell(INTERCHANGE, DIRECTORY, "buyer", STREAM, VEIL, KNOWN) is None
+    assert build_history(INTERCHANGE, DIRECTORY, "buyer", STREAM, VEIL, KNOWN) is None
 
 
 @pytest.mark.parametrize(("viewer", "by"), [("hub", "clerk@hub.example"), (None, "clerk@hub.example")])
 def test_what_was_taken_out_has_left_its_batch(viewer: str | None, by: str) -> None:
     taken = DeliveriesEnded(9000, "clerk@hub.example", "failed", "taken out: a double", (MINE,), batch=BATCH)
     stop = stop_of(told(viewer, [*MEMBER[:2], (3, taken)]))
-    assert (stop.state, stop.gathered) == ("failed", Gathered(batch=ID, state="left"))
+    assert (stop.state, stop.gathered) == ("failed", BatchMembership(batch=ID, state="left"))
     assert (stop.events[-1].by, stop.events[-1].detail) == (by, "taken out: a double")
 
 

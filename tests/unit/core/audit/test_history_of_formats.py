@@ -7,10 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from postroad.core.audit.history import tell
-from postroad.core.audit.story import Arrival, Event, MessageHistory
-from postroad.core.identity.veil import Veil
+from postroad.core.audit.history.builder import build_history
 from postroad.core.model.directory import Service
+from postroad.core.model.history import ArrivalNotes, HistoryEvent, MessageHistory
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     Context,
@@ -22,8 +21,9 @@ from postroad.core.model.journal import (
     MessagePosted,
 )
 from postroad.core.model.message import MessageType
-from postroad.core.model.part_facts import Came
+from postroad.core.model.part_facts import MessageArrival
 from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.pseudonyms import Pseudonyms
 
 BUYER, SELLER, BANK = "b" * 16, "5" * 16, "ba" * 8
 DIRECTORY = Directory(
@@ -33,8 +33,8 @@ DIRECTORY = Directory(
     }
 )
 SESSION = f"{1:032x}"
-VEIL = Veil(b"only for tests")
-CAME = Came(40, ("said to be text/xml, and is dime",), "<1@buyer>", "abc=, sha256", ("encrypted", "signed"))
+VEIL = Pseudonyms(b"only for tests")
+CAME = MessageArrival(40, ("said to be text/xml, and is dime",), "<1@buyer>", "abc=, sha256", ("encrypted", "signed"))
 POSTED = MessagePosted(
     at_us=1000, session=SESSION, transaction=SESSION, sender=BUYER, type=MessageType.NOTIFICATION, topic="", size=900,
     form="dime", expires_at_us=0, directory=1, parts=(), copies=(Copy("Seller/Orders", (Hop(SELLER),)),), came=CAME,
@@ -49,13 +49,13 @@ STORY: list[tuple[int, Entry]] = [
 
 
 def _told(organization: str | None, story: list[tuple[int, Entry]], asked: str = SESSION) -> MessageHistory:
-    history = tell(story, DIRECTORY, organization, asked, VEIL)
+    history = build_history(story, DIRECTORY, organization, asked, VEIL)
     assert history is not None
     [message] = history.messages
     return message
 
 
-def _translation(organization: str | None, **more: Any) -> Event:
+def _translation(organization: str | None, **more: Any) -> HistoryEvent:
     [copy] = _told(organization, STORY, **more).copies
     [stop] = copy.stops
     assert stop.state == "queued"  # a translation changes nothing about that
@@ -90,7 +90,7 @@ def test_who_is_kept_from_the_wider_route_is_told_about_its_own_delivery() -> No
 def test_how_a_message_came_is_told_to_its_sender_and_to_operators(viewer: str | None) -> None:
     message = _told(viewer, STORY)
     assert message.form == "dime"
-    assert message.came == Arrival(
+    assert message.came == ArrivalNotes(
         notes=["said to be text/xml, and is dime"], message_id="<1@buyer>", mic="abc=, sha256",
         layers=["encrypted", "signed"],
     )  # fmt: skip

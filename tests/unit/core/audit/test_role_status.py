@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.audit.role_status import role_of, status_of
-from postroad.core.audit.story import Event, Stop
+from postroad.core.audit.history.role_status import role_of, status_of
+from postroad.core.model.history import HistoryEvent, Stop
 
 
 @pytest.mark.req("A1")
@@ -23,6 +23,6 @@ from postroad.core.audit.story import Event, Stop
     ],
 )  # fmt: skip
 def test_the_status_depends_on_the_role(in_transit: bool, state: str, moves: list[str], role: str, status: str) -> None:
-    events = [Event(seq=1, at_us=1, what=what, by="A/B", detail="") for what in moves]
+    events = [HistoryEvent(seq=1, at_us=1, what=what, by="A/B", detail="") for what in moves]
     stop = Stop(delivery=1, service="A/B", gcid="a" * 16, in_transit=in_transit, state=state, size=1, events=events)
     assert (role_of(stop).value, status_of(stop)) == (role, status)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.audit.story import MessageHistory
-from postroad.core.audit.waterfall import Line, Piece, lines, waterfall_svg
+from postroad.core.audit.pictures.waterfall import StopLine, TimeSpan, stop_lines, waterfall_svg
 from postroad.core.codecs import xml
+from postroad.core.model.history import MessageHistory
 from tests.unit.core.audit.test_whereabouts import POSTED, event, message, stop
 
 GOLDEN = Path(__file__).parent / "golden" / "life.svg"
@@ -36,18 +36,18 @@ def life() -> MessageHistory:
 NOW = POSTED + 20 * SECOND
 
 
-def between(kind: str, begin_s: int, end_s: int) -> Piece:
-    return Piece(kind=kind, begin_us=POSTED + begin_s * SECOND, end_us=POSTED + end_s * SECOND)
+def between(kind: str, begin_s: int, end_s: int) -> TimeSpan:
+    return TimeSpan(kind=kind, begin_us=POSTED + begin_s * SECOND, end_us=POSTED + end_s * SECOND)
 
 
 def test_a_line_tells_waits_work_and_failures_of_a_stop() -> None:
-    assert lines(life(), NOW) == [
-        Line(
+    assert stop_lines(life(), NOW) == [
+        StopLine(
             service="Stamps/In",
             pieces=(between("wait", 0, 2), between("work", 2, 4), between("wait", 4, 5), between("work", 5, 8)),
             failures=(),
         ),
-        Line(
+        StopLine(
             service="Acme/Supply",
             pieces=(between("wait", 8, 9), between("wait", 9, 14), between("wait", 14, 20)),
             failures=(POSTED + 9 * SECOND, POSTED + 14 * SECOND),

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from postroad.core.audit.story import CopyHistory, Event, Gathered, HeldBack, MessageHistory, Stop
-from postroad.core.audit.whereabouts import ENDS_OUT_OF_SIGHT, Whereabouts, whereabouts
-from postroad.core.delivery.pauses import Pause
-from postroad.core.model.directory import DeliveryMode, Organization, Release, Service, Window
+from postroad.core.audit.history.copy_status import HIDDEN_ENDS, CopyStatus, list_copy_statuses
+from postroad.core.model.directory import DeliveryMode, DeliveryWindow, Organization, Release, Service
+from postroad.core.model.history import BatchMembership, CopyHistory, HistoryEvent, MessageHistory, ReleaseHold, Stop
+from postroad.core.model.push_pause import PushPause
 from postroad.core.model.snapshot import Directory
 
 pytestmark = pytest.mark.req("C2")
@@ -21,11 +21,11 @@ POLLING = Service(gcid=SUPPLY, organization="Acme", name="Supply")
 PUSHED = replace(POLLING, delivery=DeliveryMode.PUSH)
 
 
-def event(what: str, at_us: int = 2_000_000, **more: Any) -> Event:
-    return Event(seq=1, at_us=at_us, what=what, by="Acme/Supply", **more)
+def event(what: str, at_us: int = 2_000_000, **more: Any) -> HistoryEvent:
+    return HistoryEvent(seq=1, at_us=at_us, what=what, by="Acme/Supply", **more)
 
 
-def stop(*events: Event, state: str = "queued", **more: Any) -> Stop:
+def stop(*events: HistoryEvent, state: str = "queued", **more: Any) -> Stop:
     facts: dict[str, Any] = {"delivery": 7, "service": "Acme/Supply", "gcid": SUPPLY, "in_transit": False, "size": 9}
     return Stop(events=list(events), state=state, **facts | more)
 
@@ -39,13 +39,13 @@ def message(*stops: Stop, **more: Any) -> MessageHistory:
     )  # fmt: skip
 
 
-def told(found: MessageHistory, service: Service | None = POLLING) -> Whereabouts:
+def told(found: MessageHistory, service: Service | None = POLLING) -> CopyStatus:
     directory = Directory(services={SUPPLY: service} if service is not None else {})
-    [one] = whereabouts(found, directory, NOW)
+    [one] = list_copy_statuses(found, directory, NOW)
     return one
 
 
-def said(one: Whereabouts) -> tuple[str, int, str, str, int]:
+def said(one: CopyStatus) -> tuple[str, int, str, str, int]:
     return one.where, one.since_us, one.why, one.next, one.next_us
 
 
@@ -53,7 +53,7 @@ MAILBOX = "It waits in the mailbox of Acme/Supply."
 SUSPENDED = "The service is suspended, and is handed nothing."  # the reason is not for its senders
 NOT_TAKEN = "It waits at Acme/Supply, which did not take it the last time."
 HANDED_OUT = "Acme/Supply has been handed it and has not said what became of it."
-BATCH = Gathered(batch="b-1", state="open")
+BATCH = BatchMembership(batch="b-1", state="open")
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ BATCH = Gathered(batch="b-1", state="open")
         (PUSHED, (MAILBOX, "", "It is pushed next, unless its receiver has failed a moment ago.", 0)),
         (
             replace(
-                PUSHED, windows=(Window(days=("thu",), opens="02:00", closes="03:00"),)
+                PUSHED, windows=(DeliveryWindow(days=("thu",), opens="02:00", closes="03:00"),)
             ),  # 1970 began on a Thursday
             (MAILBOX, "", "It is pushed when the delivery window opens.", 2 * 3_600_000_000),
         ),
@@ -109,7 +109,9 @@ def test_what_nobody_has_tried_waits_as_its_receiver_receives(
         ),
     ],
 )  # fmt: skip
-def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(last: Event, expected: tuple[Any, ...]) -> None:
+def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(
+    last: HistoryEvent, expected: tuple[Any, ...]
+) -> None:
     assert said(told(message(stop(last)))) == expected
 
 
@@ -118,7 +120,7 @@ def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(last: Ev
     [(NOW + 7, "It is pushed with everything else that waits."), (0, "It goes when enough wait, or on request.")],
 )
 def test_what_is_held_back_says_until_when(until_us: int, next_: str) -> None:
-    one = told(message(stop(held=HeldBack(until_us=until_us))), PUSHED)
+    one = told(message(stop(held=ReleaseHold(until_us=until_us))), PUSHED)
     assert said(one) == ("It is held back for Acme/Supply.", POSTED, "", next_, until_us)
     assert told(message(stop()), PUSHED).where == MAILBOX
 
@@ -179,7 +181,7 @@ def test_where_somebody_keeps_the_way_to_itself_it_says_no_more_than_how_it_ende
     assert (going.state, going.where, going.next) == ("in transit", "It is on its way to Acme/Supply.", "")
     assert going.since_us == (4_000_000 if stops else POSTED)
     assert going.expires_us == EXPIRES
-    ended = [told(message(*stops, state=state, route=route)) for state in ENDS_OUT_OF_SIGHT]
+    ended = [told(message(*stops, state=state, route=route)) for state in HIDDEN_ENDS]
     assert {one.state: one.where for one in ended} == {
         "delivered": "It has reached Acme/Supply.",
         "rejected": "It was rejected on its way to Acme/Supply.",
@@ -198,11 +200,11 @@ def test_further_on_it_waits_since_the_stop_before_let_it_go() -> None:
 def test_services_of_a_suspended_organization_are_suspended() -> None:
     house = Organization(name="Acme", suspended="unpaid")
     directory = Directory(services={SUPPLY: POLLING}, organizations={"acme": house})
-    [one] = whereabouts(message(stop()), directory, NOW)
+    [one] = list_copy_statuses(message(stop()), directory, NOW)
     assert (one.why, one.next) == (SUSPENDED, "It waits until an operator ends that.")
 
 
-PAUSE = Pause(until_us=90_000_000, failed=3, of=5)
+PAUSE = PushPause(until_us=90_000_000, failed=3, of=5)
 PAUSED = "Pushes to Acme/Supply are paused because 3 of the last 5 pushes failed. The next push is tried."
 
 

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from postroad.core.batching import Arrived, arrival_of, arrive
+from postroad.core.batching import ArrivalResult, add_to_batch, arrival_of
 from postroad.core.model.batch import Batch, BatchMember, BatchState
-from postroad.core.model.batch_policy import Policy, Port
+from postroad.core.model.batch_policy import BatchPolicy, Port
 from postroad.core.model.message import Part, Property
-from postroad.core.routing.subject import Subject
+from postroad.core.routing.conditions.subject import Subject
 from tests.unit.core.routing.looking import HEADER, xml
 
 MONDAY_US = 1_767_600_000_000_000  # 2026-01-05T08:00:00Z
@@ -31,7 +31,7 @@ def message(body: str = "<o/>", **properties: str) -> Subject:
 class Batcher:
     """What a batcher does, in memory: one open batch for each key, and everything that was ever closed."""
 
-    def __init__(self, policy: Policy, port: Port = UTC_PORT) -> None:
+    def __init__(self, policy: BatchPolicy, port: Port = UTC_PORT) -> None:
         self.policy, self.port = policy, port
         self.open: dict[tuple[str, ...], Batch] = {}
         self.members: dict[str, list[int]] = {}
@@ -39,16 +39,18 @@ class Batcher:
         self.alone: list[int] = []
         self.came = 0
 
-    def take(self, seconds: float = 0, *, kind: str = "850", size: int = 10, subject: Subject | None = None) -> Arrived:
+    def take(
+        self, seconds: float = 0, *, kind: str = "850", size: int = 10, subject: Subject | None = None
+    ) -> ArrivalResult:
         self.came += 1
         member = BatchMember(number=self.came, bytes=size, kind=kind)
         arrival = arrival_of(self.policy, subject or message(), member)
         current = self.open.pop(arrival.key, None)
-        arrived = arrive(self.policy, self.port, arrival, current, f"b{len(self.members) + 1}", at(seconds))
+        arrived = add_to_batch(self.policy, self.port, arrival, current, f"b{len(self.members) + 1}", at(seconds))
         self._keep(arrived, current)
         return arrived
 
-    def _keep(self, arrived: Arrived, current: Batch | None) -> None:
+    def _keep(self, arrived: ArrivalResult, current: Batch | None) -> None:
         if arrived.batch is None:
             self.alone.append(self.came)
             return

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.batching.arriving import arrival_of, arrival_unseen
+from postroad.core.batching.arrival import arrival_of, arrival_without_content
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
-from postroad.core.model.batch_policy import Controlled, Policy, Port, Types, Unfinished
-from postroad.core.model.directory import Window
+from postroad.core.model.batch_policy import BatchPolicy, Controlled, Port, Types, Unfinished
+from postroad.core.model.directory import DeliveryWindow
 from tests.unit.core.batching.gathering import Batcher, at, message
 from tests.unit.core.routing.looking import body, compare, header
 
@@ -19,15 +19,17 @@ def kept(batch: Batch | None) -> Batch:
 
 @pytest.mark.req("B1", "B2")
 def test_a_batch_is_complete_with_its_last_message_and_the_next_opens_another() -> None:
-    batcher = Batcher(Policy(count=3))
+    batcher = Batcher(BatchPolicy(count=3))
     batcher.take_all(range(7))
     assert batcher.gone == [([1, 2, 3], "count"), ([4, 5, 6], "count")]
     assert [batch.count for batch in batcher.open.values()] == [1]
     assert [batch.id for batch in batcher.done] == ["b1", "b2"]
 
 
-@pytest.mark.parametrize("policy", [Policy(count=9, group_by=(body("/o/day"),)), Policy(controlled=Controlled())])
-def test_what_members_have_in_common_may_be_a_book_and_is_not_kept_as_one(policy: Policy) -> None:
+@pytest.mark.parametrize(
+    "policy", [BatchPolicy(count=9, group_by=(body("/o/day"),)), BatchPolicy(controlled=Controlled())]
+)
+def test_what_members_have_in_common_may_be_a_book_and_is_not_kept_as_one(policy: BatchPolicy) -> None:
     batcher, book = Batcher(policy), "x" * 100_000
     for day in (book, book + "y", book, "x" * 200):
         batcher.take(subject=message(f"<o><day>{day}</day></o>", BatchID=day))
@@ -37,7 +39,7 @@ def test_what_members_have_in_common_may_be_a_book_and_is_not_kept_as_one(policy
 
 @pytest.mark.req("B1")
 def test_a_batch_never_has_more_bytes_than_allowed_but_one_message_that_is_larger_by_itself() -> None:
-    batcher = Batcher(Policy(bytes=100))
+    batcher = Batcher(BatchPolicy(bytes=100))
     for size in (60, 40, 60, 41, 500, 10):
         batcher.take(size=size)
     assert batcher.gone == [([1, 2], "bytes"), ([3], "bytes"), ([4], "bytes"), ([5], "bytes")]
@@ -46,7 +48,7 @@ def test_a_batch_never_has_more_bytes_than_allowed_but_one_message_that_is_large
 
 @pytest.mark.req("B1")
 def test_the_time_since_the_first_message_closes_a_batch_however_many_follow() -> None:
-    batcher = Batcher(Policy(age_s=60))
+    batcher = Batcher(BatchPolicy(age_s=60))
     batcher.take_all([0, 30, 59.9, 60, 70])
     assert batcher.gone == [([1, 2, 3], "age")]
     assert batcher.done[0].closed_at_us == at(60)
@@ -54,7 +56,7 @@ def test_the_time_since_the_first_message_closes_a_batch_however_many_follow() -
 
 @pytest.mark.req("B1")
 def test_idle_time_counts_from_the_latest_message() -> None:
-    batcher = Batcher(Policy(idle_s=60))
+    batcher = Batcher(BatchPolicy(idle_s=60))
     batcher.take_all([0, 50, 100, 161])
     assert batcher.gone == [([1, 2, 3], "idle")]
     assert batcher.done[0].closed_at_us == at(160)
@@ -62,7 +64,7 @@ def test_idle_time_counts_from_the_latest_message() -> None:
 
 @pytest.mark.req("B1")
 def test_a_schedule_closes_what_has_come_before_it() -> None:
-    batcher = Batcher(Policy(cron=("0 12 * * *", "30 9 * * *")))  # the first message comes at 8
+    batcher = Batcher(BatchPolicy(cron=("0 12 * * *", "30 9 * * *")))  # the first message comes at 8
     batcher.take_all([0, 5_399, 5_400, 14_400])
     assert batcher.gone == [([1, 2], "schedule"), ([3], "schedule")]
     assert [batch.closed_at_us for batch in batcher.done] == [at(5_400), at(14_400)]
@@ -71,8 +73,8 @@ def test_a_schedule_closes_what_has_come_before_it() -> None:
 
 @pytest.mark.req("B1")
 def test_a_batch_goes_before_the_delivery_window_closes() -> None:
-    port = Port(time_zone="Europe/Berlin", windows=(Window(opens="08:00", closes="10:00"),))
-    batcher = Batcher(Policy(before_close_s=600), port)  # it closes at 9 by UTC, an hour from now
+    port = Port(time_zone="Europe/Berlin", windows=(DeliveryWindow(opens="08:00", closes="10:00"),))
+    batcher = Batcher(BatchPolicy(before_close_s=600), port)  # it closes at 9 by UTC, an hour from now
     batcher.take_all([0, 2_999, 3_000])
     assert batcher.gone == [([1, 2], "window")]
     assert batcher.done[0].closed_at_us == at(3_000)
@@ -81,7 +83,7 @@ def test_a_batch_goes_before_the_delivery_window_closes() -> None:
 
 @pytest.mark.req("B1")
 def test_a_message_of_which_the_condition_holds_is_the_last() -> None:
-    batcher = Batcher(Policy(count=10, last=compare("greaterThan", body("/o/total"), "1000", kind="number")))
+    batcher = Batcher(BatchPolicy(count=10, last=compare("greaterThan", body("/o/total"), "1000", kind="number")))
     for total in (5, 2_000, 7):
         batcher.take(subject=message(f"<o><total>{total}</total></o>"))
     assert batcher.gone == [([1, 2], "condition")]
@@ -89,7 +91,7 @@ def test_a_message_of_which_the_condition_holds_is_the_last() -> None:
 
 @pytest.mark.req("B1")
 def test_the_first_criterion_wins() -> None:
-    policy = Policy(count=3, bytes=50, age_s=100, idle_s=40)
+    policy = BatchPolicy(count=3, bytes=50, age_s=100, idle_s=40)
     batcher = Batcher(policy)
     for second, size in [(0, 10), (1, 10), (2, 10), (10, 30), (11, 30), (20, 1), (60, 1), (95, 1), (130, 1), (165, 1)]:
         batcher.take(second, size=size)
@@ -106,7 +108,7 @@ def test_the_first_criterion_wins() -> None:
     ],
 )
 def test_types_come_together_apart_or_in_turn(types: Types, expected: list[list[int]]) -> None:
-    batcher = Batcher(Policy(count=3, types=types))
+    batcher = Batcher(BatchPolicy(count=3, types=types))
     for kind in ("850", "850", "860", "850", "860", "860", "860"):
         batcher.take(kind=kind)
     assert [members for members, _ in batcher.gone][: len(expected)] == expected
@@ -114,7 +116,7 @@ def test_types_come_together_apart_or_in_turn(types: Types, expected: list[list[
 
 @pytest.mark.req("B1")
 def test_messages_that_have_the_same_values_go_together() -> None:
-    batcher = Batcher(Policy(count=2, group_by=(header("properties.region"), body("/o/day"))))
+    batcher = Batcher(BatchPolicy(count=2, group_by=(header("properties.region"), body("/o/day"))))
     for region, days in [("EU", "1"), ("US", "1"), ("EU", "2"), ("EU", "1"), ("US", "1")]:
         batcher.take(subject=message(f"<o><day>{days}</day></o>", region=region))
     assert [members for members, _ in batcher.gone] == [[1, 4], [2, 5]]
@@ -122,7 +124,7 @@ def test_messages_that_have_the_same_values_go_together() -> None:
 
 
 def test_none_one_and_several_values_are_different_groups() -> None:
-    batcher = Batcher(Policy(count=9, group_by=(body("/o/day"),)))
+    batcher = Batcher(BatchPolicy(count=9, group_by=(body("/o/day"),)))
     for days in ("", "<day>a</day><day>b</day>", '<day>["a","b"]</day>', "<day>[]</day>"):
         batcher.take(subject=message(f"<o>{days}</o>"))
     assert len(batcher.open) == 4
@@ -130,7 +132,7 @@ def test_none_one_and_several_values_are_different_groups() -> None:
 
 @pytest.mark.req("B1")
 def test_what_a_policy_does_not_take_goes_by_itself() -> None:
-    policy = Policy(count=2, takes_types=("850",), takes=compare("equals", header("properties.region"), "EU"))
+    policy = BatchPolicy(count=2, takes_types=("850",), takes=compare("equals", header("properties.region"), "EU"))
     batcher = Batcher(policy)
     for kind, region in [("850", "EU"), ("860", "EU"), ("850", "US"), ("850", "EU")]:
         batcher.take(kind=kind, subject=message(region=region))
@@ -139,18 +141,18 @@ def test_what_a_policy_does_not_take_goes_by_itself() -> None:
 
 @pytest.mark.req("B1")
 def test_a_changed_policy_holds_from_the_next_message_on() -> None:
-    batcher = Batcher(Policy(count=100))
+    batcher = Batcher(BatchPolicy(count=100))
     batcher.take_all(range(5))
-    batcher.policy = Policy(count=6)
+    batcher.policy = BatchPolicy(count=6)
     batcher.take(6)
-    batcher.policy = Policy(age_s=10)
+    batcher.policy = BatchPolicy(age_s=10)
     batcher.take_all([7, 18])
     assert batcher.gone == [([1, 2, 3, 4, 5, 6], "count"), ([7], "age")]
 
 
 @pytest.mark.req("B3")
 def test_the_application_says_which_batch_and_where_it_ends() -> None:
-    batcher = Batcher(Policy(controlled=Controlled(), count=2))
+    batcher = Batcher(BatchPolicy(controlled=Controlled(), count=2))
     for name, marks in [
         ("A", {"BatchStart": "true"}),
         ("B", {}),
@@ -166,7 +168,10 @@ def test_the_application_says_which_batch_and_where_it_ends() -> None:
 
 @pytest.mark.req("B3")
 def test_messages_that_name_no_batch_follow_the_other_criteria_or_go_by_themselves() -> None:
-    with_count, without = Batcher(Policy(controlled=Controlled(), count=2)), Batcher(Policy(controlled=Controlled()))
+    with_count, without = (
+        Batcher(BatchPolicy(controlled=Controlled(), count=2)),
+        Batcher(BatchPolicy(controlled=Controlled())),
+    )
     for batcher in (with_count, without):
         batcher.take(subject=message())
         batcher.take(subject=message())
@@ -179,7 +184,7 @@ def test_messages_that_name_no_batch_follow_the_other_criteria_or_go_by_themselv
 )
 def test_a_batch_that_is_not_ended_in_time_is_sent_or_suspended(unfinished: Unfinished, state: BatchState) -> None:
     controlled = Controlled(id_property="Run", unfinished_after_s=60, unfinished=unfinished)
-    batcher = Batcher(Policy(controlled=controlled))
+    batcher = Batcher(BatchPolicy(controlled=controlled))
     batcher.take(0, subject=message(Run="7"))
     later = batcher.take(60, subject=message(Run="7"))
     assert [(batch.state, batch.closed_by) for batch in batcher.done] == [(state, Criterion.UNFINISHED)]
@@ -188,7 +193,7 @@ def test_a_batch_that_is_not_ended_in_time_is_sent_or_suspended(unfinished: Unfi
 
 @pytest.mark.req("B3")
 def test_a_batch_that_begins_anew_leaves_the_earlier_one_unfinished() -> None:
-    batcher = Batcher(Policy(controlled=Controlled()))
+    batcher = Batcher(BatchPolicy(controlled=Controlled()))
     batcher.take(0, subject=message(BatchID="A"))  # overtook its first message
     batcher.take(1, subject=message(BatchID="A", BatchStart="true"))
     batcher.take(2, subject=message(BatchID="A", BatchStart="true", BatchEnd="true"))
@@ -198,14 +203,14 @@ def test_a_batch_that_begins_anew_leaves_the_earlier_one_unfinished() -> None:
 
 
 def test_a_clock_that_is_set_back_closes_nothing_early_and_makes_nothing_younger() -> None:
-    batcher = Batcher(Policy(idle_s=60))
+    batcher = Batcher(BatchPolicy(idle_s=60))
     batcher.take_all([100, 0, 159, 219])
     assert batcher.gone == [([1, 2, 3], "idle")]
     assert batcher.done[0].closed_at_us == at(219)
 
 
 def test_a_batch_is_full_when_it_is_full_whatever_the_clock_says() -> None:
-    batcher = Batcher(Policy(count=2))
+    batcher = Batcher(BatchPolicy(count=2))
     batcher.take_all([100, 0, 0])
     assert batcher.gone == [([1, 2], "count")]
 
@@ -213,20 +218,20 @@ def test_a_batch_is_full_when_it_is_full_whatever_the_clock_says() -> None:
 @pytest.mark.parametrize(
     "policy",
     [
-        Policy(count=2),
-        Policy(count=2, types=Types.APART),
-        Policy(count=2, takes_types=("850",)),
-        Policy(count=2, takes_types=("860",)),
-        Policy(),
-        Policy(count=2, group_by=(header("topic"),)),
-        Policy(count=2, controlled=Controlled()),
-        Policy(count=2, last=compare("equals", header("topic"), "x")),
-        Policy(count=2, takes=compare("equals", header("topic"), "x")),
+        BatchPolicy(count=2),
+        BatchPolicy(count=2, types=Types.APART),
+        BatchPolicy(count=2, takes_types=("850",)),
+        BatchPolicy(count=2, takes_types=("860",)),
+        BatchPolicy(),
+        BatchPolicy(count=2, group_by=(header("topic"),)),
+        BatchPolicy(count=2, controlled=Controlled()),
+        BatchPolicy(count=2, last=compare("equals", header("topic"), "x")),
+        BatchPolicy(count=2, takes=compare("equals", header("topic"), "x")),
     ],
 )
-def test_what_needs_no_look_at_the_message_is_the_same_without(policy: Policy) -> None:
+def test_what_needs_no_look_at_the_message_is_the_same_without(policy: BatchPolicy) -> None:
     member = BatchMember(number=1, bytes=10, kind="850")
-    unseen = arrival_unseen(policy, member)
+    unseen = arrival_without_content(policy, member)
     assert unseen in (None, arrival_of(policy, message(), member))
     looks = policy.group_by or policy.controlled or policy.last or policy.takes
     assert (unseen is None) == bool(looks)

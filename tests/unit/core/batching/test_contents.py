@@ -6,10 +6,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from postroad.core.batching.contents import document_of, document_type, envelope_of, member_of
-from postroad.core.batching.moves import closed, opened
+from postroad.core.batching.interchange_contents import document_of, document_type, envelope_of, member_of
+from postroad.core.batching.moves import close_batch, open_batch
 from postroad.core.model.batch import Criterion
-from postroad.core.model.batch_policy import Batching, Policy
+from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.message import Part
 
 ISA = b"ISA*00*          *00*          *ZZ*A              *ZZ*B              *260101*1200*U*00401*000000001*0*T*:~"
@@ -19,7 +19,7 @@ BATCHING = Batching(
     sender="MYBIZ",
     receiver="ACME",
     envelope=(("usage", "T"),),
-    policy=Policy(count=2),
+    policy=BatchPolicy(count=2),
 )
 
 
@@ -59,7 +59,7 @@ def test_a_member_is_the_first_document() -> None:
 
 def test_an_interchange_is_dated_by_when_its_batch_was_closed() -> None:
     closing_us = int(datetime(2026, 1, 5, 18, tzinfo=UTC).timestamp() * 1_000_000)
-    batch = closed(opened("b", ("group",), closing_us - 5), Criterion.SCHEDULE, "the schedule", closing_us)
+    batch = close_batch(open_batch("b", ("group",), closing_us - 5), Criterion.SCHEDULE, "the schedule", closing_us)
     envelope = envelope_of(BATCHING, batch)
     assert (envelope.sender, envelope.receiver, envelope.at_us) == ("MYBIZ", "ACME", closing_us)
     assert envelope.facts == {"usage": "T"}

@@ -11,11 +11,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from postroad.adapters.interchange_plug_ins import installed_catalogue
-from postroad.core.batching import Arrival, arrive, due, elapsed
-from postroad.core.batching.arriving import arrival_unseen
+from postroad.adapters.interchange_plug_ins import load_catalogue
+from postroad.core.batching import ArrivingMessage, add_to_batch, close_if_due, find_due
+from postroad.core.batching.arrival import arrival_without_content
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
-from postroad.core.model.batch_policy import Policy, Port
+from postroad.core.model.batch_policy import BatchPolicy, Port
 from postroad.core.model.batcher import AddedMessage, BatcherPlugIn, ChosenBatcher, Decision
 from postroad.errors import Misconfigured, Refused
 
@@ -28,7 +28,7 @@ def truck(monkeypatch: pytest.MonkeyPatch) -> BatcherPlugIn:
     """The example's plug-in, found by its entry point."""
     monkeypatch.syspath_prepend(str(EXAMPLE))
     point = EntryPoint(name="truck", value="truck_batcher:TRUCK", group="postroad.batchers")
-    found = installed_catalogue((), (point,)).batcher("truck")
+    found = load_catalogue((), (point,)).batcher("truck")
     sys.modules.pop("truck_batcher", None)
     assert found is not None
     return found
@@ -38,7 +38,7 @@ def port(plug_in: BatcherPlugIn | None, **settings: str) -> Port:
     return Port(batcher=ChosenBatcher(name="truck", plug_in=plug_in, settings=tuple(settings.items())))
 
 
-POLICY = Policy(batcher="truck")
+POLICY = BatchPolicy(batcher="truck")
 
 
 def come(port: Port, kinds: list[str], at_us: int = 0) -> list[Batch]:
@@ -46,9 +46,9 @@ def come(port: Port, kinds: list[str], at_us: int = 0) -> list[Batch]:
     batches: list[Batch] = []
     current: Batch | None = None
     for number, kind in enumerate(kinds, 1):
-        arrival = arrival_unseen(POLICY, BatchMember(number=number, bytes=10, kind=kind))
-        assert isinstance(arrival, Arrival)
-        arrived = arrive(POLICY, port, arrival, current, str(number), at_us + number * 1_000_000)
+        arrival = arrival_without_content(POLICY, BatchMember(number=number, bytes=10, kind=kind))
+        assert isinstance(arrival, ArrivingMessage)
+        arrived = add_to_batch(POLICY, port, arrival, current, str(number), at_us + number * 1_000_000)
         assert arrived.batch is not None
         batches = [one for one in batches if one.id != arrived.batch.id] + [arrived.batch]
         current = arrived.batch if arrived.batch.state is BatchState.OPEN else None
@@ -68,9 +68,9 @@ def test_the_timer_of_a_plug_in_completes_a_batch_without_a_message(truck: Batch
     where = port(truck, leaves_after_minutes="2")
     [batch] = come(where, ["850"])
     leaves_us = 1_000_000 + 2 * MINUTE_US
-    assert due(POLICY, where, batch).when_us == leaves_us
-    assert elapsed(POLICY, where, batch, leaves_us - 1) is batch
-    after = elapsed(POLICY, where, batch, leaves_us)
+    assert find_due(POLICY, where, batch).when_us == leaves_us
+    assert close_if_due(POLICY, where, batch, leaves_us - 1) is batch
+    after = close_if_due(POLICY, where, batch, leaves_us)
     assert (after.state, after.closed_by) == (BatchState.CLOSED, Criterion.PLUG_IN)
 
 
@@ -89,7 +89,7 @@ def test_a_plug_in_that_is_not_installed_is_named(truck: BatcherPlugIn) -> None:
     where = port(None)
     [batch] = come(where, ["850"])
     assert batch.state is BatchState.OPEN
-    assert "the batcher plug-in truck is not installed" in due(POLICY, where, batch).why
+    assert "the batcher plug-in truck is not installed" in find_due(POLICY, where, batch).why
 
 
 def test_wrong_settings_are_refused(truck: BatcherPlugIn) -> None:
@@ -102,7 +102,7 @@ def test_a_package_that_brings_something_else_stops_the_start(monkeypatch: pytes
     monkeypatch.syspath_prepend(str(EXAMPLE))
     wrong = EntryPoint(name="truck", value="truck_batcher:PALLETS_OF", group="postroad.batchers")
     with pytest.raises(Misconfigured, match="and not a BatcherPlugIn"):
-        installed_catalogue((), (wrong,))
+        load_catalogue((), (wrong,))
 
 
 def test_a_batch_of_an_earlier_version_is_read() -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.batching import arrival_of, in_order
+from postroad.core.batching import arrival_of, order_members
 from postroad.core.model.batch import BatchMember
-from postroad.core.model.batch_policy import Policy, SortKey
+from postroad.core.model.batch_policy import BatchPolicy, SortKey
 from postroad.core.model.rule import ValueType
 from tests.unit.core.batching.gathering import message
 from tests.unit.core.routing.looking import body, header
@@ -14,14 +14,14 @@ from tests.unit.core.routing.looking import body, header
 REGION, TOTAL = SortKey(place=header("properties.region")), body("/o/total")
 
 
-def ordered(policy: Policy, *messages: tuple[str, str]) -> list[int]:
+def ordered(policy: BatchPolicy, *messages: tuple[str, str]) -> list[int]:
     members = []
     for number, (region, total) in enumerate(messages, 1):
         subject = message(
             f"<o><total>{total}</total></o>" if total else "<o/>", **({"region": region} if region else {})
         )
         members.append(arrival_of(policy, subject, BatchMember(number=number, bytes=1)).member)
-    return [member.number for member in in_order(policy, reversed(members))]
+    return [member.number for member in order_members(policy, reversed(members))]
 
 
 @pytest.mark.req("B1")
@@ -41,11 +41,11 @@ def test_members_are_sorted_by_several_values_of_header_and_body(
     sort_by: tuple[SortKey, ...], expected: list[int]
 ) -> None:
     """Equal ones stay as they came; those without a value, or with one of another type, come last either way."""
-    policy = Policy(count=9, sort_by=sort_by)
+    policy = BatchPolicy(count=9, sort_by=sort_by)
     assert ordered(policy, ("US", "100"), ("EU", "9"), ("US", ""), ("EU", "100.0"), ("", "none")) == expected
 
 
 def test_members_that_came_under_another_policy_have_no_value_and_come_last() -> None:
-    early = arrival_of(Policy(count=9), message(region="A"), BatchMember(number=1, bytes=1)).member
-    late = arrival_of(Policy(sort_by=(REGION,)), message(region="B"), BatchMember(number=2, bytes=1)).member
-    assert in_order(Policy(sort_by=(REGION,)), [early, late]) == [late, early]
+    early = arrival_of(BatchPolicy(count=9), message(region="A"), BatchMember(number=1, bytes=1)).member
+    late = arrival_of(BatchPolicy(sort_by=(REGION,)), message(region="B"), BatchMember(number=2, bytes=1)).member
+    assert order_members(BatchPolicy(sort_by=(REGION,)), [early, late]) == [late, early]

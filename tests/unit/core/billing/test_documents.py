@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.billing.invoicing import Account, Issue, Sum, credit_note, invoice
-from postroad.core.billing.tabular import as_csv, as_value
-from postroad.core.billing.ubl import ubl
-from postroad.core.billing.wording import TEXTS, line_text
+from postroad.core.billing.invoice_rows import as_csv, as_value
+from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTotal, make_credit_note, make_invoice
+from postroad.core.billing.line_text import TEXTS, line_text
+from postroad.core.billing.ubl import invoice_ubl
 from postroad.core.codecs.xml import parse
-from postroad.core.model.billing import Books, Invoice, LineKey, Part, UseKind
+from postroad.core.model.billing import BillingSettings, ChargePart, Invoice, LineKey, UseKind
 
 pytestmark = pytest.mark.req("P3")
 
@@ -27,22 +27,26 @@ NAMES = {
 GOLDEN = Path(__file__).parent / "golden"
 
 
-def issue(number: str) -> Issue:
-    return Issue(
-        number=number, on=date(2026, 3, 2), books=Books(seller="A < B"), through=9, tariffs={"standard/2026-02": 3}
+def issue(number: str) -> InvoiceIssue:
+    return InvoiceIssue(
+        number=number,
+        on=date(2026, 3, 2),
+        books=BillingSettings(seller="A < B"),
+        through=9,
+        tariffs={"standard/2026-02": 3},
     )
 
 
 def bill() -> Invoice:
     wanted = {
-        LineKey("message", "originator", "a" * 16, "standard/2026-02"): Sum(3, 4, 1_234_999),
-        LineKey("invocation", "vendor", "c" * 16, "standard/2026-02"): Sum(1, 1, -230_000),
+        LineKey("message", "originator", "a" * 16, "standard/2026-02"): LineTotal(3, 4, 1_234_999),
+        LineKey("invocation", "vendor", "c" * 16, "standard/2026-02"): LineTotal(1, 1, -230_000),
     }
-    return invoice(Account("Smith & Sons", "2026-02", "EUR"), wanted, issue("2026-02-0001"))
+    return make_invoice(InvoiceAccount("Smith & Sons", "2026-02", "EUR"), wanted, issue("2026-02-0001"))
 
 
 def note() -> Invoice:
-    return credit_note(bill(), Decimal("0.50"), issue("2026-02-0002"), "sorry & goodbye")
+    return make_credit_note(bill(), Decimal("0.50"), issue("2026-02-0002"), "sorry & goodbye")
 
 
 def found(xml: str, path: str) -> list[str]:
@@ -50,7 +54,7 @@ def found(xml: str, path: str) -> list[str]:
 
 
 def test_an_invoice_as_ubl() -> None:
-    xml = ubl(bill(), ADDRESSES)
+    xml = invoice_ubl(bill(), ADDRESSES)
     assert parse(xml.encode()).tag == "{urn:oasis:names:specification:ubl:schema:xsd:Invoice-2}Invoice"
     assert found(xml, ".//cac:InvoicePeriod/*") == ["2026-02-01", "2026-02-28"]
     assert found(xml, "cac:AccountingCustomerParty//cbc:Name") == ["Smith & Sons"]
@@ -60,21 +64,21 @@ def test_an_invoice_as_ubl() -> None:
 
 
 def test_a_credit_note_as_ubl_has_the_opposite_sign_and_names_its_invoice() -> None:
-    xml = ubl(note(), {})
+    xml = invoice_ubl(note(), {})
     assert found(xml, "cac:CreditNoteLine/cbc:LineExtensionAmount") == ["0.50"]
     assert found(xml, "cac:LegalMonetaryTotal/cbc:PayableAmount") == ["0.50"]
     assert found(xml, "cac:BillingReference/cac:InvoiceDocumentReference/cbc:ID") == ["2026-02-0001"]
     assert found(xml, "cbc:Note") == ["sorry & goodbye"]
     [line] = note().lines
     with_nothing = replace(note(), lines=(line, replace(line, amount=Decimal("0.00"))))
-    assert found(ubl(with_nothing, {}), "cac:CreditNoteLine/cbc:LineExtensionAmount") == ["0.50", "0.00"]
+    assert found(invoice_ubl(with_nothing, {}), "cac:CreditNoteLine/cbc:LineExtensionAmount") == ["0.50", "0.00"]
 
 
 @pytest.mark.parametrize("document", [bill(), note()], ids=["invoice", "credit-note"])
 def test_ubl_is_as_it_was_when_it_was_valid(document: Invoice) -> None:
     """The golden files were checked against the schemas of UBL 2.1; change them only after checking again."""
     name = document.document.value.replace(" ", "-")
-    assert ubl(document, ADDRESSES) == (GOLDEN / f"{name}.xml").read_text()
+    assert invoice_ubl(document, ADDRESSES) == (GOLDEN / f"{name}.xml").read_text()
 
 
 def test_a_spreadsheet_has_a_row_per_line() -> None:
@@ -95,8 +99,8 @@ def test_amounts_for_programs_are_texts() -> None:
 
 def test_every_line_that_can_be_has_words() -> None:
     for kind in UseKind:
-        for part in Part:
+        for part in ChargePart:
             line = replace(bill().lines[0], kind=kind.value, part=part.value)
-            if (kind, part) != (UseKind.MESSAGE, Part.VENDOR):
+            if (kind, part) != (UseKind.MESSAGE, ChargePart.VENDOR):
                 assert ADDRESSES["a" * 16] in line_text(line, ADDRESSES)
-    assert len(TEXTS) == len(UseKind) * len(Part) - 1
+    assert len(TEXTS) == len(UseKind) * len(ChargePart) - 1

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.billing.quoting import Quote, quotes
-from postroad.core.billing.rating import rate
-from postroad.core.billing.uses import uses
-from postroad.core.model.billing import Books, Rate, Shares, Tariff
+from postroad.core.billing.charges import rate_uses
+from postroad.core.billing.quotes import Quote, list_quotes
+from postroad.core.billing.uses import list_uses
+from postroad.core.model.billing import BillingSettings, PriceShares, Rate, Tariff
 from postroad.core.model.message import MessageType
 from tests.unit.core.billing.parties import OWNERS, SELLER, XSLT, hop, numbered, posted, returned
 from tests.unit.core.billing.test_rating import tariff, tiers
@@ -19,18 +19,20 @@ PLAIN = tariff(
     message=Rate(
         per_message=tiers(("0.10", None)),
         per_kilobyte=tiers(("0.01", None)),
-        shares=Shares(originator=60, recipient=40),
+        shares=PriceShares(originator=60, recipient=40),
     ),
     invocation=Rate(per_message=tiers(("0.05", None)), vendor_percent=50),
 )
 
 
 def quoted(*tariffs: Tariff) -> list[Quote]:
-    return list(quotes(uses(ENTRIES), tariffs, OWNERS, Books()))
+    return list(list_quotes(list_uses(ENTRIES), tariffs, OWNERS, BillingSettings()))
 
 
 def test_where_a_tariff_has_one_price_a_quote_is_what_will_be_charged() -> None:
-    charged = [(one.organization, one.service, one.part, one.micros) for one in rate(uses(ENTRIES), [PLAIN], OWNERS)]
+    charged = [
+        (one.organization, one.service, one.part, one.micros) for one in rate_uses(list_uses(ENTRIES), [PLAIN], OWNERS)
+    ]
     assert [(one.organization, one.service, one.part, one.micros) for one in quoted(PLAIN)] == charged
     assert all(one.is_exact for one in quoted(PLAIN))
 

@@ -6,9 +6,9 @@ from decimal import Decimal
 
 import pytest
 
-from postroad.core.billing.rating import rate
-from postroad.core.billing.uses import uses
-from postroad.core.model.billing import Books, Charge, Rate, Shares, Tariff, Tier
+from postroad.core.billing.charges import rate_uses
+from postroad.core.billing.uses import list_uses
+from postroad.core.model.billing import BillingSettings, Charge, PriceShares, Rate, Tariff, Tier
 from postroad.core.model.journal import Entry
 from postroad.core.model.message import MessageType
 from tests.unit.core.billing.parties import BUYER, OWNERS, SELLER, XSLT, ZIP, hop, numbered, posted, returned
@@ -25,8 +25,8 @@ def tariff(**fields: object) -> Tariff:
     return Tariff(**usual | fields)  # type: ignore[arg-type]
 
 
-def charges(entries: list[tuple[int, Entry]], *tariffs: Tariff, books: Books | None = None) -> list[Charge]:
-    return list(rate(uses(entries), tariffs, OWNERS, books))
+def charges(entries: list[tuple[int, Entry]], *tariffs: Tariff, books: BillingSettings | None = None) -> list[Charge]:
+    return list(rate_uses(list_uses(entries), tariffs, OWNERS, books))
 
 
 def told(found: list[Charge]) -> list[tuple[str, str, int]]:
@@ -55,7 +55,7 @@ def test_a_new_month_begins_anew_by_the_clock_of_the_books() -> None:
     plan = tariff(message=Rate(per_message=tiers(("1", None)), free_messages=1))
     moments = ("2026-10-24T22:30:00", "2026-10-31T22:59:59", "2026-10-31T23:00:00")
     entries = numbered(*[posted((hop(SELLER),), at=at) for at in moments])
-    found = charges(entries, plan, books=Books(time_zone="Europe/Berlin"))
+    found = charges(entries, plan, books=BillingSettings(time_zone="Europe/Berlin"))
     assert [(f"{charge.day}", charge.micros) for charge in found] == [
         ("2026-10-25", 0), ("2026-10-31", 1_000_000), ("2026-11-01", 0),
     ]  # fmt: skip
@@ -63,7 +63,7 @@ def test_a_new_month_begins_anew_by_the_clock_of_the_books() -> None:
 
 def test_the_parties_share_a_price_and_the_shares_make_the_price() -> None:
     plan = tariff(
-        message=Rate(per_message=tiers(("0.000100", None)), shares=Shares(originator=50, transit=20, recipient=30))
+        message=Rate(per_message=tiers(("0.000100", None)), shares=PriceShares(originator=50, transit=20, recipient=30))
     )
     entries = numbered(posted((hop(XSLT), hop(ZIP), hop(XSLT), hop(SELLER))))
     assert told(charges(entries, plan)) == [
@@ -74,7 +74,9 @@ def test_the_parties_share_a_price_and_the_shares_make_the_price() -> None:
 
 
 def test_without_in_transit_services_their_share_is_the_originators() -> None:
-    plan = tariff(message=Rate(per_message=tiers(("1", None)), shares=Shares(originator=50, transit=20, recipient=30)))
+    plan = tariff(
+        message=Rate(per_message=tiers(("1", None)), shares=PriceShares(originator=50, transit=20, recipient=30))
+    )
     assert told(charges(numbered(posted((hop(SELLER),))), plan)) == [
         ("MyBiz", "originator", 700_000), ("Acme", "recipient", 300_000),
     ]  # fmt: skip
@@ -82,7 +84,7 @@ def test_without_in_transit_services_their_share_is_the_originators() -> None:
 
 @pytest.mark.req("R12")
 def test_whoever_takes_over_the_cost_of_a_service_pays_its_invocation() -> None:
-    plan = tariff(invocation=Rate(per_message=tiers(("0.50", None)), shares=Shares(originator=60, recipient=40)))
+    plan = tariff(invocation=Rate(per_message=tiers(("0.50", None)), shares=PriceShares(originator=60, recipient=40)))
     entries = numbered(posted((hop(XSLT, payer=SELLER), hop(ZIP), hop(SELLER))), returned(1, 0, 1), returned(1, 0, 2))
     found = [charge for charge in charges(entries, plan) if charge.micros]
     assert told(found) == [
@@ -94,7 +96,7 @@ def test_whoever_takes_over_the_cost_of_a_service_pays_its_invocation() -> None:
 
 @pytest.mark.req("R12")
 def test_whoever_takes_over_the_cost_of_a_service_bears_its_share_of_the_message() -> None:
-    plan = tariff(message=Rate(per_message=tiers(("1", None)), shares=Shares(originator=0, transit=100)))
+    plan = tariff(message=Rate(per_message=tiers(("1", None)), shares=PriceShares(originator=0, transit=100)))
     entries = numbered(posted((hop(XSLT, payer=SELLER), hop(ZIP), hop(SELLER))))
     assert told(charges(entries, plan)) == [("Acme", "payer", 500_000), ("XpandiCo", "in transit", 500_000)]
 

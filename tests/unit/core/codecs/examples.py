@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from postroad.core.model.message import (
+    AnsweredMessage,
     Argument,
     Cookie,
     Delivered,
     Message,
     MessageType,
     Part,
-    Passed,
+    PassedService,
     PostResult,
     Property,
     PropertyType,
     Recipient,
     RecipientResult,
-    Reference,
     Status,
 )
 from postroad.core.model.polling import Outcome, PollRequest, Selector, Settled, Settlement, SettlementResult
@@ -92,7 +92,7 @@ DELIVERED = Delivered(
     topic="orders/new",
     handle="order-4711",
     arguments=(Argument("operation", "ProcessPurchaseOrder"),),
-    reference=Reference("0191f5a2b3c4aaaabbbbccccddddeeee", "order-4710"),
+    reference=AnsweredMessage("0191f5a2b3c4aaaabbbbccccddddeeee", "order-4710"),
     invoker="MyBiz/Purchasing",
     status=Status("ok", "fine"),
     properties=PROPERTIES,
@@ -103,8 +103,8 @@ DELIVERED = Delivered(
     possible_duplicate=True,
     parts=PARTS,
     trace=(
-        Passed("Transmatics/xslt", NOON - 80_000_000_000),
-        Passed("XpandiCo/zipPlus4", NOON - 70_000_000_000, Status("lookup.missing", "No <zip>")),
+        PassedService("Transmatics/xslt", NOON - 80_000_000_000),
+        PassedService("XpandiCo/zipPlus4", NOON - 70_000_000_000, Status("lookup.missing", "No <zip>")),
     ),
     cookie=Cookie("<account>A & B 4711</account>", "application/xml"),
 )

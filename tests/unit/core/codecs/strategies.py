@@ -6,19 +6,19 @@ from hypothesis import strategies as st
 
 from postroad.core.codecs.lexical import LAST_US
 from postroad.core.model.message import (
+    AnsweredMessage,
     Argument,
     Cookie,
     Delivered,
     Message,
     MessageType,
     Part,
-    Passed,
+    PassedService,
     PostResult,
     Property,
     PropertyType,
     Recipient,
     RecipientResult,
-    Reference,
     Status,
 )
 from postroad.core.model.polling import Outcome, PollRequest, Selector, Settled, Settlement, SettlementResult
@@ -124,7 +124,7 @@ DELIVERED = st.builds(
     topic=TEXTS,
     handle=TEXTS,
     arguments=ARGUMENTS,
-    reference=st.none() | st.builds(Reference, TEXTS, TEXTS),
+    reference=st.none() | st.builds(AnsweredMessage, TEXTS, TEXTS),
     invoker=TEXTS,
     status=STATUSES,
     properties=PROPERTIES,
@@ -134,7 +134,7 @@ DELIVERED = st.builds(
     in_transit=st.booleans(),
     possible_duplicate=st.booleans(),
     parts=PARTS,
-    trace=st.lists(st.builds(Passed, TEXTS, st.integers(1, LAST_US), STATUSES), max_size=3).map(tuple),
+    trace=st.lists(st.builds(PassedService, TEXTS, st.integers(1, LAST_US), STATUSES), max_size=3).map(tuple),
     cookie=st.none() | st.builds(Cookie, TEXTS, NAMES),
 )
 RESULTS = st.builds(

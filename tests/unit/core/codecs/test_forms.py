@@ -7,11 +7,18 @@ import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
 from postroad.core.codecs.codec import Codec, refusal_bytes
-from postroad.core.codecs.detect import answer_codec, codec_for, is_plain_after_all, message_in, operation_in, own_form
-from postroad.core.codecs.dime import Record, TypeFormat, write_dime
+from postroad.core.codecs.dime import DimeRecord, TypeFormat, write_dime
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.native_formats import (
+    choose_answer_form,
+    codec_for,
+    decode_native_post,
+    detect_native_form,
+    find_operation,
+    is_external_format,
+)
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.message import Message, Part, PropertyType, Recipient
 from postroad.errors import Refused
@@ -91,17 +98,17 @@ def test_an_encoding_that_only_the_content_type_names_is_believed(codec: Codec) 
     message = Message(to=(Recipient("Acme/Supply"),), topic="Größe")
     body = codec.encode_post(message).partition(b"?>")[2].strip().decode().encode("latin-1")
     declared = f"{codec.media_type.partition(';')[0]}; charset=ISO-8859-1"
-    own = own_form(declared, body)
-    assert message_in(own, body, content_type=declared) == message
+    own = detect_native_form(declared, body)
+    assert decode_native_post(own, body, content_type=declared) == message
     for said in ("text/xml", "text/xml; charset=utf-8", "text/xml; charset=klingon"):
         with pytest.raises(Refused):
-            message_in(own, body, content_type=said)
+            decode_native_post(own, body, content_type=said)
 
 
 @pytest.mark.req("K3")
 def test_a_byte_order_mark_before_json_is_passed_over() -> None:
     marked = b"\xef\xbb\xbf" + JSON_FORM.encode_post(FULL)
-    assert own_form("application/json", marked) == (JSON_FORM, "")
+    assert detect_native_form("application/json", marked) == (JSON_FORM, "")
     assert JSON_FORM.decode_post(marked) == FULL
     assert decode_bulk("application/x-ndjson", marked + b"\n" + JSON_FORM.encode_post(SIMPLE)) == [FULL, SIMPLE]
 
@@ -229,7 +236,7 @@ def test_the_codec_is_found(content_type: str, body: bytes, codec: Codec) -> Non
     ],
 )  # fmt: skip
 def test_the_bytes_decide_and_a_contradiction_is_noted(content_type: str, body: bytes, codec: Codec, note: str) -> None:
-    assert own_form(content_type, body) == (codec, note)
+    assert detect_native_form(content_type, body) == (codec, note)
 
 
 BUSINESS = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><Post xmlns="urn:x"/></s:Body></s:Envelope>'
@@ -248,7 +255,7 @@ ADDRESSED = BUSINESS.replace(
         ("application/soap+xml", declaring(BUSINESS.replace(b"http://schemas.xmlsoap.org/soap/envelope/", b"http://www.w3.org/2003/05/soap-envelope"))),
         ("application/xml", BUSINESS.decode().encode("utf-16")),
         ("application/json", b'{"specversion":"1.0","type":"a","source":"b","id":"c"}'),
-        ("application/json", bytes(b"".join(write_dime([Record(type_format=TypeFormat.NONE, type="", id="", data=b"")])))),
+        ("application/json", bytes(b"".join(write_dime([DimeRecord(type_format=TypeFormat.NONE, type="", id="", data=b"")])))),
         ("multipart/related; boundary=b", b"--b\r\n\r\n--b--"),
         ("image/png", b"\x89PNG"),
         ("", b'{"anything":"else"}'),
@@ -256,8 +263,8 @@ ADDRESSED = BUSINESS.replace(
     ],
 )  # fmt: skip
 def test_what_is_in_no_own_form_is_left_to_the_plain_formats(content_type: str, body: bytes) -> None:
-    own = own_form(content_type, body)
-    assert own is None or is_plain_after_all(own.codec, body)
+    own = detect_native_form(content_type, body)
+    assert own is None or is_external_format(own.codec, body)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +272,7 @@ def test_what_is_in_no_own_form_is_left_to_the_plain_formats(content_type: str, 
     [(JSON_FORM, b'{"to":1}'), (SOAP11, SOAP11.encode_post(SIMPLE)), (SOAP11, b"<a/>"), (ENVELOPE_FORM, b"\x80")],
 )
 def test_a_bad_post_stays_one(codec: Codec, body: bytes) -> None:
-    assert not is_plain_after_all(codec, body)
+    assert not is_external_format(codec, body)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +286,7 @@ def test_a_bad_post_stays_one(codec: Codec, body: bytes) -> None:
     ],
 )
 def test_an_operation_is_one_only_in_the_networks_namespace(envelope: bytes, operation: str) -> None:
-    assert operation_in(envelope) == operation
+    assert find_operation(envelope) == operation
 
 
 @pytest.mark.parametrize(
@@ -311,16 +318,16 @@ def test_what_can_be_no_form_says_what_was_found(content_type: str, body: bytes,
     ],
 )
 def test_the_answer_comes_as_it_is_wanted(accept: str, posted: Codec, codec: Codec) -> None:
-    assert answer_codec(accept, posted) is codec
+    assert choose_answer_form(accept, posted) is codec
 
 
 @pytest.mark.parametrize("accept", ["text/html", "application/json;q=0"])
 def test_an_answer_that_cannot_be_given_is_refused(accept: str) -> None:
     if accept.endswith("q=0"):
-        assert answer_codec(accept, SOAP11) is SOAP11  # nothing is asked for, so the poster's own form it is
+        assert choose_answer_form(accept, SOAP11) is SOAP11  # nothing is asked for, so the poster's own form it is
         return
     with pytest.raises(Refused) as refused:
-        answer_codec(accept, SOAP11)
+        choose_answer_form(accept, SOAP11)
     assert refused.value.code == "wire.not-acceptable"
 
 

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 
 from postroad.core.codecs.bulk import decode_bulk
-from postroad.core.codecs.detect import codec_for
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
+from postroad.core.codecs.native_formats import codec_for
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.codecs.soap.names import SOAP_11
 from postroad.core.codecs.xml import parse
@@ -186,7 +186,7 @@ def test_memory_stays_bounded(attack: str) -> None:
 import resource, sys
 sys.path.insert(0, {str(SOURCE)!r})
 from postroad.core.codecs.bulk import decode_bulk
-from postroad.core.codecs.detect import codec_for
+from postroad.core.codecs.native_formats import codec_for
 from postroad.errors import Refused
 head = b'<s:Envelope xmlns:s="{SOAP_11}" xmlns:pr="urn:postroad:message:1"><s:Body><pr:Post><pr:Document><pr:Xml>'
 size = 8 << 20

@@ -7,14 +7,14 @@ from decimal import Decimal
 
 import pytest
 
-from postroad.adapters.saxon.items import typed_items
-from postroad.client.compose import typed_property
+from postroad.adapters.saxon.items import to_typed_items
+from postroad.client.compose import make_property
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.exchange.header_items import header_items
-from postroad.core.exchange.matching import Incoming, Matcher
+from postroad.core.exchange.matching import MatchableMessage, Matcher
 from postroad.core.model.message import Message, Property, PropertyType, Recipient
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import HEADER, compare, header, holds, subject
@@ -53,11 +53,11 @@ def test_what_is_no_array_of_single_values_is_refused(value: str) -> None:
 def test_for_a_query_they_are_elements_of_the_kind_of_collection() -> None:
     items = header_items([TAGS, SIZES])
     assert items["tags"] == ["red", 'a "b"', Decimal("12.50"), True, date(2026, 12, 1)]
-    assert typed_items(items)["sizes"] == ("xml", "<sequence><item>5</item><item>7</item></sequence>")
-    assert typed_items(items)["tags"][1].startswith("<array><item>red</item>")
+    assert to_typed_items(items)["sizes"] == ("xml", "<sequence><item>5</item><item>7</item></sequence>")
+    assert to_typed_items(items)["tags"][1].startswith("<array><item>red</item>")
     matcher = Matcher()
     matcher.bind("red", "$tags/item = 'red'")
-    message = Incoming(headers=items, content=b"<a/>", root=lambda: None)  # type: ignore[arg-type, return-value]
+    message = MatchableMessage(headers=items, content=b"<a/>", root=lambda: None)  # type: ignore[arg-type, return-value]
     assert matcher.match(message).candidates == {"red"}, "the engine looks into the element"
 
 
@@ -71,5 +71,5 @@ def test_a_rule_looks_at_each_item() -> None:
 
 @pytest.mark.req("K1")
 def test_the_sdk_takes_lists_and_tuples() -> None:
-    assert typed_property("tags", ["red", 'a "b"', Decimal("12.50"), True, date(2026, 12, 1)]) == TAGS
-    assert typed_property("sizes", (5, 7)) == SIZES
+    assert make_property("tags", ["red", 'a "b"', Decimal("12.50"), True, date(2026, 12, 1)]) == TAGS
+    assert make_property("sizes", (5, 7)) == SIZES

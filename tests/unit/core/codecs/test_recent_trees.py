@@ -11,11 +11,11 @@ from postroad.core.codecs.recent_trees import LARGEST, tree_of
 from postroad.core.codecs.xml import Tree
 from postroad.core.codecs.xml_names import SMALL
 from postroad.core.model.message import Part
-from postroad.core.model.rule import Place, Where
-from postroad.core.routing.documents import Documents
-from postroad.core.routing.xml_path import read_xml_path
+from postroad.core.model.rule import MessageSection, ValueLocation
+from postroad.core.routing.conditions.documents import MessageDocuments
+from postroad.core.routing.paths.xml_path import read_xml_path
 from postroad.errors import Refused
-from postroad.services.matching import incoming
+from postroad.services.exchange.binding_matches import build_incoming
 
 
 def test_the_same_bytes_are_parsed_once() -> None:
@@ -26,10 +26,10 @@ def test_the_same_bytes_are_parsed_once() -> None:
 @pytest.mark.req("X5")
 def test_one_parse_serves_rules_and_bindings() -> None:
     part = Part(id="1", content_type="application/xml", data=b"<order><region>north</region></order>")
-    place, path = Place(where=Where.BODY, path="/order/region"), read_xml_path("/order/region", {})
-    assert Documents((part,)).xml(place, path, lambda *_: None).texts == ("north",)
+    place, path = ValueLocation(where=MessageSection.BODY, path="/order/region"), read_xml_path("/order/region", {})
+    assert MessageDocuments((part,)).xml(place, path, lambda *_: None).texts == ("north",)
     before = recent_trees._small.own.cache_info().misses
-    assert incoming(part, {}).root()[0].text == "north"
+    assert build_incoming(part, {}).root()[0].text == "north"
     assert recent_trees._small.own.cache_info().misses == before
 
 

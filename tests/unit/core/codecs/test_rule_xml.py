@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.codecs.rule_xml import NAMESPACE, decode_rules
-from postroad.core.codecs.rule_xml_writing import encode_rules
-from postroad.core.configuration.rules import RuleEntry, rule_of
+from postroad.core.codecs.rule_xml_writer import encode_rules
+from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.errors import Refused
 
 SERVICE = "00000000000000a1"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap import SOAP11, SOAP12
-from postroad.core.codecs.soap.shapes import SHAPES_MOST, cut_post
+from postroad.core.codecs.soap.post_shapes import MAX_SHAPES, cut_post
 from postroad.core.model.message import Argument, Message, Part, Recipient
 from postroad.errors import Refused
 
@@ -35,7 +35,7 @@ def test_a_handles_tag_inside_a_value_is_not_a_handle(tricky: str) -> None:
 
 
 def test_more_shapes_than_are_kept_change_nothing() -> None:
-    for number in range(SHAPES_MOST * 2 + 3):
+    for number in range(MAX_SHAPES * 2 + 3):
         message = post(topic=f"topic {number}", handle="h")
         assert SOAP11.decode_post(SOAP11.encode_post(message)) == message
 

@@ -11,7 +11,7 @@ from threading import Thread
 import pytest
 
 from postroad.core.codecs.xml import Tree, parse, parse_for_this_thread, serialize
-from postroad.core.codecs.xml_names import BYTES_MOST, SMALL
+from postroad.core.codecs.xml_names import MAX_DICTIONARY_BYTES, SMALL
 from postroad.errors import Refused
 
 SOURCE = Path(__file__).parents[4] / "src"
@@ -108,7 +108,7 @@ def named(number: int) -> bytes:
 @pytest.mark.parametrize("read", [parse, parse_for_this_thread])
 def test_trees_keep_their_names_when_the_dictionary_is_left_to_them(read: Callable[[bytes], Tree]) -> None:
     documents = [named(number) for number in range(5_000)]
-    assert sum(map(len, documents)) > 2 * BYTES_MOST
+    assert sum(map(len, documents)) > 2 * MAX_DICTIONARY_BYTES
     trees = [read(document) for document in documents]
     assert [serialize(tree) for tree in trees] == documents
     assert [next(tree.iter(f"line{number}")).get(f"at{number}") for number, tree in enumerate(trees)] == ["1"] * 5_000

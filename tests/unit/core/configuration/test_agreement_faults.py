@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.configuration.agreement_faults import agreement_faults
-from postroad.core.interchange.agreeing import AGREEABLE, agreed
+from postroad.core.configuration.send_port_check import agreement_errors
+from postroad.core.interchange.agreement import AGREEMENT_OPTIONS, read_agreement
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.model.batch_policy import Splitting
 from tests.unit.core.interchange.test_catalogue import SHOUTING
@@ -13,13 +13,13 @@ from tests.unit.core.interchange.test_catalogue import SHOUTING
 
 def faults(standard: str, **facts: str) -> dict[str, str]:
     splitting = Splitting(sends_to="A/b", standard=standard, facts=tuple(facts.items()))
-    return dict(agreement_faults(splitting, "/facts", BUILT_IN.with_plug_ins([SHOUTING])))
+    return dict(agreement_errors(splitting, "/facts", BUILT_IN.with_plug_ins([SHOUTING])))
 
 
 @pytest.mark.req("B10")
-@pytest.mark.parametrize("name", list(AGREEABLE))
+@pytest.mark.parametrize("name", list(AGREEMENT_OPTIONS))
 def test_what_can_be_agreed_on_is_taken_for_every_standard(name: str) -> None:
-    for value in AGREEABLE[name] or ("anything",):
+    for value in AGREEMENT_OPTIONS[name] or ("anything",):
         assert faults("x12", **{name: value}) == faults("flat", **{name: value}) == {}
 
 
@@ -38,6 +38,6 @@ def test_a_value_that_says_nothing_is_told() -> None:
 
 
 def test_what_was_agreed_on_is_read() -> None:
-    assert agreed({"duplicates": "pass", "topic": "keep", "our_name": "US"}).duplicates_pass
-    usual = agreed({})
+    assert read_agreement({"duplicates": "pass", "topic": "keep", "our_name": "US"}).duplicates_pass
+    usual = read_agreement({})
     assert not any((usual.always_acknowledged, usual.answers_pass, usual.duplicates_pass, usual.topic_kept))

@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding
 from pydantic import ValidationError
 
-from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.codecs.cms.people import clerk, partner

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from postroad.core.configuration.facts import fact_name, facts_entry, facts_of, written_name
-from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.configuration.entries.standard_options import option_name, options_entry, options_of, written_name
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.model.batch_policy import Controlled, Dirt, Empty, Recovery, Types, Unfinished
 from postroad.core.model.directory import Service
 
@@ -147,5 +147,5 @@ def test_what_has_not_the_form_is_refused(profile: dict[str, Any], told: str) ->
 
 @given(st.dictionaries(st.from_regex(r"[a-z][a-z0-9]{0,5}(_[a-z0-9]{1,5}){0,3}", fullmatch=True), st.text(max_size=5)))
 def test_names_of_facts_go_there_and_back(facts: dict[str, str]) -> None:
-    assert dict(facts_of(facts_entry(facts.items()))) == facts
-    assert all(fact_name(written_name(name)) == name for name in facts)
+    assert dict(options_of(options_entry(facts.items()))) == facts
+    assert all(option_name(written_name(name)) == name for name in facts)

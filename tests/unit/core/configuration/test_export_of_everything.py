@@ -11,18 +11,18 @@ import msgspec
 import pytest
 from pydantic import BaseModel
 
-from postroad.core.configuration.bindings import BindingEntry
+from postroad.core.configuration.change_plan import ConfigurationPlan
 from postroad.core.configuration.document import (
     NetworkDocument,
     OrganizationEntry,
     OrganizationLimitsProfile,
     ServiceEntry,
 )
-from postroad.core.configuration.plan import directory_after
-from postroad.core.configuration.release_profile import ReleaseProfile
-from postroad.core.configuration.rules import RuleEntry
-from postroad.core.configuration.sections import export
-from postroad.core.configuration.steps import Plan
+from postroad.core.configuration.entries.bindings import BindingEntry
+from postroad.core.configuration.entries.rules import RuleEntry
+from postroad.core.configuration.planner import directory_after
+from postroad.core.configuration.profile.release import ReleaseProfile
+from postroad.core.configuration.sections.organization import export_document
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.core.identity import api_key
 from postroad.core.model.snapshot import Directory
@@ -131,7 +131,7 @@ EVERY_FIELD: list[tuple[type[BaseModel], list[dict[str, Any]]]] = [
 ]
 
 
-def planned_by_operators(content: dict[str, Any], directory: Directory, **options: Any) -> Plan:
+def planned_by_operators(content: dict[str, Any], directory: Directory, **options: Any) -> ConfigurationPlan:
     secrets = {f"/organizations/House/services/pushed/credentials/{number}": f"hash {number}" for number in range(2)}
     found = planned(content, directory, secrets=secrets, may_choose_ids=True, **options)
     assert found.faults == ()
@@ -156,26 +156,28 @@ def test_applying_the_document_again_changes_nothing(network: Directory, prune: 
 
 @pytest.mark.parametrize("prune", [False, True])
 def test_what_operators_export_changes_nothing(network: Directory, prune: bool) -> None:
-    exported = export(network, ["House", "Other", "XpandiCo"], billing=True)
+    exported = export_document(network, ["House", "Other", "XpandiCo"], billing=True)
     for content in (exported, from_yaml(as_yaml(exported)), msgspec.json.decode(msgspec.json.encode(exported))):
         assert planned_by_operators(content, network, prune=prune).steps == ()
 
 
 @pytest.mark.parametrize("prune", [False, True])
 def test_what_members_export_changes_nothing_and_names_nobody_hidden(network: Directory, prune: bool) -> None:
-    exported = as_yaml(export(network, ["House"], for_members=True))
+    exported = as_yaml(export_document(network, ["House"], for_members=True))
     assert "Other/hidden" not in exported.replace("- Other/hidden", "")  # whom they have written themselves
     found = planned(from_yaml(exported), network, prune=prune)
     assert (found.steps, found.faults) == ((), ())
 
 
 def test_what_is_exported_makes_the_same_network_elsewhere(network: Directory) -> None:
-    exported = export(network, ["House", "Other", "XpandiCo"], billing=True, for_members=True)
+    exported = export_document(network, ["House", "Other", "XpandiCo"], billing=True, for_members=True)
     secrets = [{key: value for key, value in entry.items() if key != "kept"} for entry in _credentials(exported)]
     assert [sorted(entry) for entry in secrets] == [["kind", "label"]] * 3
     _credentials(exported)[:] = SERVICES["pushed"]["credentials"]
     elsewhere = directory_after(Directory(), planned_by_operators(exported, Directory()).steps)
-    assert export(elsewhere, ["House", "Other", "XpandiCo"]) == export(network, ["House", "Other", "XpandiCo"])
+    assert export_document(elsewhere, ["House", "Other", "XpandiCo"]) == export_document(
+        network, ["House", "Other", "XpandiCo"]
+    )
 
 
 def _credentials(exported: dict[str, Any]) -> list[Any]:

@@ -13,10 +13,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.configuration.document import Fault, NetworkDocument, read_document
-from postroad.core.configuration.plan import plan
-from postroad.core.configuration.sections import export
-from postroad.core.configuration.steps import Action, Plan
+from postroad.core.configuration.change_plan import ConfigurationPlan, StepAction
+from postroad.core.configuration.document import DocumentError, NetworkDocument, read_document
+from postroad.core.configuration.planner import make_plan
+from postroad.core.configuration.sections.organization import export_document
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 
@@ -29,14 +29,14 @@ def numbers(directory: Directory) -> Iterator[str]:
     return (number for number in drawn if number not in directory.services)
 
 
-def planned(content: dict[str, Any], directory: Directory, **options: Any) -> Plan:
+def planned(content: dict[str, Any], directory: Directory, **options: Any) -> ConfigurationPlan:
     document = read_document(content)
     assert isinstance(document, NetworkDocument), document
     given_secrets = {"secrets": {}, "fresh_ids": numbers(directory), "now_us": 1} | options
-    return plan(document, directory, **given_secrets)
+    return make_plan(document, directory, **given_secrets)
 
 
-def applied(found: Plan, directory: Directory) -> Directory:
+def applied(found: ConfigurationPlan, directory: Directory) -> Directory:
     changes = [
         ObjectChange(step.kind, step.key, step.seen_version + 1, msgspec.to_builtins(step.value))
         for step in found.steps
@@ -71,10 +71,10 @@ def test_what_was_applied_is_exported_and_applying_that_changes_nothing(organiza
     content = {"postroad": 1, "organizations": {"House": organization}}
     directory = applied(planned(content, Directory()), Directory())
     assert planned(content, directory, prune=True).steps == ()
-    exported = export(directory, ["House"])
+    exported = export_document(directory, ["House"])
     assert planned(exported, directory, prune=True).steps == ()
     elsewhere = planned(exported, Directory(), may_choose_ids=True)
-    assert export(applied(elsewhere, Directory()), ["House"]) == exported
+    assert export_document(applied(elsewhere, Directory()), ["House"]) == exported
 
 
 def test_a_plan_is_pure() -> None:
@@ -154,7 +154,7 @@ def test_what_operators_set_stays_where_a_document_does_not_speak_of_it() -> Non
     house = directory.organizations["house"]
     assert (house.posts_per_s, house.limits.stored_bytes) == (9, 5)
     assert planned({"postroad": 1, "organizations": {"House": {}}}, directory).steps == ()
-    exported = export(directory, ["House"])["organizations"]["House"]
+    exported = export_document(directory, ["House"])["organizations"]["House"]
     assert (exported["postsPerSecond"], exported["limits"]) == (9, {"storedBytes": 5})
     [step] = planned({"postroad": 1, "organizations": {"House": {"limits": {}}}}, directory).steps
     assert [(change.field, change.before, change.after) for change in step.fields] == [
@@ -174,7 +174,7 @@ def test_credentials_left_out_stay_even_when_pruning() -> None:
     content["organizations"]["House"]["services"]["In"]["credentials"] = []
     assert planned(content, directory).steps == ()
     [removal] = planned(content, directory, prune=True).steps
-    assert (removal.action, removal.kind, removal.name) == (Action.REMOVE, "credential", "House/In: p")
+    assert (removal.action, removal.kind, removal.name) == (StepAction.REMOVE, "credential", "House/In: p")
 
 
 def test_a_name_that_a_service_leaves_is_not_given_away_in_the_same_document() -> None:
@@ -243,7 +243,7 @@ def test_an_asset_is_planned_by_digest_and_size_and_never_by_its_text() -> None:
     )
     content["organizations"]["House"]["services"]["In"]["tables"]["Zip"]["content"] = "zip,zip4\n1,3\n9,9\n"
     [step] = planned(content, directory).steps
-    assert (step.action, step.kind, step.name) == (Action.CHANGE, "asset", "House/In: table Zip")
+    assert (step.action, step.kind, step.name) == (StepAction.CHANGE, "asset", "House/In: table Zip")
     changes = {change.field: (change.before, change.after) for change in step.fields}
     assert set(changes) == {"digest", "bytes"}
     assert changes["bytes"] == (13, 17)
@@ -254,7 +254,7 @@ def test_assets_are_pruned_only_where_their_kind_is_spoken_of() -> None:
     directory = applied(planned(both, Directory()), Directory())
     assert planned(with_assets(), directory, prune=True).steps == ()
     [removal] = planned(with_assets(tables={}), directory, prune=True).steps
-    assert (removal.action, removal.name) == (Action.REMOVE, "House/In: table Zip")
+    assert (removal.action, removal.name) == (StepAction.REMOVE, "House/In: table Zip")
     gone = planned({"postroad": 1, "organizations": {"House": {}}}, directory, prune=True)
     assert sorted(step.kind for step in gone.steps) == ["asset", "asset", "service"]
 
@@ -266,7 +266,7 @@ def test_what_a_service_has_from_another_time_stands_in_no_documents_way() -> No
     assert service is not None
     plain = ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service) | {"hosted": ""})
     changed = directory.changed([plain], directory.version + 1)  # as it can be by hand
-    exported = export(changed, ["House"])
+    exported = export_document(changed, ["House"])
     assert (planned(exported, changed, prune=True).steps, planned(exported, changed).faults) == ((), ())
     [fault] = planned(exported, directory).faults  # here the document itself would do it
     assert "hosted: lookup" in fault.detail
@@ -276,7 +276,7 @@ def test_an_asset_needs_a_service_that_works_with_it_and_its_content() -> None:
     content = with_assets(stylesheets={"s": {"content": "<x/>"}}, tables={"t": {"file": "t.csv"}, "T": {"content": ""}})
     place = "/organizations/House/services/In"
     found = planned(
-        content, Directory(), asset_faults={f"{place}/tables/T": [Fault(f"{place}/tables/T/content", "empty")]}
+        content, Directory(), asset_faults={f"{place}/tables/T": [DocumentError(f"{place}/tables/T/content", "empty")]}
     )
     assert {fault.pointer for fault in found.faults} == {
         f"{place}/stylesheets/s", f"{place}/tables/t", f"{place}/tables/T", f"{place}/tables/T/content",
@@ -299,7 +299,7 @@ def test_a_credential_that_says_too_little_or_too_much(credential: dict[str, Any
     content = {"postroad": 1, "organizations": {"H": {"services": {"In": {"credentials": [credential]}}}}}
     found = read_document(content)
     assert isinstance(found, list)
-    assert all(isinstance(fault, Fault) for fault in found)
+    assert all(isinstance(fault, DocumentError) for fault in found)
     assert detail in " ".join(fault.detail for fault in found)
 
 

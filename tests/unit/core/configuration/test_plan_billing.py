@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from postroad.core.billing.tariffs import holders
+from postroad.core.billing.tariffs import tariffs_by_organization
+from postroad.core.configuration.change_plan import StepAction
 from postroad.core.configuration.document import NetworkDocument, read_document
-from postroad.core.configuration.sections import export
-from postroad.core.configuration.steps import Action
+from postroad.core.configuration.sections.organization import export_document
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.configuration.test_plan import applied, planned
@@ -70,7 +70,7 @@ def test_a_price_of_a_service_that_has_gone_stays_until_it_is_taken_out() -> Non
     service = directory.service("XpandiCo/zipPlus4")
     assert service is not None
     without = directory.changed([ObjectChange("service", service.gcid, 2, None)], directory.version + 1)
-    exported = export(without, ["MyBiz", "XpandiCo"], billing=True)
+    exported = export_document(without, ["MyBiz", "XpandiCo"], billing=True)
     found = planned(exported, without, prune=True)
     assert (found.steps, found.faults) == ((), ())
     unknown = STANDARD | {"services": {"f" * 16: {"perMessage": "1"}}}
@@ -84,10 +84,10 @@ def test_a_tariff_is_planned_saved_exported_and_applying_that_changes_nothing() 
     directory = network(tariffs={"standard": [STANDARD]}, books=books)
     (tariff,) = directory.tariffs
     assert tariff.services.keys() == {directory.service("XpandiCo/zipPlus4").gcid}  # type: ignore[union-attr]
-    exported = export(directory, ["MyBiz", "XpandiCo"], billing=True)
+    exported = export_document(directory, ["MyBiz", "XpandiCo"], billing=True)
     assert exported["billing"] == {"books": books, "tariffs": {"standard": [STANDARD]}}
     assert planned(exported, directory, prune=True).steps == ()
-    assert "billing" not in export(directory, ["MyBiz"])
+    assert "billing" not in export_document(directory, ["MyBiz"])
 
 
 def test_a_tariff_spells_organizations_as_the_directory_does() -> None:
@@ -101,11 +101,11 @@ def test_a_change_is_told_field_by_field_and_pruning_removes_only_tariffs_of_doc
     )
     cheaper = STANDARD | {"invocation": {"perMessage": "0.01"}}
     (step,) = planned(document(tariffs={"standard": [cheaper]}), directory).steps
-    assert (step.action, step.kind, step.name) == (Action.CHANGE, "tariff", "standard from 2026-10")
+    assert (step.action, step.kind, step.name) == (StepAction.CHANGE, "tariff", "standard from 2026-10")
     assert [(change.field, change.after) for change in step.fields] == [("invocation", {"perMessage": "0.01"})]
     pruned = planned(document(tariffs={"standard": [STANDARD]}), directory, prune=True).steps
-    assert [(step.action, step.name) for step in pruned] == [(Action.REMOVE, "old from 2026-10")]
-    assert planned(document(books={}), directory, prune=True).count(Action.REMOVE) == 0
+    assert [(step.action, step.name) for step in pruned] == [(StepAction.REMOVE, "old from 2026-10")]
+    assert planned(document(books={}), directory, prune=True).count(StepAction.REMOVE) == 0
 
 
 @pytest.mark.parametrize(
@@ -155,7 +155,7 @@ def test_records_are_added_and_never_changed() -> None:
     assert [pointer for pointer, text in faults(changed, directory) if "never changed" in text] == [
         "/billing/invoices/2026-10-0001", "/billing/payments/p1",
     ]  # fmt: skip
-    assert "billing" not in export(directory, ["MyBiz"], billing=True)
+    assert "billing" not in export_document(directory, ["MyBiz"], billing=True)
 
 
 def test_the_zone_of_the_books_stays_once_invoices_were_issued() -> None:
@@ -167,7 +167,9 @@ def test_the_zone_of_the_books_stays_once_invoices_were_issued() -> None:
 def test_a_version_ends_where_the_next_one_begins() -> None:
     later = STANDARD | {"from": "2027-01", "currency": "USD"}
     directory = network(tariffs={"standard": [STANDARD, later]})
-    currencies = [holders(directory.tariffs, month).get("") for month in ("2026-09", "2026-12", "2027-01")]
+    currencies = [
+        tariffs_by_organization(directory.tariffs, month).get("") for month in ("2026-09", "2026-12", "2027-01")
+    ]
     assert [found.currency if found else "" for found in currencies] == ["", "EUR", "USD"]
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from postroad.core.configuration.sections import export
-from postroad.core.configuration.steps import Action
+from postroad.core.configuration.change_plan import StepAction
+from postroad.core.configuration.sections.organization import export_document
 from postroad.core.exchange import binding_limits
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange
@@ -47,18 +47,18 @@ def test_an_export_of_bindings_changes_nothing_also_elsewhere() -> None:
         "some": {"queue": "Other/Queue", "query": "$msg/a = 1", "routingKey": "k", "enabled": False},
     }
     directory = configured(bindings, **OTHER)
-    exported = export(directory, ["House", "Other"])
+    exported = export_document(directory, ["House", "Other"])
     assert exported["organizations"]["House"]["services"]["In"]["bindings"] == bindings
     assert planned(exported, directory, prune=True).steps == ()
     elsewhere = planned(exported, Directory(), may_choose_ids=True)
-    assert export(applied(elsewhere, Directory()), ["House", "Other"]) == exported
+    assert export_document(applied(elsewhere, Directory()), ["House", "Other"]) == exported
 
 
 def test_members_read_the_gcid_of_a_private_queue_of_others_and_change_nothing_by_it() -> None:
     directory = configured({"theirs": {"queue": "Other/Queue"}}, **OTHER)
     queue = directory.service("Other/Queue")
     assert queue is not None
-    exported = export(directory, ["House"], for_members=True)
+    exported = export_document(directory, ["House"], for_members=True)
     assert exported["organizations"]["House"]["services"]["In"]["bindings"] == {"theirs": {"queue": queue.gcid}}
     found = planned(exported, directory, prune=True)
     assert (found.steps, found.faults) == ((), ())
@@ -77,7 +77,7 @@ def test_what_is_not_listed_stays_unless_it_is_pruned() -> None:
     directory = configured({"a": {"queue": "House/Out"}, "b": {"queue": "House/Out"}})
     assert planned(house({"a": {"queue": "House/Out"}}), directory).steps == ()
     [gone] = planned(house({"a": {"queue": "House/Out"}}), directory, prune=True).steps
-    assert (gone.action, gone.name) == (Action.REMOVE, "House/In: b")
+    assert (gone.action, gone.name) == (StepAction.REMOVE, "House/In: b")
     assert planned(house(None), directory, prune=True).steps == (), "no word of bindings"
     assert len(planned(house({}), directory, prune=True).steps) == 2
 
@@ -127,4 +127,4 @@ def test_a_queue_that_moved_is_found_by_either_name() -> None:
     kind, key = object_key(Binding(exchange=exchange.gcid, name="A", queue=queue.gcid))
     assert directory.object(kind, key) is not None
     gone = directory.changed([ObjectChange(kind, key, 2, None)], 99)
-    assert [step.action for step in planned(house({"a": {"queue": "House/Out"}}), gone).steps] == [Action.ADD]
+    assert [step.action for step in planned(house({"a": {"queue": "House/Out"}}), gone).steps] == [StepAction.ADD]

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from postroad.core.configuration.document import Fault, NetworkDocument, read_document
-from postroad.core.configuration.plan import plan
-from postroad.core.configuration.port_faults import port_faults
-from postroad.core.configuration.sections import export
-from postroad.core.configuration.steps import Plan
+from postroad.core.configuration.change_plan import ConfigurationPlan
+from postroad.core.configuration.document import DocumentError, NetworkDocument, read_document
+from postroad.core.configuration.planner import make_plan
+from postroad.core.configuration.sections.organization import export_document
+from postroad.core.configuration.send_port_check import find_port_errors
 from postroad.core.interchange.catalogue import BUILT_IN, Standard
-from postroad.core.interchange.nouns import Envelope, Note, Numbers
+from postroad.core.interchange.nouns import Envelope, Numbers, PlacedCallback
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from tests.unit.core.configuration.test_batching_profile import EVERYTHING
@@ -44,7 +44,7 @@ def faults(content: dict[str, Any], directory: Directory | None = None) -> dict[
     }
 
 
-def changes(found: Plan) -> dict[str, tuple[Any, Any]]:
+def changes(found: ConfigurationPlan) -> dict[str, tuple[Any, Any]]:
     (step,) = found.steps
     return {change.field: (change.before, change.after) for change in step.fields}
 
@@ -59,14 +59,14 @@ def test_an_export_of_ports_changes_nothing_also_elsewhere() -> None:
     )
     directory = applied(planned(content, Directory()), Directory())
 
-    exported = export(directory, ["House"])
+    exported = export_document(directory, ["House"])
 
     assert exported["organizations"]["House"]["services"]["orders"]["batching"] == port
     assert planned(content, directory, prune=True).steps == ()
     assert planned(exported, directory, prune=True).steps == ()
     elsewhere = planned(exported, Directory(), may_choose_ids=True)
     assert not elsewhere.faults
-    assert export(applied(elsewhere, Directory()), ["House"]) == exported
+    assert export_document(applied(elsewhere, Directory()), ["House"]) == exported
 
 
 def test_what_changes_of_a_port_is_told_field_by_field() -> None:
@@ -187,17 +187,19 @@ def test_what_others_have_made_wrong_does_not_stand_in_the_way() -> None:
 
 
 def test_standards_of_plug_ins_count() -> None:
-    def assemble(members: object, envelope: Envelope, numbers: Numbers, placed: Note | None = None) -> Iterator[bytes]:
+    def assemble(
+        members: object, envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
+    ) -> Iterator[bytes]:
         yield b"%d" % numbers.next("interchange")
 
     runes = Standard(name="runes", title="Runes", assemble=assemble)
     document = read_document(house(PORT | {"standard": "runes"}))
     assert isinstance(document, NetworkDocument)
 
-    def with_standards(*more: Standard) -> tuple[Fault, ...]:
+    def with_standards(*more: Standard) -> tuple[DocumentError, ...]:
         standards = BUILT_IN.with_plug_ins(more)
         ids = (f"{number:016x}" for number in range(9))
-        return plan(document, Directory(), secrets={}, fresh_ids=ids, now_us=1, standards=standards).faults
+        return make_plan(document, Directory(), secrets={}, fresh_ids=ids, now_us=1, standards=standards).faults
 
     assert with_standards(runes) == ()
     assert [fault.pointer for fault in with_standards()] == [f"{HERE}/batching/standard"]
@@ -212,7 +214,7 @@ def test_a_policy_from_an_older_journal_is_told_in_the_words_of_the_profile() ->
 
     def told(**policy: Any) -> list[str]:
         older = replace(service, batching=replace(batching, policy=replace(batching.policy, **policy)))
-        return [fault.pointer for fault in port_faults(older, directory, BUILT_IN)]
+        return [fault.pointer for fault in find_port_errors(older, directory, BUILT_IN)]
 
     assert told(age_s=-1) == ["/batching/ageSeconds"]
     assert told(cron=("@daily",) * 51) == ["/batching/cron"]

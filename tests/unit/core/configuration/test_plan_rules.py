@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.configuration.owned_rules import placed
-from postroad.core.configuration.sections import export
-from postroad.core.configuration.steps import Action, Plan
+from postroad.core.configuration.change_plan import ConfigurationPlan, StepAction
+from postroad.core.configuration.sections.organization import export_document
+from postroad.core.configuration.sections.rules import assign_places
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory
@@ -34,7 +34,7 @@ def configured(*rules: dict[str, Any], **services: Any) -> Directory:
     return applied(planned(house(*rules, **services), Directory()), Directory())
 
 
-def told(found: Plan) -> list[tuple[str, str, dict[str, Any]]]:
+def told(found: ConfigurationPlan) -> list[tuple[str, str, dict[str, Any]]]:
     return [
         (step.action.value, step.name, {change.field: (change.before, change.after) for change in step.fields})
         for step in found.steps
@@ -50,11 +50,11 @@ def names(directory: Directory) -> list[str]:
 def test_an_export_of_rules_changes_nothing_also_elsewhere() -> None:
     when = {"and": [{"equals": {"header": "topic", "value": "x"}}, {"not": {"exists": {"body": "/a/@b"}}}]}
     directory = configured(rule("b", role="sender", enabled=False), rule("a", when=when, description="why"))
-    exported = export(directory, ["House"])
+    exported = export_document(directory, ["House"])
     assert [item["name"] for item in exported["organizations"]["House"]["services"]["In"]["rules"]] == ["b", "a"]
     assert planned(exported, directory, prune=True).steps == ()
     elsewhere = planned(exported, Directory(), may_choose_ids=True)
-    assert export(applied(elsewhere, Directory()), ["House"]) == exported
+    assert export_document(applied(elsewhere, Directory()), ["House"]) == exported
 
 
 def test_a_changed_rule_is_told_field_by_field() -> None:
@@ -81,10 +81,10 @@ def test_places_follow_each_other_and_stay_where_they_can(given_places: list[int
     directory = configured(rule("a"))
     [model] = directory.rules.values()
     rules = [Rule(**_fields(model, name=str(number), place=place)) for number, place in enumerate(given_places)]
-    found = placed(rules)
+    found = assign_places(rules)
     assert [item.name for item in sorted(found, key=lambda item: item.place)] == [item.name for item in rules]
     assert len({item.place for item in found}) == len(found)
-    assert placed(found) == found
+    assert assign_places(found) == found
 
 
 def _fields(model: Rule, **changes: Any) -> dict[str, Any]:
@@ -97,7 +97,7 @@ def test_rules_are_pruned_where_there_is_a_list_and_go_with_their_service() -> N
     assert planned(unspoken, directory, prune=True).steps == ()
     assert planned(house(rule("b")), directory).steps == ()
     [removal] = planned(house(rule("b")), directory, prune=True).steps
-    assert (removal.action, removal.kind, removal.name) == (Action.REMOVE, "rule", "House/In: a")
+    assert (removal.action, removal.kind, removal.name) == (StepAction.REMOVE, "rule", "House/In: a")
     gone = planned({"postroad": 1, "organizations": {"House": {"services": {"Out": {}}}}}, directory, prune=True)
     assert sorted(step.kind for step in gone.steps) == ["rule", "rule", "service"]
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from postroad.core.codecs.detect import FORMS
-from postroad.core.configuration.profile import ServiceProfile, WindowProfile, profile_of
-from postroad.core.configuration.push_profile import PushProfile
-from postroad.core.mediation.translating import GIVE
+from postroad.core.codecs.native_formats import FORMS
+from postroad.core.configuration.profile.push import PushProfile
+from postroad.core.configuration.profile.service import ServiceProfile, WindowProfile, profile_of
+from postroad.core.mediation.formats import ENCODERS
 from postroad.core.model.formats import Format
 
 HTTPS = {"url": "https://aster.example/in"}
@@ -61,7 +61,7 @@ def test_what_could_never_be_pushed_is_refused(written: dict[str, Any], says: st
 
 
 def test_a_service_is_pushed_to_in_every_format_that_there_is() -> None:
-    assert set(Format) == FORMS.keys() | GIVE.keys()
+    assert set(Format) == FORMS.keys() | ENCODERS.keys()
     push = HTTPS | {"authentication": "none"}
     for form in set(Format) - {Format.AS2}:  # test_as2_profile.py has that one
         ServiceProfile.model_validate({"delivery": "push", "push": push, "format": form.value})

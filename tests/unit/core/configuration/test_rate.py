@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.admission.rate import UNLIMITED, RateLimiter, rate_fields
+from postroad.core.admission.rate_limit import UNLIMITED, RateLimiter, rate_fields
 
 pytestmark = pytest.mark.req("Z6")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.model.directory import Release
 
 PUSHED = {"delivery": "push", "push": {"url": "https://acme.example/in", "authentication": "none"}}

@@ -9,17 +9,17 @@ import yaml
 from jsonschema import Draft202012Validator
 from pydantic import ValidationError
 
-from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
+from postroad.core.configuration.entries.rules import RuleEntry, rule_entry, rule_of
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import (
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
+    MessageSection,
     RuleRole,
+    ValueComparison,
     ValueType,
-    Where,
 )
 
 WRITTEN = """
@@ -54,18 +54,18 @@ def test_a_rule_is_read_as_it_is_written() -> None:
     assert isinstance(rule.when, Combination)
     assert rule.when.operator is Combining.AND
     _, total, unsigned, _, same, first = rule.when.conditions
-    assert isinstance(total, Comparison)
+    assert isinstance(total, ValueComparison)
     assert (total.operator, total.type, total.values) == (Comparing.GREATER_THAN, ValueType.NUMBER, ("1000",))
     assert (total.place.where, total.place.path, total.place.namespaces) == (
-        Where.BODY,
+        MessageSection.BODY,
         "/po:Order/po:Total",
         (("po", "urn:po"),),
     )
     assert isinstance(unsigned, Combination)
-    assert isinstance(same, Comparison)
+    assert isinstance(same, ValueComparison)
     assert same.other is not None
     assert same.other.path == "/Order/Bill"
-    assert isinstance(first, Comparison)
+    assert isinstance(first, ValueComparison)
     assert first.values == ("true",)
     added, changed, stopped = rule.then
     assert (added.kind, added.service, added.arguments) == (
@@ -81,7 +81,7 @@ def test_always_is_short_for_a_condition_that_always_holds() -> None:
     assert rule.when == rule_of(
         RuleEntry.model_validate(MINIMAL | {"when": {"exists": {"header": "from"}}}), "00000000000000a1", 0
     ).when  # fmt: skip
-    assert entry_of(rule) == MINIMAL
+    assert rule_entry(rule) == MINIMAL
 
 
 @pytest.mark.parametrize("operator", ["and", "or", "xor"])

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 from pydantic import ValidationError
 
-from postroad.core.configuration.profile import ServiceProfile, profile_of
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import OWN, PLAIN, Format
 

@@ -21,7 +21,7 @@ TEXTS = {
 
 
 def model(name: str) -> Any:
-    return create_model("Model", __base__=shapes.Shape, text=(getattr(shapes, name), ...))
+    return create_model("Model", __base__=shapes.StrictShape, text=(getattr(shapes, name), ...))
 
 
 @pytest.mark.parametrize("name", TEXTS)

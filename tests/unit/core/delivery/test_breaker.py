@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.delivery.breaker import Breaker
+from postroad.core.delivery.circuit_breaker import Breaker
 
 
 def after(outcomes: str, at_s: float = 0.0) -> Breaker:

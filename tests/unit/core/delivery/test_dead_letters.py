@@ -7,18 +7,18 @@ from dataclasses import dataclass
 
 import pytest
 
-from postroad.adapters.transport.no_answer import in_words
-from postroad.core.delivery.dead_letters import MEANING, Cause, cause_of, grouped
-from postroad.core.delivery.places import target_at
-from postroad.core.delivery.pushing import PushAnswer
-from postroad.core.delivery.retrying import GiveUp, verdict
+from postroad.adapters.transport.no_answer import describe_error
+from postroad.core.delivery.dead_letters import MEANING, Cause, cause_of, group_letters
+from postroad.core.delivery.push_endpoints import target_at
+from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.retry_policy import GiveUp, decide_push
 from postroad.core.model.directory import Push
 
 PUSH = Push(url="https://acme.example/in", tries=3)
 
 
 def given_up(answer: PushAnswer) -> str:
-    judged = verdict(answer, target_at(PUSH, 3), 0.5, 0)
+    judged = decide_push(answer, target_at(PUSH, 3), 0.5, 0)
     assert isinstance(judged, GiveUp)
     return judged.reason
 
@@ -53,7 +53,7 @@ def _certificate_error() -> ssl.SSLCertVerificationError:
      (_tls_error(), Cause.TLS), (_certificate_error(), Cause.TLS)],
 )  # fmt: skip
 def test_why_there_was_no_answer(prefix: str, error: Exception, cause: Cause) -> None:
-    fault = f"acme.example: {in_words(error)}"
+    fault = f"acme.example: {describe_error(error)}"
     assert cause_of(prefix + given_up(PushAnswer(status=None, fault=fault))) is cause
 
 
@@ -118,7 +118,7 @@ def test_letters_are_grouped_by_service_and_cause_the_largest_group_first() -> N
         Told(1, "A/B", Cause.TLS, 10), Told(2, "A/B", Cause.TLS, 30, "newest"), Told(3, "A/B", Cause.OTHER, 20),
         Told(4, "A/C", Cause.TLS, 5), Told(5, "A/B", Cause.TLS, 20),
     ]  # fmt: skip
-    first, *others = grouped(letters)
+    first, *others = group_letters(letters)
     assert (first.count, first.oldest_us, first.newest_us, first.example, first.reason) == (3, 10, 30, 2, "newest")
     assert [(group.service, group.cause, group.count) for group in others] == [
         ("A/B", Cause.OTHER, 1), ("A/C", Cause.TLS, 1),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.delivery.documents import access_for, merged, readable
+from postroad.core.delivery.document_access import access_for, merge_parts, readable_parts
 from postroad.core.model.directory import DocumentAccess, Service
 from postroad.core.model.message import Part
 from postroad.errors import Refused
@@ -21,24 +21,26 @@ ACCESS = (DocumentAccess(service="Transmatics/xslt", read=("order", "note-*"), c
 
 @pytest.mark.req("N5")
 def test_withheld_documents_are_not_given() -> None:
-    assert readable(PARTS, ACCESS) == (ORDER, NOTE)
-    assert readable(PARTS, ()) == PARTS
+    assert readable_parts(PARTS, ACCESS) == (ORDER, NOTE)
+    assert readable_parts(PARTS, ()) == PARTS
 
 
 @pytest.mark.req("N5")
 def test_what_was_withheld_or_only_readable_is_there_again_in_its_place() -> None:
     changed = part("order", "changed")
-    assert merged(PARTS, (changed, NOTE), ACCESS) == (changed, PRICES, NOTE)
-    assert merged(PARTS, (changed,), ACCESS) == (changed, PRICES, NOTE), "what it may only read need not be returned"
-    assert merged(PARTS, (NOTE,), ACCESS) == (PRICES, NOTE), "what it may change may be taken out"
-    assert merged(PARTS, (changed, part("extra-1")), ACCESS) == (changed, PRICES, NOTE, part("extra-1"))
+    assert merge_parts(PARTS, (changed, NOTE), ACCESS) == (changed, PRICES, NOTE)
+    assert merge_parts(PARTS, (changed,), ACCESS) == (changed, PRICES, NOTE), (
+        "what it may only read need not be returned"
+    )
+    assert merge_parts(PARTS, (NOTE,), ACCESS) == (PRICES, NOTE), "what it may change may be taken out"
+    assert merge_parts(PARTS, (changed, part("extra-1")), ACCESS) == (changed, PRICES, NOTE, part("extra-1"))
 
 
 @pytest.mark.req("N5")
 @pytest.mark.parametrize("returned", [part("note-1", "changed"), part("prices", "guessed"), part("other")])
 def test_a_change_that_is_not_allowed_is_refused(returned: Part) -> None:
     with pytest.raises(Refused) as refused:
-        merged(PARTS, (ORDER, returned), ACCESS)
+        merge_parts(PARTS, (ORDER, returned), ACCESS)
     assert refused.value.code == "document.read-only"
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from postroad.core.delivery.mailbox import Mailbox
-from postroad.core.model.delivery import Content, Queued
+from postroad.core.model.delivery import DeliveryContent, Queued
 from postroad.core.model.journal import Copy, Hop, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
@@ -25,7 +25,7 @@ def delivery(number: int, topic: str = "", expires_at_us: int = 0) -> Queued:
     )  # fmt: skip
     return Queued(
         number=number, message_seq=number, message=message, copy=0, hop=0, recipient="r" * 16,
-        content=Content((), None), expires_at_us=expires_at_us,
+        content=DeliveryContent((), None), expires_at_us=expires_at_us,
     )  # fmt: skip
 
 

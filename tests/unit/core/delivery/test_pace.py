@@ -2,37 +2,37 @@
 
 from __future__ import annotations
 
-from postroad.core.delivery.pace import AT_ONCE, QUICK_S, Pace
+from postroad.core.delivery.pace import MAX_AT_ONCE, QUICK_S, ReceiverPace
 
 
 def test_nobody_is_trusted_before_it_has_answered() -> None:
-    pace = Pace()
+    pace = ReceiverPace()
     assert (pace.at_once, pace.is_quick) == (1, False)
 
 
 def test_each_success_doubles_what_is_pushed_at_once() -> None:
-    pace = Pace()
+    pace = ReceiverPace()
     reached = []
     for _ in range(5):
         pace.succeeded(0.01)
         reached.append(pace.at_once)
-    assert reached == [2, 4, 8, AT_ONCE, AT_ONCE]
+    assert reached == [2, 4, 8, MAX_AT_ONCE, MAX_AT_ONCE]
     assert pace.is_quick
 
 
 def test_a_failure_takes_the_trust_away() -> None:
-    pace = Pace()
+    pace = ReceiverPace()
     pace.succeeded(0.01)
     pace.failed()
     assert (pace.at_once, pace.is_quick) == (1, False)
 
 
 def test_the_slow_that_succeed_get_as_many_at_once_and_are_not_quick() -> None:
-    pace = Pace()
+    pace = ReceiverPace()
     for _ in range(4):
         pace.succeeded(QUICK_S)
-    assert (pace.at_once, pace.is_quick) == (AT_ONCE, False)
+    assert (pace.at_once, pace.is_quick) == (MAX_AT_ONCE, False)
     pace.succeeded(QUICK_S / 2)
     assert pace.is_quick
-    pace.is_late()
-    assert (pace.at_once, pace.is_quick) == (AT_ONCE, False)
+    pace.mark_slow()
+    assert (pace.at_once, pace.is_quick) == (MAX_AT_ONCE, False)

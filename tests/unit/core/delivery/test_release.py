@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.delivery.release import Due, Held, kept_until_us, next_release
+from postroad.core.delivery.release_schedule import DueRelease, HeldDeliveries, kept_until_us, next_release
 from postroad.core.model.directory import Release
 
 S_US = 1_000_000
@@ -15,7 +15,7 @@ MOST_S = 100_000
 
 releases = st.builds(Release, every_s=st.integers(0, MOST_S), when_waiting=st.integers(0, 50), on_request=st.booleans())
 since = st.integers(0, 2 * MOST_S).map(lambda age_s: NOW_US - age_s * S_US)
-held = st.builds(Held, waiting=st.integers(1, 100), oldest_at_us=since, newest=st.integers(1, 1 << 60))
+held = st.builds(HeldDeliveries, waiting=st.integers(1, 100), oldest_at_us=since, newest=st.integers(1, 1 << 60))
 
 
 @pytest.mark.req("X9")
@@ -39,19 +39,21 @@ held = st.builds(Held, waiting=st.integers(1, 100), oldest_at_us=since, newest=s
     ],
 )
 def test_whichever_comes_first_wins(release: Release, waiting: int, goes_in_s: int | None) -> None:
-    due = next_release(release, Held(waiting, NOW_US - 10 * S_US, 7), NOW_US)
+    due = next_release(release, HeldDeliveries(waiting, NOW_US - 10 * S_US, 7), NOW_US)
     assert (None if due is None else due.at_us) == (None if goes_in_s is None else NOW_US + goes_in_s * S_US)
 
 
 def test_a_release_says_why() -> None:
-    waiting = Held(3, NOW_US - 60 * S_US, 7)
-    assert next_release(Release(every_s=60), waiting, NOW_US) == Due(NOW_US, "the oldest had waited 60 s")
-    assert next_release(Release(when_waiting=2), waiting, NOW_US) == Due(NOW_US, "2 were waiting")
+    waiting = HeldDeliveries(3, NOW_US - 60 * S_US, 7)
+    assert next_release(Release(every_s=60), waiting, NOW_US) == DueRelease(NOW_US, "the oldest had waited 60 s")
+    assert next_release(Release(when_waiting=2), waiting, NOW_US) == DueRelease(NOW_US, "2 were waiting")
 
 
 @pytest.mark.req("X9")
 @given(releases, held)
-def test_nobody_waits_longer_than_the_period_and_nothing_is_due_in_the_past(release: Release, held: Held) -> None:
+def test_nobody_waits_longer_than_the_period_and_nothing_is_due_in_the_past(
+    release: Release, held: HeldDeliveries
+) -> None:
     due = next_release(release, held, NOW_US)
     if due is None:
         assert not release.every_s
@@ -62,7 +64,7 @@ def test_nobody_waits_longer_than_the_period_and_nothing_is_due_in_the_past(rele
 
 
 @given(releases, held, st.integers(0, 100))
-def test_a_further_message_never_puts_a_release_off(release: Release, held: Held, more: int) -> None:
+def test_a_further_message_never_puts_a_release_off(release: Release, held: HeldDeliveries, more: int) -> None:
     before = next_release(release, held, NOW_US)
     after = next_release(release, held._replace(waiting=held.waiting + more), NOW_US)
     if before is not None:
@@ -72,7 +74,7 @@ def test_a_further_message_never_puts_a_release_off(release: Release, held: Held
 
 @given(releases, held, st.integers(0, 3 * MOST_S))
 def test_looking_again_at_the_due_time_finds_it_due_and_looking_before_does_not(
-    release: Release, held: Held, later_s: int
+    release: Release, held: HeldDeliveries, later_s: int
 ) -> None:
     """So a restart between, or another node that looks too, comes to the same."""
     due = next_release(release, held, NOW_US)

@@ -6,21 +6,31 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.delivery.places import target_at
-from postroad.core.delivery.pushing import PushAnswer
-from postroad.core.delivery.retrying import Again, Delivered, GiveUp, SwitchOff, Verdict, times, verdict
+from postroad.core.delivery.push_endpoints import target_at
+from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.retry_policy import (
+    GiveUp,
+    PushDecision,
+    PushDelivered,
+    PushRetry,
+    SwitchOff,
+    decide_push,
+    times_text,
+)
 from postroad.core.model.directory import Push
 
 PUSH = Push(url="https://aster.example/in")
 NOW_US = 1_700_000_000_000_000
 
 
-def after(status: int | None, attempt: int = 1, push: Push = PUSH, jitter: float = 0.5, **more: float | str) -> Verdict:
-    return verdict(PushAnswer(status=status, **more), target_at(push, attempt), jitter, NOW_US)  # type: ignore[arg-type]
+def after(
+    status: int | None, attempt: int = 1, push: Push = PUSH, jitter: float = 0.5, **more: float | str
+) -> PushDecision:
+    return decide_push(PushAnswer(status=status, **more), target_at(push, attempt), jitter, NOW_US)  # type: ignore[arg-type]
 
 
-def delay_s(found: Verdict) -> float:
-    assert isinstance(found, Again)
+def delay_s(found: PushDecision) -> float:
+    assert isinstance(found, PushRetry)
     assert found.at_us == NOW_US + round(found.delay_s * 1_000_000)
     return found.delay_s
 
@@ -28,7 +38,7 @@ def delay_s(found: Verdict) -> float:
 @pytest.mark.req("D3")
 @pytest.mark.parametrize("status", [200, 201, 202, 204, 299])
 def test_any_2xx_is_a_yes_also_to_the_last_try(status: int) -> None:
-    assert after(status, attempt=9) == Delivered()
+    assert after(status, attempt=9) == PushDelivered()
 
 
 @pytest.mark.req("D3")
@@ -36,8 +46,8 @@ def test_any_2xx_is_a_yes_also_to_the_last_try(status: int) -> None:
     "status", [None, 100, 199, 300, 301, 302, 304, 307, 308, 400, 401, 404, 408, 429, 500, 503, 599]
 )
 def test_everything_else_is_tried_again_and_then_given_up(status: int | None) -> None:
-    assert isinstance(after(status), Again)
-    assert isinstance(after(status, attempt=8), Again)
+    assert isinstance(after(status), PushRetry)
+    assert isinstance(after(status, attempt=8), PushRetry)
     assert isinstance(after(status, attempt=9), GiveUp)
 
 
@@ -90,14 +100,14 @@ def test_410_ends_pushing() -> None:
 )
 def test_the_reason_says_what_came_back_and_what_to_do(status: int | None, fault: str, says: str) -> None:
     again, last = after(status, fault=fault), after(status, attempt=9, fault=fault)
-    assert isinstance(again, Again)
+    assert isinstance(again, PushRetry)
     assert isinstance(last, GiveUp)
     assert says in again.reason
     assert last.reason == f"{again.reason}; tried 9 times"
 
 
 def test_a_single_try_is_not_told_in_the_plural() -> None:
-    assert (times(1), times(2)) == ("once", "2 times")
+    assert (times_text(1), times_text(2)) == ("once", "2 times")
 
 
 @given(
@@ -112,5 +122,5 @@ def test_tries_are_bounded_and_pauses_are_never_nothing(
 ) -> None:
     push = Push(url="https://aster.example/in", tries=tries, retry_interval_s=interval_s)
     found = after(status, attempt, push, jitter)
-    assert not (isinstance(found, Again) and attempt >= tries)
-    assert not isinstance(found, Again) or found.delay_s >= 0.8
+    assert not (isinstance(found, PushRetry) and attempt >= tries)
+    assert not isinstance(found, PushRetry) or found.delay_s >= 0.8

@@ -6,12 +6,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from postroad.core.delivery.windows import SPREAD_MOST_S, next_opening, spread_s
-from postroad.core.model.directory import Window
+from postroad.core.delivery.windows import MAX_SPREAD_S, next_opening, spread_s
+from postroad.core.model.directory import DeliveryWindow
 
-OFFICE = (Window(days=("mon", "tue", "wed", "thu", "fri"), opens="08:00", closes="17:00"),)
-NIGHT = (Window(days=("fri",), opens="22:00", closes="06:00"),)
-ALWAYS = (Window(),)
+OFFICE = (DeliveryWindow(days=("mon", "tue", "wed", "thu", "fri"), opens="08:00", closes="17:00"),)
+NIGHT = (DeliveryWindow(days=("fri",), opens="22:00", closes="06:00"),)
+ALWAYS = (DeliveryWindow(),)
 
 
 def us(text: str) -> int:
@@ -35,7 +35,7 @@ def us(text: str) -> int:
         pytest.param(ALWAYS, "Asia/Tokyo", "2026-11-14 15:00", "2026-11-14 15:00", id="open through midnight"),
     ],
 )
-def test_pushes_wait_for_the_window(windows: tuple[Window, ...], zone: str, now: str, opening: str) -> None:
+def test_pushes_wait_for_the_window(windows: tuple[DeliveryWindow, ...], zone: str, now: str, opening: str) -> None:
     assert next_opening(windows, zone, us(now)) == us(opening)
 
 
@@ -59,24 +59,26 @@ TWICE = "2026-10-24 23:00"  # in Berlin it goes back from 03:00 to 02:00 at 01:0
     ],
 )
 def test_clocks_that_are_set(opens: str, closes: str, now: str, opening: str) -> None:
-    assert next_opening((Window(opens=opens, closes=closes),), "Europe/Berlin", us(now)) == us(opening)
+    assert next_opening((DeliveryWindow(opens=opens, closes=closes),), "Europe/Berlin", us(now)) == us(opening)
 
 
 def test_a_day_that_was_left_out_has_no_windows() -> None:
-    friday = (Window(days=("fri",), opens="08:00", closes="17:00"),)
+    friday = (DeliveryWindow(days=("fri",), opens="08:00", closes="17:00"),)
     thursday_evening_in_samoa = us("2011-12-30 06:00")
     assert next_opening(friday, "Pacific/Apia", thursday_evening_in_samoa) == us("2012-01-05 18:00")
 
 
 def test_a_clock_set_back_over_midnight_finds_the_window_of_two_days_ago_still_open() -> None:
-    almost_a_day = (Window(days=("fri",), opens="23:59", closes="23:58"),)
+    almost_a_day = (DeliveryWindow(days=("fri",), opens="23:59", closes="23:58"),)
     sunday_before_the_clock_goes_back_to_saturday = us("2010-11-07 02:30:30")  # 00:00:30 in St. John's; set at 00:01
     moment = sunday_before_the_clock_goes_back_to_saturday
     assert next_opening(almost_a_day, "America/St_Johns", moment) == moment
 
 
-@pytest.mark.parametrize("window", [Window(days=()), Window(opens="08:00", closes="08:00"), Window(opens="24:00")])
-def test_windows_that_never_open_are_told(window: Window) -> None:
+@pytest.mark.parametrize(
+    "window", [DeliveryWindow(days=()), DeliveryWindow(opens="08:00", closes="08:00"), DeliveryWindow(opens="24:00")]
+)
+def test_windows_that_never_open_are_told(window: DeliveryWindow) -> None:
     with pytest.raises(ValueError, match="never open"):
         next_opening((window,), "UTC", us("2026-11-14 03:00"))
 
@@ -84,19 +86,19 @@ def test_windows_that_never_open_are_told(window: Window) -> None:
 def test_the_storm_at_opening_is_spread_over_a_minute() -> None:
     closed = us("2026-11-16 03:00")
     waits = [spread_s(OFFICE, "UTC", closed, "a" * 16, number) for number in range(2_000)]
-    tenths = [sum(1 for wait in waits if part <= wait / SPREAD_MOST_S * 10 < part + 1) for part in range(10)]
+    tenths = [sum(1 for wait in waits if part <= wait / MAX_SPREAD_S * 10 < part + 1) for part in range(10)]
     assert min(tenths) > 120
     assert max(tenths) < 280
     assert sum(tenths) == 2_000
 
 
 def test_a_short_window_keeps_most_of_itself() -> None:
-    short = (Window(opens="08:00", closes="08:01"),)
+    short = (DeliveryWindow(opens="08:00", closes="08:01"),)
     assert max(spread_s(short, "UTC", us("2026-11-16 03:00"), "a" * 16, number) for number in range(100)) < 6.0
 
 
 def test_windows_that_touch_are_one() -> None:
-    touching = (Window(opens="08:00", closes="08:01"), Window(opens="08:01", closes="17:00"))
+    touching = (DeliveryWindow(opens="08:00", closes="08:01"), DeliveryWindow(opens="08:01", closes="17:00"))
     assert max(spread_s(touching, "UTC", us("2026-11-16 03:00"), "a" * 16, number) for number in range(100)) > 50.0
     assert {spread_s(touching, "UTC", us("2026-11-16 08:01"), "a" * 16, number) for number in range(50)} == {0.0}
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.codecs.xml import first_elements
-from postroad.core.documents.kinds import DocumentKind
+from postroad.core.documents.kinds import BusinessDocumentKind
 from postroad.core.documents.sniff import document_kind
 
 ISA = (
@@ -27,86 +27,89 @@ def xml(name: str, namespace: str = "", inside: str = "") -> bytes:
 
 
 KINDS = {
-    "x12": (ISA, DocumentKind.X12),
-    "x12 with a mark": (b"\xef\xbb\xbf" + ISA, DocumentKind.X12),
-    "x12 in UTF-16": (ISA.decode().encode("utf-16"), DocumentKind.X12),
-    "x12 behind an empty line": (b"\r\n" + ISA, DocumentKind.X12),
-    "x12 with other separators": (ISA.replace(b"*", b"\x1d").replace(b"~", b"\x1c"), DocumentKind.X12),
-    "x12 in lines": (ISA.replace(b"~", b"\n"), DocumentKind.X12),
-    "x12 not filled up": (b"ISA*00* *00* *01*1 *01*2 *070101*1200*U*00200*1*0*P*@!\nGS*PO", DocumentKind.X12),
-    "edifact": (UNB, DocumentKind.EDIFACT),
-    "edifact of level B": (UNB.replace(b"+", b"\x1d").replace(b":", b"\x1f").replace(b"'", b"\x1c"), DocumentKind.EDIFACT),
-    "edifact with UNA": (b"UNA:+.? '" + UNB, DocumentKind.EDIFACT),
-    "edifact with UNA in a line": (b"UNA:+.? '\r\n" + UNB, DocumentKind.EDIFACT),
-    "edifact with other characters": (b"UNA^*.? $\nUNB*UNOA^1*00*11$", DocumentKind.EDIFACT),
-    "edifact that does not say so": (b'UNB"UNOB=1"003897733=01"PARTNER', DocumentKind.EDIFACT),
-    "edifact without an interchange": (b"UNH+1+ORDERS:D:96A:UN'", DocumentKind.EDIFACT),
-    "tradacoms": (b"STX=ANA:1+5000000000000:STORES+", DocumentKind.TRADACOMS),
-    "hl7": (MSH, DocumentKind.HL7),
-    "hl7 with a truncation character": (b"MSH|^~\\&#|LAB", DocumentKind.HL7),
-    "hl7 batch": (b"FHS|^~\\&|A\rBHS|^~\\&|A\r" + MSH, DocumentKind.HL7),
-    "hl7 batch without a file": (b"BHS|^~\\&|A\r" + MSH, DocumentKind.HL7),
-    "hl7 with other separators": (b"MSH$%~\\&$LAB$", DocumentKind.HL7),
-    "hl7 framed": (b"\x0b" + MSH + b"\x1c\r", DocumentKind.HL7_MLLP),
-    "swift": (FIN, DocumentKind.SWIFT_FIN),
-    "swift acknowledgment": (b"{1:F21MYBIZDEFFAXXX0000000000}{4:{177:1}{451:0}}", DocumentKind.SWIFT_FIN),
-    "swift for DOS": (b"\x01" + FIN + b"\x03", DocumentKind.SWIFT_FIN),
-    "statement": (STATEMENT, DocumentKind.SWIFT_TEXT),
-    "statement behind a bank's lines": (b"ABNANL2A\n940\nABNANL2A\n" + STATEMENT, DocumentKind.SWIFT_TEXT),
-    "idoc": (b"EDI_DC40  0320000000000887330620 3012  ORDERS01", DocumentKind.IDOC),
-    "iso 20022": (xml("Document", "urn:iso:std:iso:20022:tech:xsd:pacs.008.001.07"), DocumentKind.ISO20022),
-    "iso 20022 of another publisher": (xml("Document", "http://bank.example/pain.002.001.03.ch.02.xsd"), DocumentKind.ISO20022),
+    "x12": (ISA, BusinessDocumentKind.X12),
+    "x12 with a mark": (b"\xef\xbb\xbf" + ISA, BusinessDocumentKind.X12),
+    "x12 in UTF-16": (ISA.decode().encode("utf-16"), BusinessDocumentKind.X12),
+    "x12 behind an empty line": (b"\r\n" + ISA, BusinessDocumentKind.X12),
+    "x12 with other separators": (ISA.replace(b"*", b"\x1d").replace(b"~", b"\x1c"), BusinessDocumentKind.X12),
+    "x12 in lines": (ISA.replace(b"~", b"\n"), BusinessDocumentKind.X12),
+    "x12 not filled up": (b"ISA*00* *00* *01*1 *01*2 *070101*1200*U*00200*1*0*P*@!\nGS*PO", BusinessDocumentKind.X12),
+    "edifact": (UNB, BusinessDocumentKind.EDIFACT),
+    "edifact of level B": (UNB.replace(b"+", b"\x1d").replace(b":", b"\x1f").replace(b"'", b"\x1c"),
+        BusinessDocumentKind.EDIFACT),
+    "edifact with UNA": (b"UNA:+.? '" + UNB, BusinessDocumentKind.EDIFACT),
+    "edifact with UNA in a line": (b"UNA:+.? '\r\n" + UNB, BusinessDocumentKind.EDIFACT),
+    "edifact with other characters": (b"UNA^*.? $\nUNB*UNOA^1*00*11$", BusinessDocumentKind.EDIFACT),
+    "edifact that does not say so": (b'UNB"UNOB=1"003897733=01"PARTNER', BusinessDocumentKind.EDIFACT),
+    "edifact without an interchange": (b"UNH+1+ORDERS:D:96A:UN'", BusinessDocumentKind.EDIFACT),
+    "tradacoms": (b"STX=ANA:1+5000000000000:STORES+", BusinessDocumentKind.TRADACOMS),
+    "hl7": (MSH, BusinessDocumentKind.HL7),
+    "hl7 with a truncation character": (b"MSH|^~\\&#|LAB", BusinessDocumentKind.HL7),
+    "hl7 batch": (b"FHS|^~\\&|A\rBHS|^~\\&|A\r" + MSH, BusinessDocumentKind.HL7),
+    "hl7 batch without a file": (b"BHS|^~\\&|A\r" + MSH, BusinessDocumentKind.HL7),
+    "hl7 with other separators": (b"MSH$%~\\&$LAB$", BusinessDocumentKind.HL7),
+    "hl7 framed": (b"\x0b" + MSH + b"\x1c\r", BusinessDocumentKind.HL7_MLLP),
+    "swift": (FIN, BusinessDocumentKind.SWIFT_FIN),
+    "swift acknowledgment": (b"{1:F21MYBIZDEFFAXXX0000000000}{4:{177:1}{451:0}}", BusinessDocumentKind.SWIFT_FIN),
+    "swift for DOS": (b"\x01" + FIN + b"\x03", BusinessDocumentKind.SWIFT_FIN),
+    "statement": (STATEMENT, BusinessDocumentKind.SWIFT_TEXT),
+    "statement behind a bank's lines": (b"ABNANL2A\n940\nABNANL2A\n" + STATEMENT, BusinessDocumentKind.SWIFT_TEXT),
+    "idoc": (b"EDI_DC40  0320000000000887330620 3012  ORDERS01", BusinessDocumentKind.IDOC),
+    "iso 20022": (xml("Document", "urn:iso:std:iso:20022:tech:xsd:pacs.008.001.07"), BusinessDocumentKind.ISO20022),
+    "iso 20022 of another publisher": (xml("Document", "http://bank.example/pain.002.001.03.ch.02.xsd"),
+        BusinessDocumentKind.ISO20022),
     "iso 20022 wrapped": (
-        xml("BusMsg", "", '<h:AppHdr xmlns:h="urn:iso:std:iso:20022:tech:xsd:head.001.001.01"/>'), DocumentKind.ISO20022
+        xml("BusMsg", "", '<h:AppHdr xmlns:h="urn:iso:std:iso:20022:tech:xsd:head.001.001.01"/>'), BusinessDocumentKind.ISO20022
     ),
-    "swift's wrapper": (xml("DataPDU", "urn:swift:xsd:saa.mxs.01"), DocumentKind.ISO20022),
-    "gs1": (xml("orderMessage", "urn:gs1:ecom:order:xsd:3"), DocumentKind.GS1),
-    "epcis": (xml("EPCISDocument", "urn:epcglobal:epcis:xsd:2"), DocumentKind.GS1),
-    "ubl": (xml("Order", "urn:oasis:names:specification:ubl:schema:xsd:Order-2"), DocumentKind.UBL),
-    "oagis": (xml("ProcessPurchaseOrder", "http://www.openapplications.org/oagis/10"), DocumentKind.OAGIS),
-    "rosettanet": (xml("Pip3A4PurchaseOrderRequest"), DocumentKind.ROSETTANET),
-    "rosettanet of later versions": (xml("X", "urn:rosettanet:specification:interchange:Y:xsd"), DocumentKind.ROSETTANET),
+    "swift's wrapper": (xml("DataPDU", "urn:swift:xsd:saa.mxs.01"), BusinessDocumentKind.ISO20022),
+    "gs1": (xml("orderMessage", "urn:gs1:ecom:order:xsd:3"), BusinessDocumentKind.GS1),
+    "epcis": (xml("EPCISDocument", "urn:epcglobal:epcis:xsd:2"), BusinessDocumentKind.GS1),
+    "ubl": (xml("Order", "urn:oasis:names:specification:ubl:schema:xsd:Order-2"), BusinessDocumentKind.UBL),
+    "oagis": (xml("ProcessPurchaseOrder", "http://www.openapplications.org/oagis/10"), BusinessDocumentKind.OAGIS),
+    "rosettanet": (xml("Pip3A4PurchaseOrderRequest"), BusinessDocumentKind.ROSETTANET),
+    "rosettanet of later versions": (xml("X", "urn:rosettanet:specification:interchange:Y:xsd"), BusinessDocumentKind.ROSETTANET),
     "sbdh": (
         xml(
             "StandardBusinessDocument", "http://www.unece.org/cefact/namespaces/StandardBusinessDocumentHeader",
             '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pacs.008.001.07"/>',
         ),
-        DocumentKind.SBDH,
+        BusinessDocumentKind.SBDH,
     ),
-    "cii": (xml("C", "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"), DocumentKind.CII),
-    "cxml": (b'<!DOCTYPE cXML SYSTEM "http://xml.cxml.org/schemas/cXML/1.2.014/cXML.dtd"><cXML/>', DocumentKind.CXML),
-    "soap 1.1": (xml("Envelope", "http://schemas.xmlsoap.org/soap/envelope/"), DocumentKind.SOAP),
-    "soap 1.2": (xml("Envelope", "http://www.w3.org/2003/05/soap-envelope"), DocumentKind.SOAP),
-    "xml": (xml("order", "urn:mybiz"), DocumentKind.XML),
-    "xml with a document of other people inside": (xml("a", "urn:x", xml("Document").decode()), DocumentKind.XML),
-    "xml in UTF-16": (xml("Order", "urn:gs1:x").decode().encode("utf-16"), DocumentKind.GS1),
-    "xml in UTF-16 without a mark": (xml("Order", "urn:gs1:x").decode().encode("utf-16-le"), DocumentKind.GS1),
-    "xml in UTF-16 the other way round": (xml("Order", "urn:gs1:x").decode().encode("utf-16-be"), DocumentKind.GS1),
-    "xml in Latin-1": (b'<?xml version="1.0" encoding="iso-8859-1"?><!-- \xe9 -->' + xml("o", "urn:gs1:x"), DocumentKind.GS1),
-    "xml behind mark and empty line": (b"\xef\xbb\xbf\n<?xml version='1.0'?>" + xml("o", "urn:gs1:x"), DocumentKind.GS1),
-    "xml behind a licence": (b"<!--" + b" x" * 9000 + b"-->" + xml("o", "urn:gs1:x"), DocumentKind.GS1),
-    "xml in an encoding that we do not read": (b'<?xml version="1.0" encoding="x"?><a/>', DocumentKind.XML),
-    "xml that goes on and on": (b'<o xmlns="urn:gs1:x">' + b"<a>" * 100_000, DocumentKind.GS1),
-    "xml with entities": (b'<!DOCTYPE a [<!ENTITY b "c">]><a/>', DocumentKind.UNKNOWN),
-    "declared xml with entities": (b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a/>', DocumentKind.XML),
-    "event": (EVENT, DocumentKind.CLOUDEVENTS),
-    "events": (b"[" + EVENT + b", " + EVENT + b"]", DocumentKind.CLOUDEVENTS_BATCH),
-    "json": (b' {"id": "1", "source": "/a", "type": "t"}\n', DocumentKind.JSON),
-    "json behind a mark": (b'\xef\xbb\xbf{"a": 1}', DocumentKind.JSON),
-    "an event behind a mark": (b"\xef\xbb\xbf" + EVENT, DocumentKind.CLOUDEVENTS),
-    "xml of halves in utf-16": (("<a>" + "😀" * 40_000 + "</a>").encode("utf-16-le"), DocumentKind.XML),
-    "xml of halves in utf-16 with a mark": (("<ab>" + "😀" * 40_000 + "</ab>").encode("utf-16"), DocumentKind.XML),
-    "json array": (b"[1, 2]", DocumentKind.JSON),
-    "json array with an event": (b"[" + EVENT + b", {}]", DocumentKind.JSON),
-    "json array of events and others": (b"[" + EVENT + b", 1]", DocumentKind.JSON),
-    "json lines": (b'{"a": 1}\n{"a": 2}\n', DocumentKind.JSON_LINES),
-    "json lines of events": (EVENT + b"\r\n" + EVENT, DocumentKind.JSON_LINES),
+    "cii": (xml("C", "urn:un:unece:uncefact:data:standard:CrossIndustryInvoice:100"), BusinessDocumentKind.CII),
+    "cxml": (b'<!DOCTYPE cXML SYSTEM "http://xml.cxml.org/schemas/cXML/1.2.014/cXML.dtd"><cXML/>', BusinessDocumentKind.CXML),
+    "soap 1.1": (xml("Envelope", "http://schemas.xmlsoap.org/soap/envelope/"), BusinessDocumentKind.SOAP),
+    "soap 1.2": (xml("Envelope", "http://www.w3.org/2003/05/soap-envelope"), BusinessDocumentKind.SOAP),
+    "xml": (xml("order", "urn:mybiz"), BusinessDocumentKind.XML),
+    "xml with a document of other people inside": (xml("a", "urn:x", xml("Document").decode()), BusinessDocumentKind.XML),
+    "xml in UTF-16": (xml("Order", "urn:gs1:x").decode().encode("utf-16"), BusinessDocumentKind.GS1),
+    "xml in UTF-16 without a mark": (xml("Order", "urn:gs1:x").decode().encode("utf-16-le"), BusinessDocumentKind.GS1),
+    "xml in UTF-16 the other way round": (xml("Order", "urn:gs1:x").decode().encode("utf-16-be"), BusinessDocumentKind.GS1),
+    "xml in Latin-1": (b'<?xml version="1.0" encoding="iso-8859-1"?><!-- \xe9 -->' + xml("o", "urn:gs1:x"),
+        BusinessDocumentKind.GS1),
+    "xml behind mark and empty line": (b"\xef\xbb\xbf\n<?xml version='1.0'?>" + xml("o", "urn:gs1:x"), BusinessDocumentKind.GS1),
+    "xml behind a licence": (b"<!--" + b" x" * 9000 + b"-->" + xml("o", "urn:gs1:x"), BusinessDocumentKind.GS1),
+    "xml in an encoding that we do not read": (b'<?xml version="1.0" encoding="x"?><a/>', BusinessDocumentKind.XML),
+    "xml that goes on and on": (b'<o xmlns="urn:gs1:x">' + b"<a>" * 100_000, BusinessDocumentKind.GS1),
+    "xml with entities": (b'<!DOCTYPE a [<!ENTITY b "c">]><a/>', BusinessDocumentKind.UNKNOWN),
+    "declared xml with entities": (b'<?xml version="1.0"?><!DOCTYPE a [<!ENTITY b "c">]><a/>', BusinessDocumentKind.XML),
+    "event": (EVENT, BusinessDocumentKind.CLOUDEVENTS),
+    "events": (b"[" + EVENT + b", " + EVENT + b"]", BusinessDocumentKind.CLOUDEVENTS_BATCH),
+    "json": (b' {"id": "1", "source": "/a", "type": "t"}\n', BusinessDocumentKind.JSON),
+    "json behind a mark": (b'\xef\xbb\xbf{"a": 1}', BusinessDocumentKind.JSON),
+    "an event behind a mark": (b"\xef\xbb\xbf" + EVENT, BusinessDocumentKind.CLOUDEVENTS),
+    "xml of halves in utf-16": (("<a>" + "😀" * 40_000 + "</a>").encode("utf-16-le"), BusinessDocumentKind.XML),
+    "xml of halves in utf-16 with a mark": (("<ab>" + "😀" * 40_000 + "</ab>").encode("utf-16"), BusinessDocumentKind.XML),
+    "json array": (b"[1, 2]", BusinessDocumentKind.JSON),
+    "json array with an event": (b"[" + EVENT + b", {}]", BusinessDocumentKind.JSON),
+    "json array of events and others": (b"[" + EVENT + b", 1]", BusinessDocumentKind.JSON),
+    "json lines": (b'{"a": 1}\n{"a": 2}\n', BusinessDocumentKind.JSON_LINES),
+    "json lines of events": (EVENT + b"\r\n" + EVENT, BusinessDocumentKind.JSON_LINES),
 }  # fmt: skip
 
 
 @pytest.mark.req("T2")
 @pytest.mark.parametrize(("data", "kind"), KINDS.values(), ids=KINDS)
-def test_a_kind_is_recognized(data: bytes, kind: DocumentKind) -> None:
+def test_a_kind_is_recognized(data: bytes, kind: BusinessDocumentKind) -> None:
     assert document_kind(data) is kind
     assert document_kind(memoryview(data)) is kind
 
@@ -125,7 +128,7 @@ def test_a_kind_is_recognized(data: bytes, kind: DocumentKind) -> None:
     ],
 )  # fmt: skip
 def test_what_only_resembles_a_kind_is_of_none(data: bytes) -> None:
-    assert document_kind(data) is DocumentKind.UNKNOWN
+    assert document_kind(data) is BusinessDocumentKind.UNKNOWN
 
 
 def test_names_of_kinds_are_what_they_are() -> None:
@@ -165,7 +168,7 @@ PIECES = st.sampled_from(
 @given(data=st.lists(PIECES | st.binary(max_size=5), max_size=12).map(b"".join) | st.binary(max_size=80))
 @settings(max_examples=1500)
 def test_no_bytes_raise(data: bytes) -> None:
-    assert isinstance(document_kind(data), DocumentKind)
+    assert isinstance(document_kind(data), BusinessDocumentKind)
 
 
 @pytest.mark.req("Z2")
@@ -178,7 +181,7 @@ def test_no_bytes_raise(data: bytes) -> None:
 @settings(max_examples=800)
 def test_no_change_of_a_document_raises(name: str, at: int, put: bytes, gone: int) -> None:
     data = KINDS[name][0][:1000]
-    assert isinstance(document_kind(data[:at] + put + data[at + gone :]), DocumentKind)
+    assert isinstance(document_kind(data[:at] + put + data[at + gone :]), BusinessDocumentKind)
 
 
 @pytest.mark.req("Z2")
@@ -199,7 +202,7 @@ def test_no_change_of_a_document_raises(name: str, at: int, put: bytes, gone: in
     ],
 )
 def test_large_documents_are_told_quickly(data: bytes) -> None:
-    assert isinstance(document_kind(data), DocumentKind)
+    assert isinstance(document_kind(data), BusinessDocumentKind)
 
 
 @pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be"])
@@ -207,12 +210,12 @@ def test_large_documents_are_told_quickly(data: bytes) -> None:
     ("text", "kind"),
     [
         ("ISA*00*          *00*          *ZZ*A              *ZZ*B              *261116*1200*U*00401*000000001*0*P*:~",
-         DocumentKind.X12),
-        ("UNB+UNOC:3+A+B+261116:1200+1'", DocumentKind.EDIFACT),
-        ("UNA:+.? 'UNB+UNOC:3+A+B+261116:1200+1'", DocumentKind.EDIFACT),
+         BusinessDocumentKind.X12),
+        ("UNB+UNOC:3+A+B+261116:1200+1'", BusinessDocumentKind.EDIFACT),
+        ("UNA:+.? 'UNB+UNOC:3+A+B+261116:1200+1'", BusinessDocumentKind.EDIFACT),
     ],
 )  # fmt: skip
 def test_interchanges_in_utf_16_are_recognized_with_and_without_a_mark(
-    encoding: str, text: str, kind: DocumentKind
+    encoding: str, text: str, kind: BusinessDocumentKind
 ) -> None:
     assert document_kind(text.encode(encoding)) is kind

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.exchange.decision import Standing, decide
+from postroad.core.exchange.analysis import EvaluationMode, decide
 
 SHARED = [
     ("/a/b = 5", "/a/b = 5"),
@@ -83,35 +83,35 @@ ALWAYS = [
 @pytest.mark.parametrize(("query", "condition"), SHARED)
 def test_shared(query: str, condition: str) -> None:
     decision = decide(query)
-    assert (decision.standing, decision.necessary, decision.reason) == (Standing.SHARED, condition, "")
+    assert (decision.standing, decision.necessary, decision.reason) == (EvaluationMode.SHARED, condition, "")
 
 
 @pytest.mark.req("X5")
 @pytest.mark.parametrize(("query", "condition"), PREFILTERED)
 def test_prefiltered(query: str, condition: str) -> None:
     decision = decide(query)
-    assert (decision.standing, decision.necessary) == (Standing.PREFILTERED, condition)
+    assert (decision.standing, decision.necessary) == (EvaluationMode.PREFILTERED, condition)
     assert decision.reason
 
 
 @pytest.mark.parametrize("query", ALWAYS)
 def test_always_evaluated(query: str) -> None:
     decision = decide(query)
-    assert decision.standing is Standing.ALWAYS
+    assert decision.standing is EvaluationMode.ALWAYS
     assert decision.reason
 
 
 def test_a_list_of_many_values_stays_shared() -> None:
     values = ", ".join(f"'v{number}'" for number in range(300))
     decision = decide(f"/a/b = ({values})")
-    assert decision.standing is Standing.SHARED
+    assert decision.standing is EvaluationMode.SHARED
     assert len(decision.normal.conjunctions) == 300
 
 
 def test_a_condition_too_wide_to_write_out_keeps_what_fits() -> None:
     choices = " and ".join(f"(/a/x{number} = '1' or /a/y{number} = '2')" for number in range(12))
     decision = decide(f"/a/z = 'z' and {choices}")
-    assert decision.standing is Standing.PREFILTERED
+    assert decision.standing is EvaluationMode.PREFILTERED
     assert 1 < len(decision.normal.conjunctions) <= 64
     assert all(any(str(literal) == "/a/z = 'z'" for literal in one) for one in decision.normal.conjunctions)
     assert "too wide" in decision.reason
@@ -119,4 +119,4 @@ def test_a_condition_too_wide_to_write_out_keeps_what_fits() -> None:
 
 def test_what_contradicts_itself_never_holds() -> None:
     decision = decide("/a = 'x' and not(/a = 'x')")
-    assert (decision.standing, decision.normal.conjunctions) == (Standing.SHARED, ())
+    assert (decision.standing, decision.normal.conjunctions) == (EvaluationMode.SHARED, ())

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.decision import Standing
+from postroad.core.exchange.analysis import EvaluationMode
 from postroad.core.exchange.json_documents import DEPTH, read_json
-from postroad.core.exchange.matching import Incoming, Matcher
+from postroad.core.exchange.matching import MatchableMessage, Matcher
 from postroad.errors import Refused
 
 ORDER = b"""{"id": "PO-7", "total": 1500.5, "rush": true, "note": null, "tags": ["new", "big"], "none": [], "odd": ["x", 5],
@@ -49,8 +49,8 @@ def no_root() -> Tree:
     raise AssertionError("JSON has no root")
 
 
-def incoming(content: bytes = ORDER, **headers: Any) -> Incoming:
-    return Incoming(headers=headers, content=content, root=no_root, json=partial(read_json, content))
+def incoming(content: bytes = ORDER, **headers: Any) -> MatchableMessage:
+    return MatchableMessage(headers=headers, content=content, root=no_root, json=partial(read_json, content))
 
 
 def bound(*queries: str) -> Matcher:
@@ -89,10 +89,10 @@ def test_all_at_once_answer_as_each_alone_and_nearly_all_without_the_engine() ->
 def test_a_query_for_json_says_no_to_xml() -> None:
     asked = [query for query in YES if "?" in query and " or " not in query]
     matcher = bound(*asked)
-    message = Incoming(headers={}, content=b"<order/>", root=no_root)
+    message = MatchableMessage(headers={}, content=b"<order/>", root=no_root)
     matches = matcher.match(message)
     assert matches.decided == frozenset()
-    assert all(matcher.explain(query).standing is not Standing.SHARED for query in matches.candidates)
+    assert all(matcher.explain(query).standing is not EvaluationMode.SHARED for query in matches.candidates)
 
 
 def test_an_array_as_a_whole_stands_for_its_members_so_the_engine_says() -> None:
@@ -105,7 +105,7 @@ def test_nothing_is_read_if_nobody_looks_inside() -> None:
     def refuse() -> Any:
         raise AssertionError("nobody looks inside")
 
-    message = Incoming(headers={"k": "v"}, content=ORDER, root=no_root, json=refuse)
+    message = MatchableMessage(headers={"k": "v"}, content=ORDER, root=no_root, json=refuse)
     assert bound("$k = 'v'", "true()", "/a").match(message).decided == {"$k = 'v'", "true()"}
 
 

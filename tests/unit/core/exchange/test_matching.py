@@ -12,8 +12,8 @@ import pytest
 from lxml import etree
 
 from postroad.core.codecs.xml import Tree, parse
-from postroad.core.exchange.decision import Standing
-from postroad.core.exchange.matching import Incoming, Matcher, Matches
+from postroad.core.exchange.analysis import EvaluationMode
+from postroad.core.exchange.matching import MatchableMessage, Matcher, MatchResult
 
 ORDER = b"""<order xmlns="" xmlns:p="urn:p" id="PO-7" kind="spare" p:lang="de">
   <total>1500.50</total><note>Hurry</note><empty/><mixed>a<b>b</b>c</mixed><cdata><![CDATA[<5>]]></cdata>
@@ -58,15 +58,15 @@ NO = [
 ]  # fmt: skip
 
 
-def incoming(content: bytes = ORDER, **headers: Any) -> Incoming:
-    return Incoming(headers=headers, content=content, root=partial(parse, content))
+def incoming(content: bytes = ORDER, **headers: Any) -> MatchableMessage:
+    return MatchableMessage(headers=headers, content=content, root=partial(parse, content))
 
 
-def unparsed(**headers: Any) -> Incoming:
+def unparsed(**headers: Any) -> MatchableMessage:
     def refuse() -> Tree:
         raise AssertionError("nobody looks inside, so nothing is parsed")
 
-    return Incoming(headers=headers, content=ORDER, root=refuse)
+    return MatchableMessage(headers=headers, content=ORDER, root=refuse)
 
 
 def bound(*queries: str) -> Matcher:
@@ -76,7 +76,7 @@ def bound(*queries: str) -> Matcher:
     return matcher
 
 
-def is_met(query: str, message: Incoming) -> bool:
+def is_met(query: str, message: MatchableMessage) -> bool:
     matches = bound(query).match(message)
     assert matches.candidates == frozenset()
     return query in matches.decided
@@ -178,7 +178,7 @@ def test_a_query_behind_a_routing_key_is_asked_only_there() -> None:
     elsewhere = incoming(split.content, routing_key="u")
     assert matcher.match(incoming(routing_key="t")).decided == {"shared", "texts"}
     assert matcher.match(split).candidates == {"built", "texts"}
-    assert matcher.match(elsewhere) == matcher.match(incoming()) == Matches()
+    assert matcher.match(elsewhere) == matcher.match(incoming()) == MatchResult()
     assert str(matcher.explain("built")).startswith("prefiltered by $routing_key = 't': ")
     for key in ("shared", "built", "texts"):
         matcher.unbind(key)
@@ -190,9 +190,9 @@ def test_what_a_script_decides_is_always_a_candidate_behind_its_routing_key() ->
     matcher = Matcher()
     matcher.bind("any", always=True)
     matcher.bind("some", always=True, routing_key="t")
-    assert matcher.match(unparsed(routing_key="t")) == Matches(candidates=frozenset({"any", "some"}))
-    assert matcher.match(unparsed()) == Matches(candidates=frozenset({"any"}))
-    assert matcher.explain("any").standing is Standing.ALWAYS
+    assert matcher.match(unparsed(routing_key="t")) == MatchResult(candidates=frozenset({"any", "some"}))
+    assert matcher.match(unparsed()) == MatchResult(candidates=frozenset({"any"}))
+    assert matcher.explain("any").standing is EvaluationMode.ALWAYS
     with pytest.raises(ValueError, match="not both"):
         matcher.bind("k", "/a", always=True)
 
@@ -217,7 +217,7 @@ def test_a_message_is_parsed_once_and_only_if_someone_looks_inside() -> None:
         parsed.append(1)
         return parse(ORDER)
 
-    message = Incoming(headers={"k": "v"}, content=ORDER, root=root)
+    message = MatchableMessage(headers={"k": "v"}, content=ORDER, root=root)
     matcher = bound("$k = 'v'", "true()", "$msg[$k = 'v']")
     assert len(matcher.match(message).decided) == 3
     assert parsed == []
@@ -281,7 +281,7 @@ def test_a_key_is_bound_once() -> None:
     with pytest.raises(ValueError, match="bound already"):
         matcher.bind("/a", "/b")
     matcher.unbind("/a")
-    assert matcher.bind("/a", "/b").standing is Standing.PREFILTERED
+    assert matcher.bind("/a", "/b").standing is EvaluationMode.PREFILTERED
     with pytest.raises(KeyError):
         matcher.unbind("never bound")
 

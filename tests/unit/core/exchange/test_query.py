@@ -10,39 +10,41 @@ from postroad.core.exchange.query.parser import DEEPEST, QUERY_CHARS, read_query
 from postroad.core.exchange.query.syntax import (
     EMPTY,
     And,
-    Call,
-    Comparison,
+    CallExpression,
+    ComparisonExpression,
+    ConstantValue,
     Expression,
-    For,
-    Header,
+    ForClause,
+    HeaderVariable,
     If,
-    Kind,
-    Let,
-    Name,
+    LetClause,
     Or,
-    Path,
+    PathStart,
+    QualifiedName,
     Quantified,
-    Start,
-    Step,
+    QueryPath,
+    QueryStep,
+    StepKind,
     Unknown,
-    Unreadable,
-    Value,
-    Where,
+    UnreadableQuery,
+    WhereClause,
 )
 
-MESSAGE = Path(start=Start.DOCUMENT)
+MESSAGE = QueryPath(start=PathStart.DOCUMENT)
 
 
-def child(local: str, namespace: str | None = "", *, descends: bool = False, kind: Kind = Kind.ELEMENT) -> Step:
-    return Step(kind=kind, descends=descends, name=Name(namespace=namespace, local=local))
+def child(
+    local: str, namespace: str | None = "", *, descends: bool = False, kind: StepKind = StepKind.ELEMENT
+) -> QueryStep:
+    return QueryStep(kind=kind, descends=descends, name=QualifiedName(namespace=namespace, local=local))
 
 
-def absolute(*steps: Step) -> Path:
-    return Path(start=Start.DOCUMENT, steps=steps)
+def absolute(*steps: QueryStep) -> QueryPath:
+    return QueryPath(start=PathStart.DOCUMENT, steps=steps)
 
 
-def equal(left: Expression, value: str | int | Decimal | float) -> Comparison:
-    return Comparison(operator="=", singles=False, left=left, right=Value(value=value))
+def equal(left: Expression, value: str | int | Decimal | float) -> ComparisonExpression:
+    return ComparisonExpression(operator="=", singles=False, left=left, right=ConstantValue(value=value))
 
 
 def body(text: str) -> Expression:
@@ -54,41 +56,41 @@ def body(text: str) -> Expression:
     [
         ("/a/b", (child("a"), child("b"))),
         ("$msg/a//b", (child("a"), child("b", descends=True))),
-        ("//a/@x", (child("a", descends=True), child("x", kind=Kind.ATTRIBUTE))),
-        ("/child::a/attribute::x", (child("a"), child("x", kind=Kind.ATTRIBUTE))),
+        ("//a/@x", (child("a", descends=True), child("x", kind=StepKind.ATTRIBUTE))),
+        ("/child::a/attribute::x", (child("a"), child("x", kind=StepKind.ATTRIBUTE))),
         ("/a/descendant::b", (child("a"), child("b", descends=True))),
-        ("/a/text()", (child("a"), Step(kind=Kind.TEXT))),
-        ("/*:a", (Step(kind=Kind.ELEMENT, name=Name(namespace=None, local="a")),)),
-        ("/*", (Step(kind=Kind.ELEMENT),)),
+        ("/a/text()", (child("a"), QueryStep(kind=StepKind.TEXT))),
+        ("/*:a", (QueryStep(kind=StepKind.ELEMENT, name=QualifiedName(namespace=None, local="a")),)),
+        ("/*", (QueryStep(kind=StepKind.ELEMENT),)),
         ("(: a (: nested :) comment :) / a (: x :) / b", (child("a"), child("b"))),
         ("/for/let/some", (child("for"), child("let"), child("some"))),
         ("/a-b.c", (child("a-b.c"),)),
     ],
 )
-def test_paths(text: str, steps: tuple[Step, ...]) -> None:
+def test_paths(text: str, steps: tuple[QueryStep, ...]) -> None:
     assert body(text) == absolute(*steps)
 
 
 def test_a_path_without_a_slash_begins_at_the_context() -> None:
-    assert body("a/b") == Path(start=Start.CONTEXT, steps=(child("a"), child("b")))
-    assert body("./a") == Path(start=Start.CONTEXT, steps=(Step(kind=Kind.SELF), child("a")))
+    assert body("a/b") == QueryPath(start=PathStart.CONTEXT, steps=(child("a"), child("b")))
+    assert body("./a") == QueryPath(start=PathStart.CONTEXT, steps=(QueryStep(kind=StepKind.SELF), child("a")))
 
 
 def test_prefixes_mean_what_the_prolog_says() -> None:
     text = "declare namespace p = 'urn:p'; /p:a/p:*/@p:x"
-    wild = Step(kind=Kind.ELEMENT, name=Name(namespace="urn:p", local=None))
-    assert body(text) == absolute(child("a", "urn:p"), wild, child("x", "urn:p", kind=Kind.ATTRIBUTE))
+    wild = QueryStep(kind=StepKind.ELEMENT, name=QualifiedName(namespace="urn:p", local=None))
+    assert body(text) == absolute(child("a", "urn:p"), wild, child("x", "urn:p", kind=StepKind.ATTRIBUTE))
 
 
 def test_the_default_namespace_is_that_of_elements_only() -> None:
     text = "declare default element namespace 'urn:d'; /a/@x"
-    assert body(text) == absolute(child("a", "urn:d"), child("x", "", kind=Kind.ATTRIBUTE))
+    assert body(text) == absolute(child("a", "urn:d"), child("x", "", kind=StepKind.ATTRIBUTE))
 
 
 def test_variables_from_outside_are_items_of_the_header() -> None:
     query = read_query("declare variable $region as xs:string external; $region = 'EU' and $routing-key = 'k'")
-    left = equal(Header(name="region", declared="xs:string"), "EU")
-    assert query.body == And(parts=(left, equal(Header(name="routing-key"), "k")))
+    left = equal(HeaderVariable(name="region", declared="xs:string"), "EU")
+    assert query.body == And(parts=(left, equal(HeaderVariable(name="routing-key"), "k")))
     assert query.headers == {"region", "routing-key"}
 
 
@@ -114,23 +116,23 @@ def test_and_binds_closer_than_or_and_comparisons_closer_than_both() -> None:
 )
 def test_both_kinds_of_comparison(word: str, sign: str) -> None:
     one, some = body(f"/a {word} 1"), body(f"/a {sign} 1")
-    assert isinstance(one, Comparison)
-    assert isinstance(some, Comparison)
+    assert isinstance(one, ComparisonExpression)
+    assert isinstance(some, ComparisonExpression)
     assert (one.operator, one.singles, some.operator, some.singles) == (sign, True, sign, False)
 
 
 def test_predicates_stand_at_their_step() -> None:
-    tried = equal(Path(start=Start.CONTEXT, steps=(child("x", kind=Kind.ATTRIBUTE),)), "1")
-    step = Step(kind=Kind.ELEMENT, name=Name(namespace="", local="a"), predicates=(tried,))
+    tried = equal(QueryPath(start=PathStart.CONTEXT, steps=(child("x", kind=StepKind.ATTRIBUTE),)), "1")
+    step = QueryStep(kind=StepKind.ELEMENT, name=QualifiedName(namespace="", local="a"), predicates=(tried,))
     assert body("/a[@x = '1']/b") == absolute(step, child("b"))
-    assert body("$msg[@x = '1']") == absolute(Step(kind=Kind.SELF, predicates=(tried,)))
+    assert body("$msg[@x = '1']") == absolute(QueryStep(kind=StepKind.SELF, predicates=(tried,)))
 
 
 def test_clauses() -> None:
-    condition = equal(Path(start="m", steps=(child("a"),)), 1)
-    loop = For(variable="m", among=MESSAGE, result=Where(condition=condition, result=Path(start="m")))
+    condition = equal(QueryPath(start="m", steps=(child("a"),)), 1)
+    loop = ForClause(variable="m", among=MESSAGE, result=WhereClause(condition=condition, result=QueryPath(start="m")))
     assert body("for $m in $msg where $m/a = 1 return $m") == loop
-    assert body("let $m := $msg return $m/a = 1") == Let(variable="m", value=MESSAGE, result=condition)
+    assert body("let $m := $msg return $m/a = 1") == LetClause(variable="m", value=MESSAGE, result=condition)
     assert body("some $m in $msg satisfies $m/a = 1") == Quantified(
         every=False, variable="m", among=MESSAGE, condition=condition
     )
@@ -138,7 +140,11 @@ def test_clauses() -> None:
 
 
 def test_functions_are_known_by_their_namespace() -> None:
-    assert body("fn:exists(/a)") == body("exists(/a)") == Call(function="exists", arguments=(absolute(child("a")),))
+    assert (
+        body("fn:exists(/a)")
+        == body("exists(/a)")
+        == CallExpression(function="exists", arguments=(absolute(child("a")),))
+    )
     assert body("declare namespace s = 'http://www.w3.org/2001/XMLSchema'; s:decimal(/a)") == body("xs:decimal(/a)")
     assert body("local:exists(/a)") != body("exists(/a)")
 
@@ -149,8 +155,8 @@ def test_what_is_constructed_last_is_unknown_and_the_rest_is_kept() -> None:
     assert (made.condition, made.otherwise) == (absolute(child("a")), EMPTY)
     assert isinstance(made.then, Unknown)
     found = body("for $i in //item where $i/q > 5 order by $i/q return <row>{$i/@sku}</row>")
-    assert isinstance(found, For)
-    assert isinstance(found.result, Where)
+    assert isinstance(found, ForClause)
+    assert isinstance(found.result, WhereClause)
     assert isinstance(found.result.result, Unknown)
 
 
@@ -169,7 +175,7 @@ def test_what_is_constructed_last_is_unknown_and_the_rest_is_kept() -> None:
     ],
 )  # fmt: skip
 def test_beyond_what_is_understood_it_says_where(text: str, at: str) -> None:
-    with pytest.raises(Unreadable) as stopped:
+    with pytest.raises(UnreadableQuery) as stopped:
         read_query(text)
     assert text[stopped.value.position :].lstrip("/").startswith(at.lstrip("/"))
     assert stopped.value.reason
@@ -192,7 +198,7 @@ def test_beyond_what_is_understood_it_says_where(text: str, at: str) -> None:
 def test_a_query_that_is_nested_without_end_is_left_to_the_engine(text: str) -> None:
     try:
         read_query(text)
-    except Unreadable:
+    except UnreadableQuery:
         return
     assert text.startswith("if"), "only the last part of a choice may remain unknown"
 

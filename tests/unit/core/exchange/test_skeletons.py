@@ -8,12 +8,12 @@ from time import process_time
 import pytest
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.matching import Incoming, Matcher
-from postroad.core.exchange.skeletons import QUERY_CHARS, taken_apart
+from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.query_templates import QUERY_CHARS, split_constants
 
 
 def test_constants_are_taken_out_with_their_kinds() -> None:
-    apart = taken_apart("/a = 'x' and $b > 5 or contains(/c1/@d2, \"y'\") and /e < 2.50", "topic")
+    apart = split_constants("/a = 'x' and $b > 5 or contains(/c1/@d2, \"y'\") and /e < 2.50", "topic")
     assert apart is not None
     skeleton, constants = apart
     assert constants == ["x", 5, "y'", Decimal("2.50"), "topic"]
@@ -22,14 +22,16 @@ def test_constants_are_taken_out_with_their_kinds() -> None:
 
 
 def test_what_is_declared_stays_in_the_skeleton() -> None:
-    apart = taken_apart("declare namespace p = 'urn:p'; declare variable $h as xs:string external; /p:a = 'x'", None)
+    apart = split_constants(
+        "declare namespace p = 'urn:p'; declare variable $h as xs:string external; /p:a = 'x'", None
+    )
     assert apart is not None
     assert apart[1] == ["x"]
 
 
 @pytest.mark.parametrize("query", ["/a = 'x&amp;y'", "/a = 816", "/a816 = 1", "/a = 5e0", "/a" * QUERY_CHARS])
 def test_what_may_be_read_otherwise_has_no_skeleton(query: str) -> None:
-    apart = taken_apart(query, None)
+    apart = split_constants(query, None)
     assert apart is None or apart[1] == [816]
 
 
@@ -50,7 +52,7 @@ def test_constants_of_all_kinds_find_their_own(query: str, met: object) -> None:
     matcher = Matcher()
     for key, one in enumerate(("$h = 'q'", query, "$h = 7", query, "matches($h, '^q')")):
         matcher.bind(key, one)
-    message = Incoming(headers={"h": "?" if met is None else met}, content=b"", root=no_root)  # type: ignore[dict-item]
+    message = MatchableMessage(headers={"h": "?" if met is None else met}, content=b"", root=no_root)  # type: ignore[dict-item]
     assert matcher.match(message).decided == ({1, 3} if met is not None else frozenset())
     for key in range(5):
         matcher.unbind(key)
@@ -60,5 +62,5 @@ def test_constants_of_all_kinds_find_their_own(query: str, met: object) -> None:
 @pytest.mark.parametrize("bit", ["'", '"', "declare ", "declare x ", "'a", "1", "''", "declare 'a", ";", "&"])
 def test_taking_apart_takes_no_longer_than_reading(bit: str) -> None:
     began = process_time()
-    taken_apart(bit * (QUERY_CHARS // len(bit)), None)
+    split_constants(bit * (QUERY_CHARS // len(bit)), None)
     assert process_time() - began < 0.2

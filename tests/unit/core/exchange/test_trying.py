@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.core.exchange.conditions import Test
-from postroad.core.exchange.trying import maker_of, passes
+from postroad.core.exchange.constant_tests import find_test_maker, passes
 
 ORDERS = (Test.EQ, Test.NE, Test.LT, Test.GE, Test.NOT_EQ, Test.NOT_NE, Test.NOT_LT, Test.NOT_GE)
 TEXTS = (*ORDERS, Test.CONTAINS, Test.STARTS, Test.ENDS)
@@ -20,7 +20,7 @@ constants = st.text(alphabet="ab", max_size=3)
 @pytest.mark.parametrize("test", TEXTS)
 @given(values=st.lists(letters, max_size=12), constant=constants)
 def test_what_is_made_ready_for_texts_says_what_each_value_says(test: Test, values: list[str], constant: str) -> None:
-    ready = maker_of(test, typed_numbers=False)(values)
+    ready = find_test_maker(test, typed_numbers=False)(values)
     assert ready(constant) == any(passes(test, value, constant) for value in values)
 
 
@@ -31,5 +31,5 @@ def test_what_is_made_ready_for_numbers_says_what_each_value_says(
     test: Test, values: list[float], constant: float
 ) -> None:
     values = [float(str(value)) for value in values]  # so that no NaN is the very same
-    ready = maker_of(test, typed_numbers=True)(values)
+    ready = find_test_maker(test, typed_numbers=True)(values)
     assert ready(constant) == any(passes(test, value, constant) for value in values)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Node, Side, Strategy, Way
+from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way
 
 SMALL, LARGE = 40, 12_000
 TOPICS = ("region", "alarm")

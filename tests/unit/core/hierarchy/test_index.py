@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Model, Node, Side, Strategy, Way
-from postroad.core.hierarchy.wording import DEPTH_MOST
+from postroad.core.hierarchy.model import Attachment, Model, Node, Side, Strategy, Way
+from postroad.core.hierarchy.model_checks import MAX_DEPTH
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
 
@@ -235,15 +235,15 @@ def test_what_cannot_be_is_refused_and_changes_nothing(code: str, said: str, cha
 
 def test_a_tree_grows_only_so_deep_also_by_moves() -> None:
     index = ModelIndex("Deep", Node(tag="0"))
-    for depth in range(1, DEPTH_MOST + 1):
+    for depth in range(1, MAX_DEPTH + 1):
         index.add_node(Node(tag=str(depth), under=str(depth - 1)))
     index.add_node(Node(tag="pair", under="0"))
     index.add_node(Node(tag="below", under="pair"))
     with pytest.raises(Refused, match="levels deep"):
-        index.add_node(Node(tag="x", under=str(DEPTH_MOST)))
+        index.add_node(Node(tag="x", under=str(MAX_DEPTH)))
     with pytest.raises(Refused, match="levels deep"):
-        index.move_node("pair", str(DEPTH_MOST - 1))
-    index.move_node("pair", str(DEPTH_MOST - 2))
+        index.move_node("pair", str(MAX_DEPTH - 1))
+    index.move_node("pair", str(MAX_DEPTH - 2))
     with pytest.raises(Refused, match="levels deep"):
         index.add_node(Node(tag="x", under="below"))
     index.move_node("pair", "0")

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
+from postroad.core.hierarchy.changes import ModelChange, resolve_change
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.looking import attachments_page, nodes_page, path_to, reception_from
-from postroad.core.hierarchy.nouns import Attachment, Model, Node, Side, Strategy, Way
-from postroad.core.hierarchy.pieces import Piece, worked_out
-from postroad.core.hierarchy.wording import DEPTH_MOST
+from postroad.core.hierarchy.inspection import path_to, preview_from_service, read_attachments_page, read_nodes_page
+from postroad.core.hierarchy.model import Attachment, Model, Node, Side, Strategy, Way
+from postroad.core.hierarchy.model_checks import MAX_DEPTH
 from postroad.errors import Refused
 
 TOPICS = ("region",)
@@ -32,7 +32,7 @@ def index() -> ModelIndex:
 
 def refusal(index: ModelIndex | None, **piece: Any) -> str:
     with pytest.raises(Refused) as caught:
-        worked_out(index, Piece(**piece))
+        resolve_change(index, ModelChange(**piece))
     return caught.value.detail
 
 
@@ -73,37 +73,40 @@ def test_what_cannot_be_is_refused_and_changes_nothing(index: ModelIndex, piece:
 )  # fmt: skip
 def test_a_model_without_nodes_takes_only_a_root_first(piece: dict[str, Any]) -> None:
     assert refusal(None, **piece)
-    assert worked_out(None, Piece(nodes=(node("root"), node("a", "root")))).placed == [node("root"), node("a", "root")]
+    assert resolve_change(None, ModelChange(nodes=(node("root"), node("a", "root")))).placed == [
+        node("root"),
+        node("a", "root"),
+    ]
 
 
 def test_a_branch_goes_with_all_that_is_attached_there(index: ModelIndex) -> None:
-    found = worked_out(index, Piece(without_nodes=("a", "a1")))
+    found = resolve_change(index, ModelChange(without_nodes=("a", "a1")))
     assert (found.gone_nodes, [one.id for one in found.gone], len(found)) == (["a", "a1"], ["c"], 3)
-    assert worked_out(index, Piece(without_nodes=("a",), with_descendants=True)) == found
+    assert resolve_change(index, ModelChange(without_nodes=("a",), with_descendants=True)) == found
 
 
 def test_what_changes_is_in_the_way_of_nothing_that_happens_to_its_node(index: ModelIndex) -> None:
     changed = at("a1", "c", Side.CONSUMER, "weather")
-    found = worked_out(index, Piece(nodes=(node("a1", "a", "weather"),), attachments=(changed,)))
+    found = resolve_change(index, ModelChange(nodes=(node("a1", "a", "weather"),), attachments=(changed,)))
     assert (found.nodes, found.attachments, found.gone) == ([node("a1", "a", "weather")], [changed], [])
 
 
 def test_moves_and_additions_keep_within_the_depth_of_a_tree() -> None:
-    deep = [node("n0"), *(node(f"n{level}", f"n{level - 1}") for level in range(1, DEPTH_MOST + 1))]
+    deep = [node("n0"), *(node(f"n{level}", f"n{level - 1}") for level in range(1, MAX_DEPTH + 1))]
     index = ModelIndex.of(Model(name="Deep", nodes=(*deep, node("x", "n0"), node("x1", "x"))))
-    assert "levels deep" in refusal(index, nodes=(node("y", f"n{DEPTH_MOST}"),))
-    assert "levels deep" in refusal(index, nodes=(node("x", f"n{DEPTH_MOST - 1}"),))
-    assert worked_out(index, Piece(nodes=(node("x", f"n{DEPTH_MOST - 2}"),))).placed == [
-        node("x", f"n{DEPTH_MOST - 2}")
+    assert "levels deep" in refusal(index, nodes=(node("y", f"n{MAX_DEPTH}"),))
+    assert "levels deep" in refusal(index, nodes=(node("x", f"n{MAX_DEPTH - 1}"),))
+    assert resolve_change(index, ModelChange(nodes=(node("x", f"n{MAX_DEPTH - 2}"),))).placed == [
+        node("x", f"n{MAX_DEPTH - 2}")
     ]
 
 
 @pytest.mark.req("H6")
 def test_pages_show_everything_once_whatever_goes_meanwhile(index: ModelIndex) -> None:
-    first, position = nodes_page(index, "", 2)
+    first, position = read_nodes_page(index, "", 2)
     assert [one.tag for one in first] == ["root", "a"]
     index.remove_node("a", with_descendants=True)
-    rest, end = nodes_page(index, position, 2)
+    rest, end = read_nodes_page(index, position, 2)
     assert ([one.tag for one in rest], end) == (["b"], "")
     for number in range(3):
         index.attach(at("b", f"at {number}"))
@@ -111,7 +114,7 @@ def test_pages_show_everything_once_whatever_goes_meanwhile(index: ModelIndex) -
     seen: list[str] = []
     position = ""
     while True:
-        page, position = attachments_page(index, position, 2)
+        page, position = read_attachments_page(index, position, 2)
         seen += [one.id for one in page]
         if not position:
             break
@@ -122,10 +125,10 @@ def test_pages_show_everything_once_whatever_goes_meanwhile(index: ModelIndex) -
 def test_of_nested_shadows_the_outermost_is_told(index: ModelIndex) -> None:
     for tag in ("root", "a", "a1"):
         index.attach(at(tag, f"p {tag}", Side.PRODUCER))
-    found = reception_from(index, "service of p root", "region")
+    found = preview_from_service(index, "service of p root", "region")
     assert [(tag, [one.id for one in producers]) for tag, producers in found.shadowing] == [("a", ["p a"])]
     assert (found.receivers, path_to(index, "a1"), path_to(index, "")) == ([], ["root", "a", "a1"], [])
     index.attach(Attachment(id="again", service="service of p root", side=Side.PRODUCER, node="b"))
     with pytest.raises(Refused, match=r"at several nodes \(root, b\)"):
-        reception_from(index, "service of p root", "region")
-    assert reception_from(index, "service of p root", "region", "b").node == "b"
+        preview_from_service(index, "service of p root", "region")
+    assert preview_from_service(index, "service of p root", "region", "b").node == "b"

@@ -10,8 +10,8 @@ import pytest
 
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Side
-from postroad.core.hierarchy.shapes import document_of, model_of
+from postroad.core.hierarchy.model import Attachment, Side
+from postroad.core.hierarchy.model_documents import parse_model, write_model
 
 DASHBOARD = """\
 name: Sales dashboard
@@ -57,7 +57,7 @@ CANVAS_2 = Attachment(id="comparison", service="Acme/Canvas 2", side=Side.PRODUC
 
 @pytest.fixture
 def dashboard() -> ModelIndex:
-    return ModelIndex.of(model_of(from_yaml(DASHBOARD)))
+    return ModelIndex.of(parse_model(from_yaml(DASHBOARD)))
 
 
 def widgets(index: ModelIndex, producer: str) -> list[str]:
@@ -93,4 +93,4 @@ def test_who_receives_is_known_before_anything_is_sent_or_attached(dashboard: Mo
 
 
 def test_it_is_written_as_it_was_read(dashboard: ModelIndex) -> None:
-    assert as_yaml(document_of(dashboard.described())) == DASHBOARD
+    assert as_yaml(write_model(dashboard.described())) == DASHBOARD

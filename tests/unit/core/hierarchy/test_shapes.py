@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.hierarchy.nouns import Attachment, Side, Strategy, Way
-from postroad.core.hierarchy.shapes import document_of, model_of
-from postroad.core.hierarchy.wording import DEPTH_MOST
+from postroad.core.hierarchy.model import Attachment, Side, Strategy, Way
+from postroad.core.hierarchy.model_checks import MAX_DEPTH
+from postroad.core.hierarchy.model_documents import parse_model, write_model
 from postroad.errors import Refused
 
 PLANT: dict[str, Any] = {
@@ -36,13 +36,13 @@ PLANT: dict[str, Any] = {
 
 @pytest.mark.req("H1")
 def test_a_written_model_is_read_and_written_back() -> None:
-    model = model_of(PLANT)
-    assert document_of(model) == PLANT
+    model = parse_model(PLANT)
+    assert write_model(model) == PLANT
     assert ModelIndex.of(model).described() == model
 
 
 def test_what_is_not_written_is_as_usual() -> None:
-    model = model_of(PLANT)
+    model = parse_model(PLANT)
     found = {attachment.id: attachment for attachment in model.attachments}
     assert list(found) == [
         "producer:plant:Acme/Planning",
@@ -78,7 +78,7 @@ def test_what_is_not_written_is_as_usual() -> None:
 )
 def test_a_fault_is_told_with_its_place(document: Any, pointer: str, said: str) -> None:
     with pytest.raises(Refused, match=said) as refused:
-        model_of(document)
+        parse_model(document)
     assert (refused.value.code, refused.value.pointer) == ("value.invalid", pointer)
 
 
@@ -96,7 +96,7 @@ def test_what_can_be_read_and_makes_no_sense_is_refused_by_the_index(
     root: dict[str, Any], topics: dict[str, Any], code: str
 ) -> None:
     with pytest.raises(Refused) as refused:
-        ModelIndex.of(model_of({"name": "M", "root": root, "topics": topics}))
+        ModelIndex.of(parse_model({"name": "M", "root": root, "topics": topics}))
     assert refused.value.code == code
 
 
@@ -108,14 +108,14 @@ def nested(levels: int) -> dict[str, Any]:
 
 
 def test_the_deepest_tree_is_written_and_read() -> None:
-    index = ModelIndex.of(model_of(nested(DEPTH_MOST)))
-    assert document_of(index.described()) == nested(DEPTH_MOST)
+    index = ModelIndex.of(parse_model(nested(MAX_DEPTH)))
+    assert write_model(index.described()) == nested(MAX_DEPTH)
 
 
-@pytest.mark.parametrize("levels", [DEPTH_MOST + 1, 100_000], ids=["a level", "far"])
+@pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 100_000], ids=["a level", "far"])
 def test_a_tree_that_is_too_deep_is_refused(levels: int) -> None:
     document = nested(levels)
     with pytest.raises(Refused, match="levels"):
-        ModelIndex.of(model_of(document))
+        ModelIndex.of(parse_model(document))
     while "nodes" in document["root"]:  # taken apart by hand: Python would recurse to free it
         document["root"] = document["root"].pop("nodes")[0]

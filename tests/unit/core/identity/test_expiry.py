@@ -15,7 +15,7 @@ from postroad.core.identity.expiry import (
     warning,
 )
 from postroad.core.model.directory import Credential, CredentialKind, Person, Service
-from postroad.testing.directories import directory_of
+from postroad.testing.directories import make_directory
 
 END = 1_000 * DAY_US
 
@@ -65,7 +65,7 @@ def test_what_never_ends_is_never_warned_of() -> None:
 @pytest.mark.req("Z1")
 def test_credentials_of_services_and_people_are_found_by_name() -> None:
     service = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")
-    known = directory_of(
+    known = make_directory(
         service,
         Person(email="ann@mybiz.example"),
         _credential("c", CredentialKind.CERTIFICATE, service=service.gcid, label="spring"),

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from postroad.core.interchange.answers import Matched, Said, matched
+from postroad.core.interchange.acknowledgements import MatchedStatuses, ReportedStatus, match_statuses
 from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.filing import filed
-from postroad.core.interchange.nouns import Dirt, Placed, Verdict
+from postroad.core.interchange.nouns import Dirt, PartnerStatus, Placed
+from postroad.core.interchange.placing import record_position
 
 
-def said_in(name: str, answer: bytes, dirt: Dirt = Dirt.REFUSE) -> tuple[Said, ...]:
+def said_in(name: str, answer: bytes, dirt: Dirt = Dirt.REFUSE) -> tuple[ReportedStatus, ...]:
     """What is said in the one interchange that these bytes are."""
     standard = BUILT_IN.standard(name)
     assert standard.split
@@ -19,10 +19,10 @@ def said_in(name: str, answer: bytes, dirt: Dirt = Dirt.REFUSE) -> tuple[Said, .
     return standard.answers(found)
 
 
-def became_of(places: Sequence[Placed], said: Sequence[Said]) -> Matched:
+def became_of(places: Sequence[Placed], said: Sequence[ReportedStatus]) -> MatchedStatuses:
     """Documents are known by their place in ``places``: that is their delivery."""
-    return matched(said, [filed(one, delivery) for delivery, one in enumerate(places)])
+    return match_statuses(said, [record_position(one, delivery) for delivery, one in enumerate(places)])
 
 
-def verdicts(found: Matched) -> list[tuple[int, Verdict]]:
+def verdicts(found: MatchedStatuses) -> list[tuple[int, PartnerStatus]]:
     return [(one.filed.delivery, one.verdict) for one in found.became]

@@ -8,10 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.interchange.catalogue import BUILT_IN, Catalogue, Standard
-from postroad.core.interchange.filing import filed
+from postroad.core.interchange.catalogue import BUILT_IN, Standard, StandardCatalogue
 from postroad.core.interchange.nouns import Buffer, Dirt, Envelope, Numbers, Placed
-from postroad.core.interchange.placing import by_place
+from postroad.core.interchange.placing import by_place, record_position
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, SECOND, Counting
 
@@ -71,7 +70,7 @@ def test_every_standard_tells_where_each_document_went(standard: Standard) -> No
     told: list[Placed] = []
     whole = b"".join(standard.assemble(TWO_MEMBERS[standard.name], envelope, Counting(), told.append))
     assert whole == b"".join(standard.assemble(TWO_MEMBERS[standard.name], envelope, Counting()))
-    first, second = (filed(one, 70 + one.position) for one in told)
+    first, second = (record_position(one, 70 + one.position) for one in told)
     assert (first.delivery, second.delivery) == (70, 71)
     expected = SECOND_PLACED.get(standard.name, ("1", "", "", "2"))
     assert (second.interchange, second.group, second.kind, second.reference) == expected
@@ -131,4 +130,4 @@ def test_a_plug_in_stands_beside_what_is_built_in() -> None:
 )
 def test_a_plug_in_that_cannot_be_is_refused(standard: Standard, why: str) -> None:
     with pytest.raises(Refused, match=why):
-        Catalogue([*BUILT_IN, standard])
+        StandardCatalogue([*BUILT_IN, standard])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.declared import codec_of, declared_options, read_delimiters
+from postroad.core.interchange.document_options import codec_of, read_declared_options, read_delimiters
 from postroad.core.interchange.edifact import assemble
 from postroad.core.interchange.hl7 import assemble as assemble_hl7
-from postroad.core.interchange.nouns import Described, Envelope
+from postroad.core.interchange.nouns import DescribedDocument, Envelope
 from postroad.core.model.message import Property
 from postroad.errors import Refused
 from tests.unit.core.interchange.edifact.samples import Counting, envelope
@@ -16,19 +16,19 @@ LODZ = "UNH+1+ORDERS:D:96A:UN'FTX+Łódź'UNT+3+1'"
 
 
 def written(data: bytes, options: dict[str, str], **facts: str) -> bytes:
-    return b"".join(assemble([Described(data, options)], envelope(facts), Counting()))
+    return b"".join(assemble([DescribedDocument(data, options)], envelope(facts), Counting()))
 
 
 def test_the_content_type_and_the_properties_are_read() -> None:
     told = [Property("document.delimiters", "2a 3a 7e 20"), Property("document.charset", "utf-8")]
-    found = declared_options("x12", 'application/edi-x12; Charset="ISO-8859-1"; delimiters=2a.7c.7e.5e', told)
+    found = read_declared_options("x12", 'application/edi-x12; Charset="ISO-8859-1"; delimiters=2a.7c.7e.5e', told)
     assert found == {
         "earlier_delimiters": "2a 3a 7e 20",
         "earlier_charset": "utf-8",
         "delimiters": "2a.7c.7e.5e",
         "charset": "ISO-8859-1",
     }
-    assert declared_options("x12", "text/plain", []) == {}
+    assert read_declared_options("x12", "text/plain", []) == {}
 
 
 def test_delimiters_are_hex_in_the_order_of_the_standard() -> None:

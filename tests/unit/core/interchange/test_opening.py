@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.answers import Said, Scope
+from postroad.core.interchange.acknowledgements import ReportedStatus, StatusScope
 from postroad.core.interchange.catalogue import BUILT_IN, Standard
-from postroad.core.interchange.nouns import Dirt, Split, Verdict
-from postroad.core.interchange.opening import opened
+from postroad.core.interchange.interchange_reader import open_interchanges
+from postroad.core.interchange.nouns import Dirt, PartnerStatus, Split
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 
 JSON = BUILT_IN.standard("json_lines")
 
 
-def answering_in_json(found: Split) -> tuple[Said, ...]:
+def answering_in_json(found: Split) -> tuple[ReportedStatus, ...]:
     """Numbers name documents of ours that were accepted."""
     if any(bytes(one.data) == b"null" for one in found.members):
         raise Refused("interchange.malformed", "null is no verdict")
     names = [bytes(one.data).decode() for one in found.members]
-    return tuple(Said(scope=Scope.MEMBER, verdict=Verdict.ACCEPTED, reference=name) for name in names)
+    return tuple(
+        ReportedStatus(scope=StatusScope.MEMBER, verdict=PartnerStatus.ACCEPTED, reference=name) for name in names
+    )
 
 
 CATALOGUE = BUILT_IN.with_plug_ins(
@@ -29,18 +31,23 @@ AGREED = Splitting(sends_to="MyBiz/inbox", standard="numbers")
 
 
 def test_what_is_said_is_given_with_the_interchange_that_says_it() -> None:
-    found = opened(b"1\n2\n", AGREED, CATALOGUE)
+    found = open_interchanges(b"1\n2\n", AGREED, CATALOGUE)
     [(interchange, said)] = found.said
     assert interchange is found.found[0]
     assert [one.document for one in said] == ["1", "2"]
 
 
 def test_where_nothing_is_said_nothing_is_given() -> None:
-    assert opened(b"\n", Splitting(sends_to="MyBiz/inbox", standard="numbers", dirt=Dirt.PASS), CATALOGUE).said == ()
-    assert opened(b'{"a": 1}\n', Splitting(sends_to="MyBiz/inbox", standard="json_lines"), CATALOGUE).said == ()
+    assert (
+        open_interchanges(b"\n", Splitting(sends_to="MyBiz/inbox", standard="numbers", dirt=Dirt.PASS), CATALOGUE).said
+        == ()
+    )
+    assert (
+        open_interchanges(b'{"a": 1}\n', Splitting(sends_to="MyBiz/inbox", standard="json_lines"), CATALOGUE).said == ()
+    )
 
 
 def test_what_makes_no_sense_is_refused_before_anything_is_taken() -> None:
     """Of a standard that cannot tell its partners why, too."""
     with pytest.raises(Refused, match="null is no verdict"):
-        opened(b"1\nnull\n", AGREED, CATALOGUE)
+        open_interchanges(b"1\nnull\n", AGREED, CATALOGUE)

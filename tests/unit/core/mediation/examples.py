@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from postroad.core.mediation.nouns import Given, Outgoing, Taken, Wire
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.formats import decode_wire, encode_message
+from postroad.core.mediation.model import DecodedMessage, EncodedMessage, OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part, Property, PropertyType
 
@@ -21,7 +21,7 @@ DRAWING = Part(
 NOTE = Part(
     id="3", content_type="text/plain; charset=utf-8", data=b"", expires_at_us=1_800_000_000_000_000, attachment=True
 )
-MESSAGE = Outgoing(
+MESSAGE = OutgoingMessage(
     parts=(ORDER, DRAWING, NOTE),
     seed=b"a seed",
     sender="MyBiz/Purchasing",
@@ -48,8 +48,8 @@ def posted(body: bytes, content_type: str = "", **headers: str) -> Wire:
     return Wire([*declared, *[(name.replace("_", "-"), value) for name, value in headers.items()]], body)
 
 
-def given_again(taken: Taken, format: Format) -> Given:
-    return give(Outgoing(parts=taken.parts, setting=taken.setting, seed=b"a seed"), format)
+def given_again(taken: DecodedMessage, format: Format) -> EncodedMessage:
+    return encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"a seed"), format)
 
 
 def related(*entities: tuple[str, bytes], start: str = "", boundary: str = "b") -> Wire:
@@ -64,5 +64,5 @@ def related(*entities: tuple[str, bytes], start: str = "", boundary: str = "b") 
     )
 
 
-def taken_from(body: bytes, content_type: str = "", **headers: str) -> Taken:
-    return take(posted(body, content_type, **headers))
+def taken_from(body: bytes, content_type: str = "", **headers: str) -> DecodedMessage:
+    return decode_wire(posted(body, content_type, **headers))

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from postroad.core.codecs.lexical import LAST_US
-from postroad.core.mediation.nouns import Given, Outgoing, Wire
+from postroad.core.mediation.model import EncodedMessage, OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
@@ -87,11 +87,11 @@ def with_distinct_ids(drawn: Sequence[Part]) -> tuple[Part, ...]:
     return tuple(distinct)
 
 
-def wire_of(given: Given) -> Wire:
+def wire_of(given: EncodedMessage) -> Wire:
     """What a receiver of these bytes would post again."""
     fields = [("content-type", given.media_type)] if given.media_type else []
     return Wire([*fields, *[(name.lower(), value) for name, value in given.headers]], given.data)
 
 
-def outgoing_of(drawn: tuple[Part, ...], **more: object) -> Outgoing:
-    return Outgoing(parts=drawn, seed=b"seed", **more)  # type: ignore[arg-type]
+def outgoing_of(drawn: tuple[Part, ...], **more: object) -> OutgoingMessage:
+    return OutgoingMessage(parts=drawn, seed=b"seed", **more)  # type: ignore[arg-type]

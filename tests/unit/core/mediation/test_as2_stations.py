@@ -6,7 +6,7 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from postroad.core.codecs.cms import Identity
-from postroad.core.mediation.as2_stations import partner_between, partnership
+from postroad.core.mediation.as2_partnerships import partner_between, partnership
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured

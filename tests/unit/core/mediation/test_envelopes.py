@@ -8,9 +8,9 @@ import pytest
 
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.recognition import root_of, version_of
-from postroad.core.mediation.nouns import Outgoing
-from postroad.core.mediation.soap_format import quoted
-from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.mediation.formats import decode_wire, encode_message, message_of
+from postroad.core.mediation.model import OutgoingMessage
+from postroad.core.mediation.soap_format import quote_parameter
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Refused
@@ -94,7 +94,7 @@ def test_an_envelope_of_soap_11_may_have_elements_behind_its_body() -> None:
 )  # fmt: skip
 def test_the_networks_own_block_is_read_and_cut_out(header: str, outer: str) -> None:
     wire = posted(envelope("<a/>", header, outer=outer), "text/xml")
-    taken = take(wire)
+    taken = decode_wire(wire)
     expected = Message(to=(Recipient("Acme/Supply"),), topic="orders", parts=taken.parts)
     assert message_of(wire, taken) == expected
     assert given_again(taken, Format.SOAP).data == envelope("<a/>", outer=outer).replace(
@@ -149,7 +149,7 @@ def test_other_encodings_are_understood_and_given_again_as_they_came(encoding: s
         taken = taken_from(wire, "text/xml")
         assert taken.format is Format.SOAP
         assert given_again(taken, Format.SOAP).data == wire
-        again = take(posted(*_given(taken, Format.SWA)))
+        again = decode_wire(posted(*_given(taken, Format.SWA)))
         assert again.parts[0].data == taken.parts[0].data
     assert document(text.encode(encoding)).data == "<a>é</a>".encode()
 
@@ -168,7 +168,7 @@ def test_an_encoding_that_only_the_content_type_names_is_believed_where_it_must_
     [part] = taken.parts
     assert part.data == ("<a>é</a>".encode() if not more else b'<?xml version="1.0" encoding="ISO-8859-1"?>' + wire)
     attached = related(("Content-Type: text/xml; charset=iso-8859-1", wire))
-    assert len(take(attached).parts[0].data) == len(part.data)
+    assert len(decode_wire(attached).parts[0].data) == len(part.data)
     with pytest.raises(Refused, match="not accepted"):
         taken_from(wire, "text/xml; charset=klingon")
     assert document(envelope("<a>é</a>"), "text/xml; charset=iso-8859-1").data == "<a>é</a>".encode()
@@ -183,7 +183,7 @@ def test_soap_12_keeps_its_action_in_the_content_type() -> None:
     dime = given_again(taken, Format.DIME)
     assert SOAP_12.encode() in dime.data
     assert dime.headers == (("SOAPAction", "urn:go"),)
-    again = given_again(take(posted(dime.data, dime.media_type, soapaction="urn:go")), Format.SOAP)
+    again = given_again(decode_wire(posted(dime.data, dime.media_type, soapaction="urn:go")), Format.SOAP)
     assert (again.data, again.media_type) == (wire, declared)
 
 
@@ -193,10 +193,10 @@ def test_soap_12_keeps_its_action_in_the_content_type() -> None:
 )
 @pytest.mark.parametrize("action", ["urn:go", "urn:" + "long-" * 60, 'urn:a"b'])
 def test_soap_12_keeps_its_action_beside_attachments(body: str, action: str) -> None:
-    declared = f"application/soap+xml; charset=utf-8; action={quoted(action)}"
+    declared = f"application/soap+xml; charset=utf-8; action={quote_parameter(action)}"
     taken = taken_from(envelope(body, namespace=SOAP_12), declared)
     given = given_again(taken, Format.SWA)
-    again = take(posted(given.data, given.media_type))
+    again = decode_wire(posted(given.data, given.media_type))
     assert again.setting is not None
     assert (again.setting.action, given.headers) == (action, ())
     assert given_again(again, Format.SOAP).media_type == declared
@@ -214,7 +214,7 @@ def test_soap_12_keeps_its_action_beside_attachments(body: str, action: str) -> 
 )
 def test_an_action_is_found_wherever_products_put_it(outer: str, root: str) -> None:
     wire = related((f"Content-Type: {root}", envelope("<a/>", namespace=SOAP_12)))
-    taken = take(posted(wire.body, wire.content_type + outer))
+    taken = decode_wire(posted(wire.body, wire.content_type + outer))
     assert taken.setting is not None
     assert taken.setting.action == "urn:go"
 
@@ -249,7 +249,7 @@ def test_attachments_join_a_post_of_the_network(header: str) -> None:
         ("Content-Type: text/xml\nContent-ID: <root>", envelope(POST, header)),
         ("Content-Type: image/png\nContent-ID: <pic>", b"x" * 99),
     )
-    taken = take(wire)
+    taken = decode_wire(wire)
     message = message_of(wire, taken)
     assert (message.to, message.type) == ((Recipient("Acme/Supply"),), MessageType.REQUEST)
     assert [(part.id, part.data, part.attachment) for part in message.parts] == [
@@ -270,27 +270,27 @@ def test_attributes_around_the_document_keep_it_in_its_envelope(place: str, attr
 def test_documents_that_mean_something_in_a_body_are_never_put_into_one() -> None:
     for data in (POST.encode(), envelope(POST), f"<s:Fault xmlns:s='{SOAP_11}'/>".encode()):
         part = Part(id="1", content_type="application/xml", data=data)
-        given = give(Outgoing(parts=(part,)), Format.SOAP)
+        given = encode_message(OutgoingMessage(parts=(part,)), Format.SOAP)
         assert b"<pr:Message><pr:Document" in given.data
-        assert take(posted(given.data, given.media_type)).parts == (part,)
+        assert decode_wire(posted(given.data, given.media_type)).parts == (part,)
 
 
 def test_a_document_leaves_its_declaration_behind() -> None:
     data = b'\xef\xbb\xbf<?xml version="1.0" encoding="UTF-8"?>\n<a/>\n'
-    given = give(Outgoing(parts=(Part(id="1", content_type="text/xml", data=data),)), Format.SOAP)
+    given = encode_message(OutgoingMessage(parts=(Part(id="1", content_type="text/xml", data=data),)), Format.SOAP)
     assert b"<soap:Body><a/></soap:Body>" in given.data
     assert given.dropped == ()
     latin = b'<?xml version="1.0" encoding="iso-8859-1"?><a>\xe9</a>'
     part = Part(id="1", content_type="text/xml", data=latin)
-    given = give(Outgoing(parts=(part,)), Format.SOAP)
-    assert take(posted(given.data, given.media_type)).parts == (part,)
+    given = encode_message(OutgoingMessage(parts=(part,)), Format.SOAP)
+    assert decode_wire(posted(given.data, given.media_type)).parts == (part,)
 
 
 def test_soap_says_what_it_has_no_place_for() -> None:
     part = Part(
         id="po-1", content_type="application/xml; profile=x", data=ORDER.data, expires_at_us=1, headers=(("X-A", "b"),)
     )
-    assert give(Outgoing(parts=(part,)), Format.SOAP).dropped == (
+    assert encode_message(OutgoingMessage(parts=(part,)), Format.SOAP).dropped == (
         "part po-1: its id has no place in SOAP",
         "part po-1: its type application/xml; profile=x has no place in SOAP",
         "part po-1: X-A has no place in SOAP",

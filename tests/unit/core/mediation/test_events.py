@@ -5,9 +5,9 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from postroad.core.codecs.detect import own_form
-from postroad.core.mediation.nouns import Outgoing, Wire
-from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.codecs.native_formats import detect_native_form
+from postroad.core.mediation.formats import decode_wire, encode_message, message_of
+from postroad.core.mediation.model import OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part, Property, PropertyType
 from postroad.errors import Refused
@@ -33,14 +33,14 @@ PROPERTIES = (
 @pytest.mark.req("T8")
 def test_an_event_is_taken_apart_and_made_again() -> None:
     wire = posted(EVENT, "application/cloudevents+json; charset=utf-8")
-    taken = take(wire)
+    taken = decode_wire(wire)
     message = message_of(wire, taken)
     assert (message.topic, message.handle, message.properties) == ("order.placed", "A-1", PROPERTIES)
     assert message.parts == (Part(id="1", content_type="application/json", data=b'{"total":  1.50}'),)
     assert given_again(taken, Format.CLOUDEVENTS).data == EVENT
     assert given_again(taken, Format.CLOUDEVENTS).media_type == "application/cloudevents+json; charset=utf-8"
-    anew = give(
-        Outgoing(parts=message.parts, topic=message.topic, handle=message.handle, properties=message.properties),
+    anew = encode_message(
+        OutgoingMessage(parts=message.parts, topic=message.topic, handle=message.handle, properties=message.properties),
         Format.CLOUDEVENTS,
     )
     assert msgspec.json.decode(anew.data) == msgspec.json.decode(EVENT)
@@ -51,9 +51,9 @@ def test_an_event_is_taken_apart_and_made_again() -> None:
 @pytest.mark.parametrize("declared", ["application/cloudevents+json", "application/json", ""])
 def test_a_byte_order_mark_before_an_event_is_passed_over_and_kept(declared: str) -> None:
     marked = b"\xef\xbb\xbf" + EVENT
-    assert own_form(declared, marked) is None
-    taken = take(posted(marked, declared))
-    assert taken.parts == take(posted(EVENT, declared)).parts
+    assert detect_native_form(declared, marked) is None
+    taken = decode_wire(posted(marked, declared))
+    assert taken.parts == decode_wire(posted(EVENT, declared)).parts
     assert given_again(taken, Format.CLOUDEVENTS).data == marked
 
 
@@ -61,7 +61,7 @@ def test_a_byte_order_mark_before_an_event_is_passed_over_and_kept(declared: str
 def test_binary_mode_says_the_same() -> None:
     headers = [("ce-specversion", "1.0"), ("ce-id", "A-1"), ("ce-source", "/shop"), ("ce-type", "order.placed")]
     wire = Wire([*headers, ("ce-note", "x%20y"), ("content-type", "application/edi-x12")], b"ISA*")
-    message = message_of(wire, take(wire))
+    message = message_of(wire, decode_wire(wire))
     assert (message.topic, message.handle) == ("order.placed", "A-1")
     assert message.properties == (Property("ce.source", "/shop"), Property("ce.note", "x y"))
     assert message.parts == (Part(id="1", content_type="application/edi-x12", data=b"ISA*"),)
@@ -72,7 +72,7 @@ def test_a_structured_event_may_repeat_its_attributes_as_headers() -> None:
     """As the specification's HTTP binding (3.2.3) allows; the content type says which mode it is."""
     alone = posted(EVENT, "application/cloudevents+json")
     repeated = Wire([*alone.headers, ("ce-specversion", "1.0"), ("ce-id", "A-1"), ("ce-source", "/shop")], EVENT)
-    assert take(repeated) == take(alone)
+    assert decode_wire(repeated) == decode_wire(alone)
 
 
 @pytest.mark.req("T8", "K3")
@@ -82,7 +82,7 @@ def test_a_structured_event_may_repeat_its_attributes_as_headers() -> None:
 )
 def test_the_source_is_a_reference_whatever_the_name_of_the_sender(sender: str, source: str) -> None:
     """Software that takes the source apart as a URI, as the specification lets it, would refuse a blank."""
-    given = give(Outgoing(parts=(), sender=sender), Format.CLOUDEVENTS)
+    given = encode_message(OutgoingMessage(parts=(), sender=sender), Format.CLOUDEVENTS)
     assert msgspec.json.decode(given.data)["source"] == source
 
 
@@ -90,8 +90,8 @@ def test_the_source_is_a_reference_whatever_the_name_of_the_sender(sender: str, 
 def test_properties_that_are_no_attributes_are_left_out_and_said() -> None:
     misfits = ("ce.id", "ce.type", "ce.data", "ce.Upper", "ce.a-b", "ce.", "ce.line", "ce.time", "ce.subject")
     values = {"ce.line": "a\nb", "ce.time": "yesterday", "ce.subject": ""}
-    given = give(
-        Outgoing(
+    given = encode_message(
+        OutgoingMessage(
             parts=(),
             topic="a\tb",
             handle="\n",
@@ -112,13 +112,13 @@ def test_properties_that_are_no_attributes_are_left_out_and_said() -> None:
         "specversion": "1.0", "id": "s", "source": "/A/B", "type": "postroad.message",
         "half": "0.5", "huge": "99999999999", "day": "2026-11-16",
     }  # fmt: skip
-    assert take(posted(given.data, given.media_type)).parts == ()
+    assert decode_wire(posted(given.data, given.media_type)).parts == ()
 
 
 @pytest.mark.req("T9")
 def test_one_document_is_the_data_and_several_are_a_list() -> None:
     single = Part(id="po", content_type="text/plain", data=b"x", headers=(("X-A", "b"),), expires_at_us=1)
-    given = give(Outgoing(parts=(single,)), Format.CLOUDEVENTS)
+    given = encode_message(OutgoingMessage(parts=(single,)), Format.CLOUDEVENTS)
     assert given.dropped == (
         "part po: its id has no place in CloudEvents",
         "part po: X-A has no place in CloudEvents",
@@ -130,9 +130,9 @@ def test_one_document_is_the_data_and_several_are_a_list() -> None:
         (Part(id="1", content_type="application/vnd.postroad.parts+json", data=b"{}"),),
         (Part(id="1", content_type="text/plain", data=b"x", attachment=True),),
     ):
-        given = give(Outgoing(parts=parts), Format.CLOUDEVENTS)
+        given = encode_message(OutgoingMessage(parts=parts), Format.CLOUDEVENTS)
         assert given.dropped == ()
-        assert take(posted(given.data, given.media_type)).parts == parts
+        assert decode_wire(posted(given.data, given.media_type)).parts == parts
 
 
 @pytest.mark.parametrize("data", [b"{", b'{"documents": 1}', b'{"x": []}', b"[" * 50_000, b'{"documents": [{}]}'])

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.codecs.dime import Record, TypeFormat, write_dime
-from postroad.core.mediation.nouns import Given, Outgoing, Wire
-from postroad.core.mediation.translating import give, message_of, take
+from postroad.core.codecs.dime import DimeRecord, TypeFormat, write_dime
+from postroad.core.mediation.formats import decode_wire, encode_message, message_of
+from postroad.core.mediation.model import EncodedMessage, OutgoingMessage, Wire
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Part
 from tests.unit.core.mediation.examples import envelope, posted, related
@@ -14,11 +14,11 @@ from tests.unit.core.mediation.examples import envelope, posted, related
 INJECTED = "text/plain\r\nAuthorization: Basic x"
 
 
-def given(format: Format, *parts: Part) -> Given:
-    return give(Outgoing(parts=parts, seed=b"seed"), format)
+def given(format: Format, *parts: Part) -> EncodedMessage:
+    return encode_message(OutgoingMessage(parts=parts, seed=b"seed"), format)
 
 
-def wire_of(one: Given) -> Wire:
+def wire_of(one: EncodedMessage) -> Wire:
     headers = [(name.lower(), value) for name, value in one.headers]
     return Wire([("content-type", one.media_type), *headers], one.data)
 
@@ -43,7 +43,7 @@ def test_ids_and_types_in_any_script_come_back_from_mime() -> None:
         Part(id="zażółć", content_type="text/plain; title=gęślą", data=b"1", headers=(("Content-Description", "jaźń"),)),
         Part(id="2", content_type="text/plain", data=b"2", attachment=True),
     )  # fmt: skip
-    assert take(wire_of(given(Format.MIME, *parts))).parts == parts
+    assert decode_wire(wire_of(given(Format.MIME, *parts))).parts == parts
 
 
 @pytest.mark.req("Z2")
@@ -59,13 +59,13 @@ def test_only_what_describes_the_content_stands_beside_a_single_document() -> No
 @pytest.mark.parametrize("end", [b"\r\n", b"\n"])
 def test_a_whole_message_with_a_header_of_its_own_is_given_as_it_came(end: bytes) -> None:
     body = b"Subject: order%bContent-Type: text/plain%b%b3 anvils" % (end, end, end)
-    taken = take(Wire([("content-type", "message/rfc822")], body))
-    one = give(Outgoing(parts=taken.parts, setting=taken.setting, seed=b"seed"), Format.MIME)
+    taken = decode_wire(Wire([("content-type", "message/rfc822")], body))
+    one = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"seed"), Format.MIME)
     assert (one.media_type, one.data) == ("message/rfc822", body)
 
 
 RECORDS = [
-    Record(type_format=TypeFormat.MEDIA_TYPE, type="a/b", id=id, data=b"x") for id in ("", "cid:1", "cid:1.1", "")
+    DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type="a/b", id=id, data=b"x") for id in ("", "cid:1", "cid:1.1", "")
 ]
 
 
@@ -81,7 +81,7 @@ RECORDS = [
 )  # fmt: skip
 def test_a_part_without_an_id_is_not_called_as_another_one_is(wire: Wire, ids: list[str]) -> None:
     """Some number their attachments and leave the root without an id."""
-    taken = take(wire)
+    taken = decode_wire(wire)
     assert [part.id for part in message_of(wire, taken).parts] == ids
-    again = give(Outgoing(parts=taken.parts, setting=taken.setting), taken.format)
+    again = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting), taken.format)
     assert again.data == wire.body

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from postroad.core.codecs.mime import read_entity
-from postroad.core.mediation.mime_format import take_entity
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.formats import decode_wire, encode_message
+from postroad.core.mediation.mime_format import decode_entity
+from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import PLAIN, Format
 from tests.unit.core.mediation.examples import DRAWING, MESSAGE, NOTE, ORDER
 
@@ -21,7 +21,7 @@ GOLDEN = Path(__file__).parent / "golden"
 
 def written(format: Format) -> bytes:
     """Header lines, an empty line and the body."""
-    given = give(MESSAGE, format)
+    given = encode_message(MESSAGE, format)
     return given.entity_head + b"\r\n" + given.data
 
 
@@ -39,25 +39,25 @@ def test_what_is_written_is_what_it_was(format: Format) -> None:
 @pytest.mark.req("T2", "T3", "T9")
 @pytest.mark.parametrize("format", [Format.SOAP, Format.SWA, Format.MIME, Format.CLOUDEVENTS])
 def test_the_golden_messages_are_read(format: Format) -> None:
-    taken = take(wire_in((GOLDEN / format.value).read_bytes()))
+    taken = decode_wire(wire_in((GOLDEN / format.value).read_bytes()))
     assert (taken.format, taken.parts, taken.notes) == (format, (ORDER, DRAWING, NOTE), ())
-    assert give(MESSAGE, format).dropped == ()
+    assert encode_message(MESSAGE, format).dropped == ()
 
 
 def test_the_entity_for_as2_is_read() -> None:
-    taken = take_entity(read_entity((GOLDEN / "as2").read_bytes()), format=Format.AS2)
+    taken = decode_entity(read_entity((GOLDEN / "as2").read_bytes()), format=Format.AS2)
     assert taken.parts == (ORDER, DRAWING, NOTE)
 
 
 @pytest.mark.req("T4", "T9")
 def test_dime_carries_headers_in_options() -> None:
-    taken = take(wire_in((GOLDEN / "dime").read_bytes()))
+    taken = decode_wire(wire_in((GOLDEN / "dime").read_bytes()))
     assert (taken.parts, taken.notes) == (MESSAGE.parts, ())
-    assert give(MESSAGE, Format.DIME).dropped == ()
+    assert encode_message(MESSAGE, Format.DIME).dropped == ()
 
 
 def test_dime_of_earlier_versions_without_options_is_read() -> None:
-    taken = take(wire_in((GOLDEN / "dime-without-options").read_bytes()))
+    taken = decode_wire(wire_in((GOLDEN / "dime-without-options").read_bytes()))
     assert [(part.id, part.content_type, part.data) for part in taken.parts] == [
         (part.id, part.content_type, part.data) for part in MESSAGE.parts
     ]

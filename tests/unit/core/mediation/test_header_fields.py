@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from msgspec.structs import replace
 
+from postroad.core.mediation.formats import decode_wire, message_of
 from postroad.core.mediation.header_fields import has_fields, read_fields, write_delivered, write_posted
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import message_of, take
+from postroad.core.mediation.model import Wire
 from postroad.core.model.message import Argument, Message, MessageType, Part, Property, PropertyType, Recipient, Status
 from postroad.errors import Refused
 from tests.unit.core.codecs.examples import DELIVERED, FULL
@@ -114,7 +114,7 @@ def test_a_single_documents_expiration_is_none_of_the_networks_fields() -> None:
 def test_fields_come_before_what_the_message_itself_says() -> None:
     headers = [("ce-specversion", "1.0"), ("ce-id", "7"), ("ce-source", "/x"), ("ce-type", "own"), ("ce-a", "1")]
     wire = Wire([*headers, *fields(topic="fields", to="A/B", property="ce.a=2")], b"x")
-    message = message_of(wire, take(wire))
+    message = message_of(wire, decode_wire(wire))
     assert (message.topic, message.handle, message.to) == ("fields", "7", (Recipient("A/B"),))
     assert message.properties == (Property("ce.source", "/x"), Property("ce.a", "2"))
     assert message.parts == (Part(id="1", content_type="application/octet-stream", data=b"x"),)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.mediation.looking import look
-from postroad.core.mediation.nouns import Wire
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.format_detection import detect_format
+from postroad.core.mediation.formats import decode_wire, encode_message
+from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import Format
 from postroad.errors import Refused
 from tests.unit.core.mediation.examples import MESSAGE, envelope, posted
 
-DIME = give(MESSAGE, Format.DIME).data
-SWA = give(MESSAGE, Format.SWA)
-EVENT = give(MESSAGE, Format.CLOUDEVENTS).data
+DIME = encode_message(MESSAGE, Format.DIME).data
+SWA = encode_message(MESSAGE, Format.SWA)
+EVENT = encode_message(MESSAGE, Format.CLOUDEVENTS).data
 SOAP = envelope("<a/>")
 
 
@@ -45,13 +45,13 @@ SOAP = envelope("<a/>")
     ],
 )
 def test_the_bytes_decide(body: bytes, declared: str, format: Format, note: str) -> None:
-    found = look(posted(body, declared))
+    found = detect_format(posted(body, declared))
     assert (found.format, found.note) == (format, note)
 
 
 @pytest.mark.req("T2")
 def test_a_note_comes_with_what_is_taken() -> None:
-    assert take(posted(SOAP, "application/dime")).notes == ("said to be application/dime, and is soap",)
+    assert decode_wire(posted(SOAP, "application/dime")).notes == ("said to be application/dime, and is soap",)
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_what_shows_nothing_is_refused_by_the_reader_of_what_it_is_said_to_be(
     body: bytes, declared: str, action: str
 ) -> None:
     with pytest.raises(Refused):
-        take(posted(body, declared, soapaction=action))
+        decode_wire(posted(body, declared, soapaction=action))
 
 
 @pytest.mark.req("T2", "T8")
@@ -79,13 +79,13 @@ def test_events_in_binary_mode_may_hold_anything() -> None:
         ("ce-type", "t"),
         ("content-type", "text/xml"),
     ]
-    taken = take(Wire(headers, SOAP))
+    taken = decode_wire(Wire(headers, SOAP))
     assert taken.format is Format.CLOUDEVENTS
     assert [(part.content_type, part.data) for part in taken.parts] == [("text/xml", SOAP)]
 
 
 def test_as2_is_known_and_left_to_those_who_have_keys() -> None:
     wire = posted(b"x", "application/pkcs7-mime", as2_from="a", as2_to="b")
-    assert look(wire).format is Format.AS2
+    assert detect_format(wire).format is Format.AS2
     with pytest.raises(Refused, match="keys of its receiver"):
-        take(wire)
+        decode_wire(wire)

@@ -9,12 +9,12 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from postroad.core.codecs.dime import Record, TypeFormat, write_dime
+from postroad.core.codecs.dime import DimeRecord, TypeFormat, write_dime
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.mime import encoded
-from postroad.core.mediation.nouns import Outgoing, Taken, Wire
-from postroad.core.mediation.setting import Slot, cut, filled, packed, unpacked
-from postroad.core.mediation.translating import GIVE, give, take
+from postroad.core.codecs.mime import encode_content
+from postroad.core.mediation.formats import ENCODERS, decode_wire, encode_message
+from postroad.core.mediation.model import DecodedMessage, OutgoingMessage, Wire
+from postroad.core.mediation.wrapper import Slot, cut_wire, fill_pieces, pack_wrapper, unpack_wrapper
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
@@ -27,14 +27,15 @@ WIRES = {
         ("Content-Type: text/xml", envelope("<a/>")), ("Content-ID: <a>", LARGE), ("Content-ID: <b>", LARGE)
     ),
     "swa in base64": related(
-        ("Content-Type: text/xml", envelope("<a/>")), ("Content-Transfer-Encoding: base64", encoded(LARGE, "base64"))
+        ("Content-Type: text/xml", envelope("<a/>")),
+        ("Content-Transfer-Encoding: base64", encode_content(LARGE, "base64")),
     ),
     "soap": posted(envelope(LARGE_XML), "text/xml"),
     "soap with a prefix from outside": posted(
         envelope(LARGE_XML.replace("<a>", "<o:a>").replace("</a>", "</o:a>"), outer=' xmlns:o="urn:o"'), "text/xml"
     ),
     "dime in chunks": posted(
-        b"".join(write_dime([Record(type_format=TypeFormat.MEDIA_TYPE, type="image/png", id="", data=LARGE)], 5000))
+        b"".join(write_dime([DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type="image/png", id="", data=LARGE)], 5000))
     ),
     "multipart": posted(b"--b\r\n\r\n" + LARGE + b"\r\n--b--", "multipart/mixed; boundary=b"),
     "event": posted(b'{"specversion":"1.0","id":"1","source":"/","type":"t","data":"%b"}' % (b"x" * (1 << 20))),
@@ -45,17 +46,17 @@ WIRES = {
 @pytest.mark.parametrize("name", WIRES)
 def test_it_is_small_beside_the_parts_and_gives_the_wire_again(name: str) -> None:
     wire = WIRES[name]
-    taken = take(wire)
+    taken = decode_wire(wire)
     assert taken.setting is not None
-    kept = packed(taken.setting)
+    kept = pack_wrapper(taken.setting)
     assert len(kept) < 20_000
-    again = unpacked(kept)
+    again = unpack_wrapper(kept)
     assert again == taken.setting
     assert b"".join(again.filled(taken.parts)) == wire.body
 
 
 def test_it_fits_only_the_parts_with_which_it_came() -> None:
-    taken = take(WIRES["multipart"])
+    taken = decode_wire(WIRES["multipart"])
     [part] = taken.parts
     assert taken.setting is not None
     assert taken.setting.fits(taken.parts)
@@ -69,11 +70,16 @@ def test_it_fits_only_the_parts_with_which_it_came() -> None:
 def test_stretches_are_found_in_order_or_stay_in_the_wire() -> None:
     first, second = b"1" * 70, b"2" * 70
     parts = [Part(id="1", content_type="x", data=first), Part(id="2", content_type="x", data=second)]
-    assert cut(b"a" + first + b"b" + second, [(first, Slot(0)), (second, Slot(1))]) == (b"a", Slot(0), b"b", Slot(1))
-    assert cut(second + first, [(first, Slot(0)), (second, Slot(1))]) == (second, Slot(0))
-    assert cut(b"short", [(b"short", Slot(0))]) == (b"short",)
+    assert cut_wire(b"a" + first + b"b" + second, [(first, Slot(0)), (second, Slot(1))]) == (
+        b"a",
+        Slot(0),
+        b"b",
+        Slot(1),
+    )
+    assert cut_wire(second + first, [(first, Slot(0)), (second, Slot(1))]) == (second, Slot(0))
+    assert cut_wire(b"short", [(b"short", Slot(0))]) == (b"short",)
     for wire in (first + second, second + first, first + first, b"", b"x" * 100):
-        assert b"".join(filled(cut(wire, [(first, Slot(0)), (second, Slot(1))]), parts)) == wire
+        assert b"".join(fill_pieces(cut_wire(wire, [(first, Slot(0)), (second, Slot(1))]), parts)) == wire
 
 
 LIMITS = WireLimits(body_bytes=30 << 20, parts=1000)
@@ -98,7 +104,8 @@ HOSTILE: dict[str, Callable[[int], Wire]] = {
     "an event that is none": lambda n: posted(b'{"specversion":' + b"[" * n),
     "small chunks": lambda n: posted(
         b"".join(
-            write_dime([Record(type_format=TypeFormat.MEDIA_TYPE, type="a/b", id="", data=b"x" * (n // 2))], max(n // 8000, 4))
+            write_dime([DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type="a/b", id="", data=b"x" * (n // 2))],
+                max(n // 8000, 4))
         )
     ),
 }  # fmt: skip
@@ -110,8 +117,8 @@ def seconds(wire: Wire) -> float:
     for _ in range(3):
         began = time.process_time()
         try:
-            taken = take(wire, LIMITS)
-            for format in GIVE:
+            taken = decode_wire(wire, LIMITS)
+            for format in ENCODERS:
                 given_again(taken, format)
         except Refused:
             pass
@@ -146,16 +153,16 @@ def test_large_messages_and_many_parts_take_little_time_and_memory() -> None:
         assert peak < 3 * len(wire.body) + 10_000_000
 
 
-def _taken(wire: Wire) -> Taken:
-    taken = take(wire, LIMITS)
+def _taken(wire: Wire) -> DecodedMessage:
+    taken = decode_wire(wire, LIMITS)
     assert taken.format is Format.SWA
     return taken
 
 
 def test_parts_are_handed_on_without_being_copied() -> None:
-    taken = take(WIRES["swa"])
+    taken = decode_wire(WIRES["swa"])
     for format in (Format.SWA, Format.DIME, Format.MIME):
-        given = give(Outgoing(parts=taken.parts, setting=taken.setting), format)
+        given = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting), format)
         assert any(piece is taken.parts[1].data or _views(piece, taken.parts[1].data) for piece in given.body)
 
 

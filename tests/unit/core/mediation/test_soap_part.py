@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.mediation.nouns import Given, Outgoing, Wire
-from postroad.core.mediation.setting import packed, unpacked
-from postroad.core.mediation.translating import give, take
+from postroad.core.mediation.formats import decode_wire, encode_message
+from postroad.core.mediation.model import EncodedMessage, OutgoingMessage, Wire
+from postroad.core.mediation.wrapper import pack_wrapper, unpack_wrapper
 from postroad.core.model.formats import Format
 
 X12 = b"ISA*00*~\nIEA*1~\r\n\x00\xff"
@@ -25,12 +25,14 @@ def swa(body: str, *attachments: tuple[str, bytes], header: str = "") -> Wire:
     return Wire([("content-type", 'multipart/related; type="text/xml"; start="<root>"; boundary="b"')], data)
 
 
-def as_as2(wire: Wire, soap_body: str = "") -> Given:
-    taken = take(wire)
+def as_as2(wire: Wire, soap_body: str = "") -> EncodedMessage:
+    taken = decode_wire(wire)
     assert taken.format is Format.SWA
     assert taken.setting is not None
-    setting = unpacked(packed(taken.setting))
-    return give(Outgoing(parts=taken.parts, setting=setting, seed=b"s", form="swa", soap_body=soap_body), Format.AS2)
+    setting = unpack_wrapper(pack_wrapper(taken.setting))
+    return encode_message(
+        OutgoingMessage(parts=taken.parts, setting=setting, seed=b"s", form="swa", soap_body=soap_body), Format.AS2
+    )
 
 
 ONE = ("Content-Type: application/edi-x12\r\nContent-Disposition: attachment; filename=po.x12", X12)
@@ -86,18 +88,20 @@ def test_a_filled_body_is_kept_where_the_profile_says_so() -> None:
 
 def test_a_message_without_attachments_keeps_its_document() -> None:
     envelope = f'<s:Envelope xmlns:s="{SOAP}"><s:Body><o xmlns="urn:o"/></s:Body></s:Envelope>'.encode()
-    taken = take(Wire([("content-type", "text/xml")], envelope))
-    given = give(Outgoing(parts=taken.parts, setting=taken.setting, form="soap"), Format.AS2)
+    taken = decode_wire(Wire([("content-type", "text/xml")], envelope))
+    given = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, form="soap"), Format.AS2)
     assert given.data == taken.parts[0].data
 
 
 def test_an_envelope_that_was_posted_as_a_document_is_one() -> None:
-    parts = take(swa("", ONE)).parts
-    given = give(Outgoing(parts=parts, seed=b"s", form="json"), Format.AS2)
+    parts = decode_wire(swa("", ONE)).parts
+    given = encode_message(OutgoingMessage(parts=parts, seed=b"s", form="json"), Format.AS2)
     assert b"Envelope" in given.data
 
 
 def test_other_formats_keep_the_soap_part() -> None:
-    taken = take(swa("", ONE))
-    given = give(Outgoing(parts=taken.parts, setting=taken.setting, seed=b"s", form="swa"), Format.MIME)
+    taken = decode_wire(swa("", ONE))
+    given = encode_message(
+        OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"s", form="swa"), Format.MIME
+    )
     assert b"Envelope" in given.data

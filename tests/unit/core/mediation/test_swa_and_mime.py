@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.codecs.mime import encoded, entity_of, read_entity, read_related
-from postroad.core.mediation.mime_format import take_entity
-from postroad.core.mediation.nouns import Outgoing, Wire
-from postroad.core.mediation.translating import give, take
+from postroad.core.codecs.mime import encode_content, entity_of, read_entity, read_related
+from postroad.core.mediation.formats import decode_wire, encode_message
+from postroad.core.mediation.mime_format import decode_entity
+from postroad.core.mediation.model import OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from tests.unit.core.mediation.examples import envelope, given_again, posted, related, taken_from
@@ -21,25 +21,25 @@ def test_a_root_keeps_its_id_and_its_headers() -> None:
         ("Content-Type: text/xml\nContent-ID: <root@x>\nContent-Description: the order", envelope("<a/>")),
         ("Content-Type: text/plain\nContent-ID: <urn:uuid:1@apache.org>\nContent-Disposition: inline", b"x"),
     )
-    taken = take(wire)
+    taken = decode_wire(wire)
     assert taken.parts[0].headers == (("Content-Description", "the order"),)
     assert [(part.id, part.attachment) for part in taken.parts] == [("root@x", False), ("urn:uuid:1@apache.org", True)]
-    canonical = give(Outgoing(parts=taken.parts), Format.SWA)
+    canonical = encode_message(OutgoingMessage(parts=taken.parts), Format.SWA)
     assert (
         b"Content-ID: <urn:uuid:1@apache.org>" in canonical.data
     )  # so that cid:urn:uuid:1@apache.org still leads there
-    assert take(posted(canonical.data, canonical.media_type)).parts == taken.parts
+    assert decode_wire(posted(canonical.data, canonical.media_type)).parts == taken.parts
 
 
 @pytest.mark.req("T3")
 def test_mtom_stays_mtom_and_its_includes_stay_where_they_are() -> None:
     head = 'Content-Type: application/xop+xml; charset=utf-8; type="text/xml"\nContent-ID: <root>'
     wire = related((head, envelope(XOP)), ("Content-Type: image/png\nContent-ID: <pic>", b"x" * 70))
-    taken = take(wire)
+    taken = decode_wire(wire)
     assert taken.parts[0].data == XOP.encode()
     assert given_again(taken, Format.SWA).data == wire.body
     dime = given_again(taken, Format.DIME)
-    back = given_again(take(posted(dime.data, dime.media_type)), Format.SWA)
+    back = given_again(decode_wire(posted(dime.data, dime.media_type)), Format.SWA)
     read = read_related(back.media_type, back.data)
     assert read.is_xop
     assert bytes(read.root.data()) == envelope(XOP)
@@ -53,13 +53,13 @@ def test_with_the_networks_block_cut_out_the_rest_is_written_anew_around_the_sam
     wire = related(
         ("Content-Type: text/xml", envelope("<a/>", block)), ("Content-Type: text/plain\nContent-ID: <n>", b"note")
     )
-    taken = take(wire)
+    taken = decode_wire(wire)
     given = given_again(taken, Format.SWA)
     assert b"urn:postroad" not in given.data
     assert bytes(read_related(given.media_type, given.data).root.data()) == envelope("<a/>").replace(
         b"<s:Body>", b"<s:Header></s:Header><s:Body>"
     )
-    assert take(posted(given.data, given.media_type)).parts == taken.parts
+    assert decode_wire(posted(given.data, given.media_type)).parts == taken.parts
 
 
 def test_ids_and_types_that_no_header_can_hold_are_written_so_that_one_can() -> None:
@@ -69,28 +69,28 @@ def test_ids_and_types_that_no_header_can_hold_are_written_so_that_one_can() -> 
         Part(id=" é漢 ", content_type="text/é", data=b"c", attachment=True),
     )
     for format in (Format.SWA, Format.DIME, Format.MIME, Format.AS2):
-        given = give(Outgoing(parts=parts), format)
+        given = encode_message(OutgoingMessage(parts=parts), format)
         assert b"\nX-Evil" not in given.data
         assert len([sentence for sentence in given.dropped if "its id is written" in sentence]) == 2
         assert len([sentence for sentence in given.dropped if "its type is written" in sentence]) == 1
-    ids = [part.id for part in take(posted(given.data, given.media_type)).parts]
+    ids = [part.id for part in decode_wire(posted(given.data, given.media_type)).parts]
     assert ids == ["1", "x%0D%0AX-Evil:%201", "%20é漢%20"]
 
 
 def test_headers_of_a_single_document_that_mean_something_to_http_are_not_given_to_it() -> None:
     headers = (("Content-Language", "de"), ("Transfer-Encoding", "chunked"), ("Postroad-To", "x"), ("X-A", "b"))
     part = Part(id="po@x", content_type="text/plain", data=b"a", headers=headers, expires_at_us=1_800_000_000_000_000)
-    given = give(Outgoing(parts=(part,)), Format.MIME)
+    given = encode_message(OutgoingMessage(parts=(part,)), Format.MIME)
     assert given.headers == (
         ("Content-ID", "<po@x>"),
         ("Content-Language", "de"),
         ("Postroad-Expires", "2027-01-15T08:00:00Z"),
     )
     assert len(given.dropped) == 3
-    again = take(Wire([("content-type", "text/plain"), *[(n.lower(), v) for n, v in given.headers]], b"a"))
+    again = decode_wire(Wire([("content-type", "text/plain"), *[(n.lower(), v) for n, v in given.headers]], b"a"))
     assert again.parts == (Part(id="po@x", content_type="text/plain", data=b"a", headers=headers[:1],
                                 expires_at_us=part.expires_at_us),)  # fmt: skip
-    assert give(Outgoing(parts=(part,)), Format.AS2).dropped == ()
+    assert encode_message(OutgoingMessage(parts=(part,)), Format.AS2).dropped == ()
 
 
 @pytest.mark.parametrize(
@@ -132,14 +132,14 @@ def test_what_came_by_as2_is_given_in_mime_with_what_http_has_place_for() -> Non
     entity = read_entity(
         b"Content-Type: application/edi-x12\r\nContent-Disposition: attachment; filename=po.x12\r\n\r\nISA*"
     )
-    taken = take_entity(entity, format=Format.AS2)
+    taken = decode_entity(entity, format=Format.AS2)
     given = given_again(taken, Format.MIME)
     assert (given.media_type, given.data) == ("application/edi-x12", b"ISA*")
     assert given.headers == (("Content-Disposition", "attachment; filename=po.x12"),)
     coded = read_entity(
-        b"Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n" + encoded(b"x" * 99, "base64")
+        b"Content-Type: text/plain\r\nContent-Transfer-Encoding: base64\r\n\r\n" + encode_content(b"x" * 99, "base64")
     )
-    taken = take_entity(coded, format=Format.AS2)
+    taken = decode_entity(coded, format=Format.AS2)
     assert given_again(taken, Format.MIME).data == b"x" * 99
     again = given_again(taken, Format.AS2)
     assert (again.entity_head, again.data) == (coded.head, bytes(coded.body))
@@ -165,19 +165,19 @@ def test_messages_of_others_end_their_headers_in_many_ways(body: bytes) -> None:
     for format in Format.AS2, Format.DIME, Format.SOAP:
         given_again(taken, format)
     as2 = given_again(taken, Format.AS2)
-    again = take_entity(read_entity(as2.entity_head + b"\r\n" + as2.data), format=Format.AS2)
+    again = decode_entity(read_entity(as2.entity_head + b"\r\n" + as2.data), format=Format.AS2)
     assert (again.parts[0].data, again.parts[0].headers) == (taken.parts[0].data, taken.parts[0].headers)
 
 
 @pytest.mark.req("T6", "T9")
 def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
     single = read_entity(b"Content-Type: text/plain\r\nX-Batch: 7\r\n\r\nx")
-    given = given_again(take_entity(single, format=Format.AS2), Format.MIME)
+    given = given_again(decode_entity(single, format=Format.AS2), Format.MIME)
     assert (given.data, given.dropped) == (b"x", ("part 1: X-Batch has no place in a message of one document",))
     several = read_entity(
         b"Content-Type: multipart/mixed; boundary=b\r\nSubject: s\r\nContent-Language: de\r\n\r\n--b\r\n\r\n1\r\n--b--"
     )
-    given = given_again(take_entity(several, format=Format.AS2), Format.MIME)
+    given = given_again(decode_entity(several, format=Format.AS2), Format.MIME)
     assert (given.data, given.headers) == (bytes(several.body), (("Content-Language", "de"),))
     assert given.dropped == ("Subject of the message as a whole has no place beside its parts",)
 
@@ -186,15 +186,15 @@ def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
 @pytest.mark.parametrize("head", [b"Content-Type: text/plain\nX-A: b\n", b"Content-Type: text/plain\nX-A: b\r\n"])
 def test_the_header_of_what_as2_carries_ends_its_lines_as_signatures_want_it(head: bytes) -> None:
     """Whatever the line ends with which it came; those of the document are its own."""
-    came = take_entity(read_entity(head + b"\nA\nB"), format=Format.AS2)
-    mailed = take(posted(head + b"\nA\nB", "message/rfc822"))
+    came = decode_entity(read_entity(head + b"\nA\nB"), format=Format.AS2)
+    mailed = decode_wire(posted(head + b"\nA\nB", "message/rfc822"))
     for taken in (came, mailed):
         given = given_again(taken, Format.AS2)
         assert (given.head, given.data) == (b"Content-Type: text/plain\r\nX-A: b\r\n", b"A\nB")
 
 
 def test_what_came_by_as2_without_a_header_is_not_called_text() -> None:
-    [part] = take_entity(entity_of(b"", b"\x00\xff"), format=Format.AS2).parts
+    [part] = decode_entity(entity_of(b"", b"\x00\xff"), format=Format.AS2).parts
     assert part.content_type == "application/octet-stream"
-    [part] = take_entity(read_entity(b"X-A: b\r\n\r\n\xff"), format=Format.AS2).parts
+    [part] = decode_entity(read_entity(b"X-A: b\r\n\r\n\xff"), format=Format.AS2).parts
     assert part.content_type == "text/plain"  # as MIME has it

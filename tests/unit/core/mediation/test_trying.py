@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.mediation.trying import read_any, written_in
+from postroad.core.mediation.format_trial import convert_message, read_any_message
 from postroad.core.model.formats import Format
 
 SOAP = b"""<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><Order>5</Order></s:Body></s:Envelope>"""
@@ -34,21 +34,21 @@ PASTED = [
 @pytest.mark.parametrize(("content_type", "body", "came"), PASTED)
 @pytest.mark.parametrize("format", Format)
 def test_everything_is_given_in_every_format(content_type: str, body: bytes, came: str, format: Format) -> None:
-    read = read_any(content_type, body)
+    read = read_any_message(content_type, body)
     assert read.format == came
-    made = written_in(read, format, 1_767_600_000_000_000)
+    made = convert_message(read, format, 1_767_600_000_000_000)
     assert made.data
     assert made.media_type
 
 
 @pytest.mark.parametrize(("content_type", "body", "came"), PASTED[:2])
 def test_the_same_format_gives_the_same_bytes(content_type: str, body: bytes, came: str) -> None:
-    made = written_in(read_any(content_type, body), Format(came), 0)
+    made = convert_message(read_any_message(content_type, body), Format(came), 0)
     assert made.data == body
     assert not made.dropped
 
 
 def test_what_has_no_place_in_a_format_is_named() -> None:
     shown = RELATED.replace(b"image/png\r\n", b"image/png\r\nContent-Disposition: inline\r\n")
-    made = written_in(read_any(PASTED[1][0], shown), Format.DIME, 0)
+    made = convert_message(read_any_message(PASTED[1][0], shown), Format.DIME, 0)
     assert made.dropped

@@ -10,13 +10,22 @@ from hypothesis import strategies as st
 
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.journal import ObjectChange
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
 from postroad.core.model.snapshot import Directory, object_key
 
 OWNERS = ("00000000000000a1", "00000000000000b2", "00000000000000c3")
 NAMES = ("one", "Two", "three", "four")
-WHEN = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="topic"))
-STOP = Action(kind=ActionKind.STOP_RULE_EVALUATION)
+WHEN = ValueComparison(operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="topic"))
+STOP = RuleAction(kind=ActionKind.STOP_RULE_EVALUATION)
 
 
 def rule(owner: str, name: str, place: int) -> Rule:

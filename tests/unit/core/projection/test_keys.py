@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.core.projection.keys import flagged_key, handle_key
+from postroad.core.projection.unique_keys import flagged_key, handle_key
 
 
 def test_no_handle_is_its_own_flagged_key() -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from postroad.core.model.delivery import State
+from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, decode, encode
 from postroad.core.projection.project import project
-from postroad.testing.index_story import STORY
+from postroad.testing.contracts.index.story import STORY
 from tests.unit.core.projection.old_entries import OLD_ENTRIES
 
 ADDED_SINCE = {
@@ -29,5 +29,5 @@ def test_old_entries_make_the_journeys_that_they_tell_of() -> None:
     at_stamper, at_bank, expired, waiting = (delivery_number(*at) for at in ((2, 0), (2, 1), (9, 0), (14, 0)))
     assert changes["insert_journey"] == [(id_, id_, 0) for id_ in (at_stamper, at_bank, expired, waiting)]
     assert changes["move_journey"] == [(delivery_number(4, 0), None, 4, at_stamper)]
-    assert changes["settle_journey"] == [(State.DELIVERED, 7000, "answered", 7, at_bank)]
+    assert changes["settle_journey"] == [(DeliveryState.DELIVERED, 7000, "answered", 7, at_bank)]
     assert [row[3] for row in changes["insert_content"]] == [OLD_ENTRIES[3]]

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry
-from postroad.core.projection.keys import answer_key, handle_key, idempotency_key, post_keys, unique_keys
 from postroad.core.projection.project import PROJECTORS, project
 from postroad.core.projection.tables import (
     FIRST_DELIVERY,
@@ -24,8 +23,9 @@ from postroad.core.projection.tables import (
     first_delivery,
     onward_delivery,
 )
-from postroad.testing.index_story import STORY
-from postroad.testing.journals import as_records, cuts, journals, plain_posts
+from postroad.core.projection.unique_keys import answer_key, handle_key, idempotency_key, post_keys, unique_keys
+from postroad.testing.contracts.index.story import STORY
+from postroad.testing.random_journals.journals import make_plain_posts, random_cuts, random_journals, to_records
 
 
 def test_every_kind_of_entry_is_projected() -> None:
@@ -34,39 +34,39 @@ def test_every_kind_of_entry_is_projected() -> None:
 
 def test_the_story_has_every_kind_of_entry_and_makes_every_kind_of_change() -> None:
     assert {type(entry) for entry in STORY} == set(Entry.__args__)
-    assert set(project(as_records(STORY))) == set(STATEMENTS)
+    assert set(project(to_records(STORY))) == set(STATEMENTS)
 
 
-@given(journals())
+@given(random_journals())
 def test_changes_have_the_announced_shape(entries: list[Entry]) -> None:
-    for name, rows in project(as_records(entries)).items():
+    for name, rows in project(to_records(entries)).items():
         assert {len(row) for row in rows} <= {len(STATEMENTS[name])}
 
 
-@given(st.data(), journals())
+@given(st.data(), random_journals())
 def test_the_cut_does_not_matter(data: st.DataObject, entries: list[Entry]) -> None:
-    records = as_records(entries)
+    records = to_records(entries)
     in_pieces: Changes = defaultdict(list)
     start = 0
-    for end in data.draw(cuts(len(records))):
+    for end in data.draw(random_cuts(len(records))):
         for name, rows in project(records[start:end]).items():
             in_pieces[name] += rows
         start = end
     assert in_pieces == project(records)
 
 
-@given(journals())
+@given(random_journals())
 def test_every_unique_key_of_an_entry_is_remembered(entries: list[Entry]) -> None:
-    seen = {(key, seq) for key, _, seq in project(as_records(entries)).get("insert_seen", [])}
+    seen = {(key, seq) for key, _, seq in project(to_records(entries)).get("insert_seen", [])}
     assert seen == {(key, seq) for seq, entry in enumerate(entries, 1) for key in unique_keys(entry)}
 
 
 def test_the_keys_that_an_entry_brings_are_those_that_would_be_worked_out() -> None:
-    [post] = plain_posts(1)
+    [post] = make_plain_posts(1)
     assert post.keys == post_keys(post.sender, post.handle, post.idempotency)
     without = msgspec.structs.replace(post, keys=())
     assert unique_keys(without) == unique_keys(post) == list(post.keys)
-    assert project(as_records([without]))["insert_seen"] == project(as_records([post]))["insert_seen"]
+    assert project(to_records([without]))["insert_seen"] == project(to_records([post]))["insert_seen"]
 
 
 def test_a_post_has_a_key_for_each_thing_that_must_be_new() -> None:

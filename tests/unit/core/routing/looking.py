@@ -7,29 +7,29 @@ import msgspec
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, MessageType, Part, Property, Status
 from postroad.core.model.rule import (
-    Action,
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
     Condition,
-    Place,
+    MessageSection,
     Rule,
+    RuleAction,
     RuleRole,
+    ValueComparison,
+    ValueLocation,
     ValueType,
-    Where,
 )
 from postroad.core.model.snapshot import Directory, object_key
-from postroad.core.routing.conditions import compile_rule
-from postroad.core.routing.subject import Addressed, Header, Party, Subject
+from postroad.core.routing.conditions.compiled_rule import compile_rule
+from postroad.core.routing.conditions.subject import Addressed, NamedService, RuleHeader, Subject
 
-BUYER = Party(address="MyBiz/Purchasing", gcid="00000000000000a1", organization="MyBiz")
-SUPPLY = Party(address="Acme/Supply", gcid="00000000000000b2", organization="Acme")
-BILLING = Party(address="Acme/Billing", gcid="00000000000000b3", organization="Acme")
-XSLT = Party(address="Transmatics/xslt", gcid="00000000000000c4", organization="Transmatics")
+BUYER = NamedService(address="MyBiz/Purchasing", gcid="00000000000000a1", organization="MyBiz")
+SUPPLY = NamedService(address="Acme/Supply", gcid="00000000000000b2", organization="Acme")
+BILLING = NamedService(address="Acme/Billing", gcid="00000000000000b3", organization="Acme")
+XSLT = NamedService(address="Transmatics/xslt", gcid="00000000000000c4", organization="Transmatics")
 
-HEADER = Header(
+HEADER = RuleHeader(
     sender=BUYER,
     to=(Addressed(party=SUPPLY, arguments=(Argument("urgency", "high"),)), Addressed(party=BILLING)),
     type=MessageType.REQUEST,
@@ -60,26 +60,33 @@ def json(data: str | bytes, id: str = "1", *, attachment: bool = False) -> Part:
     return xml(data, id, attachment=attachment, content_type="application/json")
 
 
-def subject(*parts: Part, header: Header = HEADER) -> Subject:
+def subject(*parts: Part, header: RuleHeader = HEADER) -> Subject:
     return Subject(header=header, parts=parts)
 
 
-def header(path: str) -> Place:
-    return Place(where=Where.HEADER, path=path)
+def header(path: str) -> ValueLocation:
+    return ValueLocation(where=MessageSection.HEADER, path=path)
 
 
-def body(path: str, *, document: str = "", schema: str = "", **namespaces: str) -> Place:
-    return Place(where=Where.BODY, path=path, document=document, schema=schema, namespaces=tuple(namespaces.items()))
+def body(path: str, *, document: str = "", schema: str = "", **namespaces: str) -> ValueLocation:
+    return ValueLocation(
+        where=MessageSection.BODY, path=path, document=document, schema=schema, namespaces=tuple(namespaces.items())
+    )
 
 
-def attachment(path: str, document: str = "") -> Place:
-    return Place(where=Where.ATTACHMENT, path=path, document=document)
+def attachment(path: str, document: str = "") -> ValueLocation:
+    return ValueLocation(where=MessageSection.ATTACHMENT, path=path, document=document)
 
 
 def compare(
-    operator: str, place: Place, *values: str, kind: str = "string", content: str = "", other: Place | None = None
-) -> Comparison:
-    return Comparison(
+    operator: str,
+    place: ValueLocation,
+    *values: str,
+    kind: str = "string",
+    content: str = "",
+    other: ValueLocation | None = None,
+) -> ValueComparison:
+    return ValueComparison(
         operator=Comparing(operator), place=place, type=ValueType(kind), values=values, content=content, other=other
     )  # fmt: skip
 
@@ -88,8 +95,8 @@ def combine(operator: str, *conditions: Condition) -> Combination:
     return Combination(operator=Combining(operator), conditions=conditions)
 
 
-def rule(when: Condition, *then: Action, role: RuleRole = RuleRole.ANY, name: str = "test") -> Rule:
-    actions = then or (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
+def rule(when: Condition, *then: RuleAction, role: RuleRole = RuleRole.ANY, name: str = "test") -> Rule:
+    actions = then or (RuleAction(kind=ActionKind.STOP_RULE_EVALUATION),)
     return Rule(service="00000000000000a1", name=name, place=0, role=role, when=when, then=actions)
 
 

@@ -7,8 +7,8 @@ import pytest
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.rule import RuleRole
-from postroad.core.routing.attribute_defaults import check_alone, default_attributes_of, read_schema
-from postroad.core.routing.subject import Subject
+from postroad.core.routing.conditions.subject import Subject
+from postroad.core.routing.paths.schema_defaults import check_alone, default_attributes_of, read_schema
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import HEADER, body, combine, compare, directory, holds, subject, xml
 

@@ -13,11 +13,20 @@ from postroad.core.admission.admit import Admitted, admit, admit_next
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.message import Argument, Message, Recipient
-from postroad.core.model.rule import Action, ActionKind, Comparing, Comparison, Place, Rule, RuleRole, Where
+from postroad.core.model.rule import (
+    ActionKind,
+    Comparing,
+    MessageSection,
+    Rule,
+    RuleAction,
+    RuleRole,
+    ValueComparison,
+    ValueLocation,
+)
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.itinerary import CallRoutes, Routed, itineraries
 from postroad.errors import Refused
-from postroad.testing.directories import directory_of
+from postroad.testing.directories import make_directory
 
 
 def service(number: int, name: str, **profile: object) -> Service:
@@ -29,10 +38,10 @@ def service(number: int, name: str, **profile: object) -> Service:
 
 def by_topic(owner: Service, brings_in: Service, role: RuleRole) -> Rule:
     """A rule by which messages go one way or another, all else being equal."""
-    urgent = Comparison(
-        operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="topic"), values=("urgent",)
+    urgent = ValueComparison(
+        operator=Comparing.EQUALS, place=ValueLocation(where=MessageSection.HEADER, path="topic"), values=("urgent",)
     )  # fmt: skip
-    then = (Action(kind=ActionKind.ADD_SERVICE, service=brings_in.gcid),)
+    then = (RuleAction(kind=ActionKind.ADD_SERVICE, service=brings_in.gcid),)
     return Rule(service=owner.gcid, name="urgent", place=1, role=role, when=urgent, then=then)
 
 
@@ -40,9 +49,9 @@ BUYER, SUPPLY, RULED = service(1, "MyBiz/Purchasing"), service(2, "Acme/Supply")
 CHECK, LOGICAL = service(4, "Trans/Check"), service(5, "Acme/RulesOnly", logical_only=True)
 HOUSES = (Organization(name="MyBiz"), BUYER, SUPPLY, RULED, CHECK, LOGICAL)
 DIRECTORIES = (
-    directory_of(*HOUSES),
-    directory_of(*HOUSES, by_topic(RULED, CHECK, RuleRole.RECIPIENT)),
-    directory_of(*HOUSES, by_topic(BUYER, CHECK, RuleRole.SENDER)),
+    make_directory(*HOUSES),
+    make_directory(*HOUSES, by_topic(RULED, CHECK, RuleRole.RECIPIENT)),
+    make_directory(*HOUSES, by_topic(BUYER, CHECK, RuleRole.SENDER)),
 )
 
 recipients = st.sampled_from(

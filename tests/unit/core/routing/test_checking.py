@@ -9,9 +9,9 @@ import pytest
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.message import Argument
-from postroad.core.model.rule import Action, ActionKind, Condition, RuleRole
-from postroad.core.routing.checking import rule_faults
-from postroad.core.routing.conditions import compile_rule
+from postroad.core.model.rule import ActionKind, Condition, RuleAction, RuleRole
+from postroad.core.routing.conditions.compiled_rule import compile_rule
+from postroad.core.routing.rules.rule_check import find_rule_errors
 from tests.unit.core.routing.looking import attachment, body, combine, compare, directory, header, rule
 
 OWNER = Service(gcid="00000000000000a1", organization="MyBiz", name="Purchasing")
@@ -23,16 +23,16 @@ DIRECTORY = directory(Organization(name="MyBiz"), OWNER, XSLT, HIDDEN, SISTER, S
 ALWAYS = compare("exists", header("from"))
 
 
-def act(kind: str, service: str = "", **fields: object) -> Action:
-    return Action(kind=ActionKind(kind), service=service, **fields)  # type: ignore[arg-type]
+def act(kind: str, service: str = "", **fields: object) -> RuleAction:
+    return RuleAction(kind=ActionKind(kind), service=service, **fields)  # type: ignore[arg-type]
 
 
 ADD = act("addService", "Transmatics/xslt")
 STOP = act("stopRuleEvaluation")
 
 
-def faults(when: Condition = ALWAYS, *then: Action, role: RuleRole = RuleRole.ANY) -> list[tuple[str, str]]:
-    return [tuple(fault) for fault in rule_faults(rule(when, *(then or (ADD,)), role=role), DIRECTORY, OWNER)]  # type: ignore[misc]
+def faults(when: Condition = ALWAYS, *then: RuleAction, role: RuleRole = RuleRole.ANY) -> list[tuple[str, str]]:
+    return [tuple(fault) for fault in find_rule_errors(rule(when, *(then or (ADD,)), role=role), DIRECTORY, OWNER)]  # type: ignore[misc]
 
 
 @pytest.mark.req("R1", "R2")
@@ -133,7 +133,7 @@ def test_a_condition_has_a_greatest_depth_and_size() -> None:
         ([ADD] * 51, "any", "/then", "at most 50"),
     ],
 )  # fmt: skip
-def test_a_bad_action(actions: list[Action], role: str, pointer: str, said: str) -> None:
+def test_a_bad_action(actions: list[RuleAction], role: str, pointer: str, said: str) -> None:
     [(place, detail)] = faults(ALWAYS, *actions, role=RuleRole(role))
     assert place == pointer
     assert said in detail
@@ -142,7 +142,7 @@ def test_a_bad_action(actions: list[Action], role: str, pointer: str, said: str)
 @pytest.mark.req("R1")
 def test_a_rule_without_actions_or_a_name_is_refused() -> None:
     bare = replace(rule(ALWAYS, ADD), then=(), name="a/b", description="\x00")
-    assert [fault.pointer for fault in rule_faults(bare, DIRECTORY, OWNER)] == ["/name", "/description", "/then"]
+    assert [fault.pointer for fault in find_rule_errors(bare, DIRECTORY, OWNER)] == ["/name", "/description", "/then"]
 
 
 @pytest.mark.req("R1")

@@ -6,11 +6,11 @@ import pytest
 from msgspec.structs import replace
 
 from postroad.core.model.message import Argument
-from postroad.core.model.rule import Place, RuleRole
-from postroad.core.routing.conditions import compile_rule
-from postroad.core.routing.header import ITEMS
-from postroad.core.routing.subject import Header, Party, Subject
-from postroad.core.routing.telling import tell
+from postroad.core.model.rule import RuleRole, ValueLocation
+from postroad.core.routing.conditions.compiled_rule import compile_rule
+from postroad.core.routing.conditions.header import ITEMS
+from postroad.core.routing.conditions.subject import NamedService, RuleHeader, Subject
+from postroad.core.routing.explain.condition_text import explain_condition
 from tests.unit.core.routing.looking import (
     BUYER,
     HEADER,
@@ -48,7 +48,7 @@ LISTED = json(
 LOOKED_AT = subject(ORDER, LISTED)
 
 
-def po(path: str) -> Place:
+def po(path: str) -> ValueLocation:
     return body(path, po="urn:po")
 
 
@@ -158,7 +158,7 @@ SHIP, BILL, HOME = po("/po:Order/Ship"), po("/po:Order/Bill"), po("/po:Order/Hom
 )  # fmt: skip
 def test_a_comparison(condition, expected) -> None:  # type: ignore[no-untyped-def]
     assert holds(condition, LOOKED_AT) is expected
-    assert tell(condition, LOOKED_AT.seen).held is expected
+    assert explain_condition(condition, LOOKED_AT.seen).held is expected
 
 
 TRUE, FALSE = compare("exists", TOTAL), compare("exists", ABSENT)
@@ -245,7 +245,7 @@ def test_no_item_of_the_header_was_forgotten() -> None:
     assert set(ITEMS) <= set(SEEN_IN_HEADER)
 
 
-BARE = Subject(header=Header(sender=Party(address="A/b")))
+BARE = Subject(header=RuleHeader(sender=NamedService(address="A/b")))
 ALWAYS_THERE = {"from", "type", "possibleDuplicate", "size"}
 
 
@@ -325,11 +325,11 @@ def test_a_condition_looks_no_further_than_it_must() -> None:
     either = combine("or", compare("exists", header("from")), compare("exists", body("/a")))
     assert holds(either, looked_at)
     assert looked_at.faults == ()
-    assert [child.held for child in tell(either, looked_at.seen).children] == [True, None]
+    assert [child.held for child in explain_condition(either, looked_at.seen).children] == [True, None]
 
 
 def test_a_document_is_parsed_once_for_all_who_look(monkeypatch: pytest.MonkeyPatch) -> None:
-    from postroad.core.routing import documents
+    from postroad.core.routing.conditions import documents
 
     parsed: list[bytes] = []
     read = documents.tree_of

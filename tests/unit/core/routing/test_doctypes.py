@@ -8,9 +8,9 @@ import pytest
 
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.rule import RuleRole
-from postroad.core.routing.attribute_defaults import default_attributes_of
-from postroad.core.routing.checking import place_faults
-from postroad.core.routing.subject import Subject
+from postroad.core.routing.conditions.subject import Subject
+from postroad.core.routing.paths.schema_defaults import default_attributes_of
+from postroad.core.routing.rules.rule_check import find_place_errors
 from postroad.core.schemas.dtd_defaults import read_dtd
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import body, compare, directory, holds, subject, xml
@@ -126,5 +126,5 @@ def test_parameter_entities_expand_to_a_bounded_size() -> None:
 @pytest.mark.req("R2")
 def test_a_rule_may_name_a_dtd_of_its_service() -> None:
     place = body("/Order/@lang", schema="orders")
-    assert list(place_faults(place, "", directory(OWNER, dtd("orders")), OWNER)) == []
-    assert list(place_faults(place, "", directory(OWNER), OWNER)) != []
+    assert list(find_place_errors(place, "", directory(OWNER, dtd("orders")), OWNER)) == []
+    assert list(find_place_errors(place, "", directory(OWNER), OWNER)) != []

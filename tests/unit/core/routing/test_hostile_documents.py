@@ -8,11 +8,11 @@ import pytest
 
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.checking import condition_faults
-from postroad.core.routing.conditions import compiled
-from postroad.core.routing.literals import pattern_of
-from postroad.core.routing.shares import CANONICAL_CHARS, MATCHED_CHARS
-from postroad.core.routing.xml_walk import NODES_MOST
+from postroad.core.routing.budget import CANONICAL_CHARS, MATCHED_CHARS
+from postroad.core.routing.conditions.compiled_rule import compile_condition
+from postroad.core.routing.conditions.literals import pattern_of
+from postroad.core.routing.paths.xml_walk import MAX_NODES
+from postroad.core.routing.rules.rule_check import find_condition_errors
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import body, combine, compare, holds, json, subject, xml
 
@@ -77,14 +77,14 @@ def test_one_document_that_cannot_be_read_hides_no_other() -> None:
 @pytest.mark.req("Z3")
 @pytest.mark.parametrize("path", ["//b", "/a/b", "/a/b/@c", "//@c", "//b[@c='1']/@c", "/a/b[1]/text()", "//text()"])
 def test_a_path_that_leads_to_too_many_nodes_is_given_up(path: str) -> None:
-    looked_at = subject(xml("<a>" + '<b c="1">x</b>' * (NODES_MOST + 1) + "</a>"))
+    looked_at = subject(xml("<a>" + '<b c="1">x</b>' * (MAX_NODES + 1) + "</a>"))
     few = path.startswith("/a/b[1]")
     assert holds(compare("exists", body(path)), looked_at) is few
     assert [f"{path} leads to too many nodes of 1 to look at"] * (not few) == list(looked_at.faults)
 
 
 @pytest.mark.req("Z3")
-@pytest.mark.parametrize(("path", "count"), [("$[*]", NODES_MOST + 1), ("$..a", NODES_MOST + 1), ("$..b", 200_001)])
+@pytest.mark.parametrize(("path", "count"), [("$[*]", MAX_NODES + 1), ("$..a", MAX_NODES + 1), ("$..b", 200_001)])
 def test_a_json_path_that_leads_to_too_many_nodes_is_given_up(path: str, count: int) -> None:
     looked_at = subject(json("[" + ",".join(['{"a":1}'] * count) + "]"))
     assert not holds(compare("exists", body(path)), looked_at)
@@ -113,7 +113,7 @@ def test_a_large_and_deep_document_takes_little_time(condition) -> None:  # type
     looked_at = subject(xml(nested(250, 150_000)))
     looked_at.values(body("/none"))  # parses
     started = process_time()
-    held = compiled(condition)(looked_at)
+    held = compile_condition(condition)(looked_at)
     seen = looked_at.seen
     assert process_time() - started < 2.0
     assert not held
@@ -184,5 +184,5 @@ def test_a_pattern_of_many_unicode_properties_is_refused_before_it_is_compiled()
 @pytest.mark.req("Z7")
 def test_patterns_behind_one_that_is_refused_are_not_compiled() -> None:
     conditions = [compare("matches", body("/a"), rf"(?i)[\p{{L}}]{{0,900}}y{number}") for number in range(190)]
-    faults = list(condition_faults(combine("or", *conditions), "/when", Directory(), SERVICE))
+    faults = list(find_condition_errors(combine("or", *conditions), "/when", Directory(), SERVICE))
     assert [fault.pointer for fault in faults] == ["/when/or/0/matches/value"]

@@ -10,21 +10,21 @@ from postroad.core.model.directory import DocumentAccess, Organization, Service,
 from postroad.core.model.journal import Copy
 from postroad.core.model.message import Argument, Message, Part, Recipient
 from postroad.core.model.rule import (
-    Action,
     ActionKind,
     Combination,
     Combining,
     Comparing,
-    Comparison,
-    Place,
+    MessageSection,
     Rule,
+    RuleAction,
     RuleRole,
-    Where,
+    ValueComparison,
+    ValueLocation,
 )
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.itinerary import attempted, itineraries
+from postroad.core.routing.itinerary import attempt_itineraries, itineraries
 from postroad.errors import Refused
-from postroad.testing.directories import directory_of
+from postroad.testing.directories import make_directory
 
 
 def service(number: int, name: str, **profile: object) -> Service:
@@ -40,7 +40,7 @@ SUPPLY = service(3, "Acme/Supply")
 XSLT = service(4, "Transmatics/xslt")
 ZIP = service(5, "XpandiCo/zipPlus4")
 RULES = service(6, "Acme/RulesOnly", logical_only=True)
-DIRECTORY = directory_of(Organization(name="MyBiz"), BUYER, TIED, SUPPLY, XSLT, ZIP, RULES)
+DIRECTORY = make_directory(Organization(name="MyBiz"), BUYER, TIED, SUPPLY, XSLT, ZIP, RULES)
 
 
 def copies(message: Message, sender: Service = BUYER) -> tuple[Copy, ...]:
@@ -121,7 +121,7 @@ def test_a_loop_is_spelled_out() -> None:
 
 def test_what_is_remembered_does_not_leak_to_another_sender_or_directory() -> None:
     private = Service(gcid="f" * 16, organization="MyBiz", name="Archive")
-    shared = directory_of(BUYER, SUPPLY, private)
+    shared = make_directory(BUYER, SUPPLY, private)
     message = Message(to=(Recipient("MyBiz/Archive"),))
     [own] = itineraries(admit(message, Caller(service=BUYER), shared, 1), shared).copies
     assert not own.code
@@ -133,28 +133,30 @@ def test_what_is_remembered_does_not_leak_to_another_sender_or_directory() -> No
 def test_a_rule_cannot_tell_a_private_service_from_none() -> None:
     """What a rule saw is explained to its owner, so it must not see who is there."""
     private = Service(gcid="f" * 16, organization="Acme", name="Vault")
-    seen_gcid = Comparison(operator=Comparing.EXISTS, place=Place(where=Where.HEADER, path="to.gcid"))
+    seen_gcid = ValueComparison(
+        operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="to.gcid")
+    )
     asking = Rule(
         service=BUYER.gcid,
         name="who",
         place=1,
         role=RuleRole.SENDER,
         when=seen_gcid,
-        then=(Action(kind=ActionKind.STOP_RULE_EVALUATION),),
+        then=(RuleAction(kind=ActionKind.STOP_RULE_EVALUATION),),
     )
-    known = directory_of(BUYER, private, asking)
+    known = make_directory(BUYER, private, asking)
     tried = []
     for named in ("Acme/Vault", "Acme/Nothing"):
-        found = attempted(admit(Message(to=(Recipient(named),)), Caller(service=BUYER), known, 1), known)
+        found = attempt_itineraries(admit(Message(to=(Recipient(named),)), Caller(service=BUYER), known, 1), known)
         tried.append([(rule.name, rule.held) for service in found.tried for rule in service.rules])
     assert tried == [[("who", False)]] * 2
 
 
-def looking(owner: Service, *places: Place) -> Rule:
+def looking(owner: Service, *places: ValueLocation) -> Rule:
     """A rule in transit that looks at all these places and does nothing."""
-    nowhere = tuple(Comparison(operator=Comparing.MATCHES, place=place, values=("never",)) for place in places)
+    nowhere = tuple(ValueComparison(operator=Comparing.MATCHES, place=place, values=("never",)) for place in places)
     when = Combination(operator=Combining.OR, conditions=nowhere)
-    stop = (Action(kind=ActionKind.STOP_RULE_EVALUATION),)
+    stop = (RuleAction(kind=ActionKind.STOP_RULE_EVALUATION),)
     return Rule(service=owner.gcid, name="look", place=1, role=RuleRole.IN_TRANSIT, when=when, then=stop)
 
 
@@ -166,8 +168,8 @@ def seen_by(
     return {place: texts for place, texts in one.seen.items() if not place.endswith("(names)")}
 
 
-def in_header(path: str) -> Place:
-    return Place(where=Where.HEADER, path=path)
+def in_header(path: str) -> ValueLocation:
+    return ValueLocation(where=MessageSection.HEADER, path=path)
 
 
 OPEN = Part(id="open", content_type="application/json", data=b'{"a":1}')
@@ -178,9 +180,9 @@ HIDDEN = Part(id="hidden", content_type="application/json", data=b'{"secret":"42
 def test_rules_of_a_service_do_not_see_documents_that_the_sender_withholds_from_it() -> None:
     """What a rule saw is explained to its owner, and what it decides shows in the route."""
     wary = service(7, "MyBiz/Wary", document_access=(DocumentAccess(service="Transmatics/xslt", read=("open",)),))
-    secret = Place(where=Where.BODY, path="$.secret")
+    secret = ValueLocation(where=MessageSection.BODY, path="$.secret")
     places = (secret, in_header("documents.id"), in_header("size"))
-    known = directory_of(wary, SUPPLY, XSLT, ZIP, looking(XSLT, *places), looking(ZIP, *places))
+    known = make_directory(wary, SUPPLY, XSLT, ZIP, looking(XSLT, *places), looking(ZIP, *places))
     message = Message(
         to=(Recipient("Acme/Supply"),),
         route=(Recipient("Transmatics/xslt"), Recipient("XpandiCo/zipPlus4")),
@@ -204,10 +206,10 @@ def test_rules_of_a_service_in_transit_do_not_see_what_recipients_are_told() -> 
         name="stamped",
         place=1,
         role=RuleRole.RECIPIENT,
-        when=Comparison(operator=Comparing.EXISTS, place=in_header("to.arguments.pin")),
-        then=(Action(kind=ActionKind.ADD_SERVICE_BEFORE, service=ZIP.gcid),),
+        when=ValueComparison(operator=Comparing.EXISTS, place=in_header("to.arguments.pin")),
+        then=(RuleAction(kind=ActionKind.ADD_SERVICE_BEFORE, service=ZIP.gcid),),
     )
-    known = directory_of(BUYER, SUPPLY, XSLT, ZIP, including, looking(XSLT, *places), looking(ZIP, *places))
+    known = make_directory(BUYER, SUPPLY, XSLT, ZIP, including, looking(XSLT, *places), looking(ZIP, *places))
     route = (Recipient("Transmatics/xslt", (Argument("pin", "own"),)),)
     for other in ((), (Recipient("XpandiCo/zipPlus4"),)):
         message = Message(to=(to, *other), route=route)
@@ -229,11 +231,11 @@ def test_rules_of_an_isolated_service_see_its_invoker_as_sender_and_nothing_of_t
         name="alone",
         place=1,
         role=RuleRole.IN_TRANSIT,
-        when=Comparison(operator=Comparing.EXISTS, place=in_header("from")),
-        then=(Action(kind=ActionKind.ADD_SERVICE, service=ZIP.gcid, isolates=True),),
+        when=ValueComparison(operator=Comparing.EXISTS, place=in_header("from")),
+        then=(RuleAction(kind=ActionKind.ADD_SERVICE, service=ZIP.gcid, isolates=True),),
     )
     items = ("from", "from.organization", "to", "route", "handle", "type", "form")
-    known = directory_of(BUYER, SUPPLY, XSLT, ZIP, isolating, looking(ZIP, *map(in_header, items)))
+    known = make_directory(BUYER, SUPPLY, XSLT, ZIP, isolating, looking(ZIP, *map(in_header, items)))
     message = Message(to=(Recipient("Acme/Supply"),), route=(Recipient("Transmatics/xslt"),), handle="mine")
     assert seen_by(ZIP, message, BUYER, known, form="json") == {
         "header from": ("Transmatics/xslt",), "header from.organization": ("Transmatics",),
@@ -249,12 +251,14 @@ def test_a_recipients_rule_does_not_see_who_else_was_written_to() -> None:
         name="who",
         place=1,
         role=RuleRole.RECIPIENT,
-        when=Comparison(
-            operator=Comparing.EQUALS, place=Place(where=Where.HEADER, path="to"), values=("XpandiCo/zipPlus4",)
+        when=ValueComparison(
+            operator=Comparing.EQUALS,
+            place=ValueLocation(where=MessageSection.HEADER, path="to"),
+            values=("XpandiCo/zipPlus4",),
         ),
-        then=(Action(kind=ActionKind.STOP_RULE_EVALUATION),),
+        then=(RuleAction(kind=ActionKind.STOP_RULE_EVALUATION),),
     )
-    known = directory_of(BUYER, SUPPLY, ZIP, asking)
+    known = make_directory(BUYER, SUPPLY, ZIP, asking)
     message = Message(to=(Recipient("Acme/Supply"), Recipient("XpandiCo/zipPlus4")))
     [tried] = itineraries(admit(message, Caller(service=BUYER), known, 1), known).tried
     assert [rule.held for rule in tried.rules] == [False]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.routing.json_path import read_json_path
-from postroad.core.routing.xml_path import read_xml_path
+from postroad.core.routing.paths.json_path import read_json_path
+from postroad.core.routing.paths.xml_path import read_xml_path
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import body, json, subject, xml
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 import pytest
 
 from postroad.core.codecs.rule_xml import decode_rules
-from postroad.core.codecs.rule_xml_writing import encode_rules
-from postroad.core.configuration.rules import RuleEntry, entry_of, rule_of
-from postroad.core.model.rule import Rule, RuleRole, in_order
-from postroad.core.routing.elaboration import rules_for
+from postroad.core.codecs.rule_xml_writer import encode_rules
+from postroad.core.configuration.entries.rules import RuleEntry, rule_entry, rule_of
+from postroad.core.model.rule import Rule, RuleRole, rules_in_order
+from postroad.core.routing.rules.evaluation import rules_for
 from postroad.errors import Refused
 from tests.unit.core.routing.looking import compare, directory, header, rule
 from tests.unit.core.routing.test_attribute_defaults import OWNER
@@ -34,14 +34,14 @@ RULES = [
     ("role", "names"), [(RuleRole.SENDER, "dabc"), (RuleRole.RECIPIENT, "adb"), (RuleRole.IN_TRANSIT, "bade")]
 )
 def test_each_role_has_its_own_order(role: RuleRole, names: str) -> None:
-    assert "".join(one.name for one in in_order(RULES, role)) == names
+    assert "".join(one.name for one in rules_in_order(RULES, role)) == names
     assert "".join(one.rule.name for one in rules_for(OWNER, role, directory(OWNER, *RULES))) == names
 
 
 @pytest.mark.req("R1")
 def test_positions_are_kept_in_every_form_of_a_rule() -> None:
     for one in RULES:
-        assert rule_of(RuleEntry.model_validate(entry_of(one)), OWNER.gcid, one.place) == one
+        assert rule_of(RuleEntry.model_validate(rule_entry(one)), OWNER.gcid, one.place) == one
     assert list(decode_rules(encode_rules(RULES), OWNER.gcid)) == RULES
     broken = encode_rules(RULES).replace(b"inTransit=1", b"any=0")
     with pytest.raises(Refused, match="is not a position"):

@@ -6,10 +6,10 @@ import pytest
 
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.message import Argument, Part
-from postroad.core.model.rule import Place, RuleRole
-from postroad.core.routing.attribute_defaults import default_attributes_of
-from postroad.core.routing.documents import Documents
-from postroad.core.routing.subject import Subject
+from postroad.core.model.rule import RuleRole, ValueLocation
+from postroad.core.routing.conditions.documents import MessageDocuments
+from postroad.core.routing.conditions.subject import Subject
+from postroad.core.routing.paths.schema_defaults import default_attributes_of
 from tests.unit.core.routing.looking import body, directory, header, json, subject, xml
 
 SCHEMA = """<xs:schema xmlns:xs="http://www.w3.org/2001/XMLSchema"><xs:element name="order"><xs:complexType>
@@ -28,7 +28,7 @@ def view(message: Subject, service: str, topic: str = "", *arguments: Argument) 
     )
 
 
-def texts(seen: Subject, place: Place) -> list[str]:
+def texts(seen: Subject, place: ValueLocation) -> list[str]:
     return [value.text for value in seen.values(place)]
 
 
@@ -56,12 +56,12 @@ def test_what_only_one_service_is_told_is_not_shared() -> None:
     ids=["element", "attribute", "JSON"],
 )
 def test_a_path_is_followed_once_for_all_services_without_schemas(
-    part: Part, place: Place, monkeypatch: pytest.MonkeyPatch
+    part: Part, place: ValueLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     followed = []
     for name in ("xml", "json"):
-        follow = getattr(Documents, name)
-        monkeypatch.setattr(Documents, name, lambda *given, follow=follow: followed.append(1) or follow(*given))
+        follow = getattr(MessageDocuments, name)
+        monkeypatch.setattr(MessageDocuments, name, lambda *given, follow=follow: followed.append(1) or follow(*given))
     message = subject(part)
     services = [view(message, f"{number:016x}") for number in range(1, 4)]
     assert [texts(one, place) for one in services] == [["Ashford"]] * 3

@@ -12,20 +12,20 @@ from postroad.core.codecs.xml import parse
 from postroad.core.model.directory import BusinessKey, Visibility
 from postroad.core.model.message import Message, Part, PostResult, Recipient
 from postroad.core.model.rule import Condition, RuleRole
-from postroad.core.routing.conditions import compiled
-from postroad.core.routing.shares import AT_ONCE, LOOKED_MOST, MATCHED_CHARS, Budget, TooMuchAtOnce
-from postroad.core.routing.subject import Subject
-from postroad.core.routing.xml_path import Finds, read_xml_path
-from postroad.core.routing.xml_walk import select_elements, select_texts
-from postroad.flow.accept import MANY_AT_ONCE
-from postroad.flow.heavy_work import HeavyWork
-from postroad.flow.posting import Posting
+from postroad.core.routing.budget import AT_ONCE, MATCHED_CHARS, MAX_LOOKED, Budget, TooMuchAtOnce
+from postroad.core.routing.conditions.compiled_rule import compile_condition
+from postroad.core.routing.conditions.subject import Subject
+from postroad.core.routing.paths.xml_path import Finds, read_xml_path
+from postroad.core.routing.paths.xml_walk import select_elements, select_texts
+from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.stages.accept import MANY_AT_ONCE
+from postroad.flow.stages.posting import Posting
 from postroad.testing.network import memory_network
 from tests.unit.core.routing.looking import body, compare, holds, json, subject, xml
 
 MANY_OBJECTS = json("[" + '{"a":{"b":1}},' * 20_000 + '{"last":"here"}]')
 MANY_ELEMENTS = xml("<r>" + "<a><b>1</b></a>" * 20_000 + "<last>here</last></r>")
-NO_MORE = f"paths pass no more than {LOOKED_MOST} nodes of one message"
+NO_MORE = f"paths pass no more than {MAX_LOOKED} nodes of one message"
 
 
 def view(of: Subject, service: str) -> Subject:
@@ -127,13 +127,16 @@ def test_services_of_one_organization_use_one_share() -> None:
 def test_a_budget_for_work_at_once_ends_it_early(part: Part, condition: Condition) -> None:
     at_once = Subject(header=subject().view.header, parts=(part,), budget=Budget(AT_ONCE))
     with pytest.raises(TooMuchAtOnce):
-        [compiled(condition)(one) for one in [at_once.seen_by("s", role=RuleRole.ANY, topic="") for _ in range(5)]]
+        [
+            compile_condition(condition)(one)
+            for one in [at_once.seen_by("s", role=RuleRole.ANY, topic="") for _ in range(5)]
+        ]
 
 
 @pytest.mark.req("Z7")
 def test_a_small_message_is_within_what_is_done_at_once() -> None:
     small = Subject(header=subject().view.header, parts=(xml("<a><b>1</b></a>"),), budget=Budget(AT_ONCE))
-    assert all(compiled(compare("equals", body("/a/b"), "1"))(small) for _ in range(100))
+    assert all(compile_condition(compare("equals", body("/a/b"), "1"))(small) for _ in range(100))
 
 
 CHILDREN = "<r>" + "<b>2</b>" * 4_000 + "<b>1</b></r>"  # 36 KiB; a predicate on b reads all of them

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.routing.subject import Addressed, Header, Party
-from postroad.core.routing.telling import condition_text, tell
+from postroad.core.routing.conditions.subject import Addressed, NamedService, RuleHeader
+from postroad.core.routing.explain.condition_text import condition_text, explain_condition
 from tests.unit.core.routing.looking import attachment, body, combine, compare, header, holds, json, subject, xml
 
 
@@ -19,7 +19,7 @@ def test_a_condition_is_told_with_all_below_it() -> None:
         combine("or", compare("exists", body("/Order/Total")), compare("exists", attachment("$.sig", "s1"))),
     )
     assert holds(condition, looked_at)
-    told = tell(condition, looked_at.seen)
+    told = explain_condition(condition, looked_at.seen)
     assert (told.text, told.held) == ("all of these hold", True)
     one_of, negated, either = told.children
     assert one_of.text == "to equals one of Acme/Supply, Acme/Else"
@@ -75,7 +75,7 @@ LONG = "x" * 300
 def test_nothing_is_claimed_of_what_was_cut(comparison, held: bool | None) -> None:  # type: ignore[no-untyped-def]
     looked_at = subject(xml(f"<a><long>{LONG}</long><short>short</short><deep><b>{LONG}</b></deep></a>"))
     actual = holds(comparison, looked_at)
-    assert tell(comparison, looked_at.seen).held is held
+    assert explain_condition(comparison, looked_at.seen).held is held
     assert held is None or held is actual
 
 
@@ -87,25 +87,31 @@ def test_long_texts_and_long_lists_are_kept_cut() -> None:
     assert key == "body $.a[*]"
     assert len(texts) == 21
     assert max(map(len, texts)) == 201
-    assert tell(compare("equals", body("$.a[*]"), "y"), looked_at.seen).held is None
+    assert explain_condition(compare("equals", body("$.a[*]"), "y"), looked_at.seen).held is None
 
 
 @pytest.mark.req("R16")
 def test_services_are_told_by_all_their_names() -> None:
-    many = Header(
-        sender=Party(address="A/b", gcid="00000000000000a1"),
-        to=tuple(Addressed(party=Party(address=f"A/{n}", gcid=f"{n:016x}")) for n in range(3)),
+    many = RuleHeader(
+        sender=NamedService(address="A/b", gcid="00000000000000a1"),
+        to=tuple(Addressed(party=NamedService(address=f"A/{n}", gcid=f"{n:016x}")) for n in range(3)),
     )
     looked_at = subject(header=many)
     by_gcid = compare("equals", header("to"), "0000000000000002")
     assert holds(by_gcid, looked_at)
-    told = tell(by_gcid, looked_at.seen)
+    told = explain_condition(by_gcid, looked_at.seen)
     assert (told.held, told.seen) == (True, ("A/0", "A/1", "A/2"))
 
 
 def test_what_was_not_looked_at_is_not_claimed() -> None:
     condition = combine("xor", compare("exists", header("to")), compare("equals", header("to"), other=header("topic")))
-    assert tell(condition, {}).held is None
-    assert tell(combine("not", condition), {}).held is None
-    assert tell(combine("and", condition, compare("exists", header("topic"))), {"header topic": ()}).held is False
-    assert tell(combine("or", condition, compare("exists", header("topic"))), {"header topic": ("t",)}).held is True
+    assert explain_condition(condition, {}).held is None
+    assert explain_condition(combine("not", condition), {}).held is None
+    assert (
+        explain_condition(combine("and", condition, compare("exists", header("topic"))), {"header topic": ()}).held
+        is False
+    )
+    assert (
+        explain_condition(combine("or", condition, compare("exists", header("topic"))), {"header topic": ("t",)}).held
+        is True
+    )

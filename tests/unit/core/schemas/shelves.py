@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.message import Part
-from postroad.core.schemas.catalogue import Catalogue
+from postroad.core.schemas.catalogue import SchemaCatalogue
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 SERVICE = "f" * 16
@@ -38,9 +38,9 @@ def assets(kind: AssetKind, texts: dict[str, str]) -> list[Asset]:
 
 def catalogue(
     xsds: dict[str, str] | None = None, dtds: dict[str, str] | None = None, json_schemas: dict[str, str] | None = None
-) -> Catalogue:
+) -> SchemaCatalogue:
     kinds = ((AssetKind.SCHEMA, xsds), (AssetKind.DTD, dtds), (AssetKind.JSONSCHEMA, json_schemas))
-    return Catalogue("Shop/validate", [asset for kind, texts in kinds for asset in assets(kind, texts or {})])
+    return SchemaCatalogue("Shop/validate", [asset for kind, texts in kinds for asset in assets(kind, texts or {})])
 
 
 def xml(text: str | bytes) -> Part:

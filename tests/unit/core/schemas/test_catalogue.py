@@ -6,7 +6,7 @@ import pytest
 
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Part
-from postroad.core.schemas.catalogue import Catalogue
+from postroad.core.schemas.catalogue import SchemaCatalogue
 from postroad.core.schemas.doctype import without_doctype
 from postroad.core.schemas.schema import DocumentFault
 from postroad.errors import Refused
@@ -70,7 +70,7 @@ def test_the_only_schema_is_for_everything(part: Part) -> None:
         (ALL, Part(id="1", content_type="application/edi-x12", data=b"ISA*00"), False),
     ],
 )
-def test_which_documents_a_catalogue_is_about(one: Catalogue, part: Part, concerned: bool) -> None:
+def test_which_documents_a_catalogue_is_about(one: SchemaCatalogue, part: Part, concerned: bool) -> None:
     assert one.concerns(part) is concerned
 
 

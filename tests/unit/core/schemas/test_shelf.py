@@ -7,8 +7,8 @@ from time import process_time
 import pytest
 
 from postroad.core.model.asset import AssetKind
-from postroad.core.schemas.reading import Reference, read_text
-from postroad.core.schemas.shelf import Shelf
+from postroad.core.schemas.schema_reader import SchemaReference, read_text
+from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 from tests.unit.core.schemas.shelves import DTDS, JSON_SCHEMAS, ORDER_XSD, TYPES_XSD, XS, XSDS
 
@@ -26,7 +26,7 @@ from tests.unit.core.schemas.shelves import DTDS, JSON_SCHEMAS, ORDER_XSD, TYPES
 def test_a_schema_comes_with_all_that_it_refers_to(
     kind: AssetKind, texts: dict[str, str], name: str, needed: set[str]
 ) -> None:
-    schema = Shelf(kind, texts | {"unrelated": next(iter(texts.values()))}).schema(name)
+    schema = SchemaTexts(kind, texts | {"unrelated": next(iter(texts.values()))}).schema(name)
     assert set(schema.texts) == needed
     assert (schema.kind, schema.name) == (kind, name)
 
@@ -49,19 +49,19 @@ def test_a_schema_comes_with_all_that_it_refers_to(
     ],
 )
 def test_where_a_reference_leads_to(location: str, namespace: str, found: str) -> None:
-    assert Shelf(AssetKind.SCHEMA, XSDS).target(Reference(location=location, namespace=namespace)) == found
+    assert SchemaTexts(AssetKind.SCHEMA, XSDS).target(SchemaReference(location=location, namespace=namespace)) == found
 
 
 def test_two_that_answer_to_the_same_call_answer_to_neither() -> None:
-    shelf = Shelf(AssetKind.SCHEMA, {"a.xsd": ORDER_XSD, "a.xml": ORDER_XSD})
-    assert shelf.target(Reference(location="a.mod")) == ""
-    assert shelf.target(Reference(namespace="urn:order")) == ""
-    assert shelf.target(Reference(location="a.xsd")) == "a.xsd"
+    shelf = SchemaTexts(AssetKind.SCHEMA, {"a.xsd": ORDER_XSD, "a.xml": ORDER_XSD})
+    assert shelf.target(SchemaReference(location="a.mod")) == ""
+    assert shelf.target(SchemaReference(namespace="urn:order")) == ""
+    assert shelf.target(SchemaReference(location="a.xsd")) == "a.xsd"
 
 
 def test_a_json_schema_is_found_by_its_id() -> None:
-    shelf = Shelf(AssetKind.JSONSCHEMA, JSON_SCHEMAS)
-    assert shelf.target(Reference(location="https://shop.example/order#/properties")) == "order.json"
+    shelf = SchemaTexts(AssetKind.JSONSCHEMA, JSON_SCHEMAS)
+    assert shelf.target(SchemaReference(location="https://shop.example/order#/properties")) == "order.json"
 
 
 @pytest.mark.req("S6")
@@ -86,39 +86,39 @@ def test_what_cannot_be_read_or_is_not_there_is_refused_with_its_line(
     kind: AssetKind, text: str, told: str, line: str
 ) -> None:
     with pytest.raises(Refused) as refused:
-        Shelf(kind, {"a": text}).schema("a")
+        SchemaTexts(kind, {"a": text}).schema("a")
     assert refused.value.code == "schema.invalid"
     assert told in refused.value.detail
     assert refused.value.pointer == line
 
 
 def test_a_fault_in_what_is_referred_to_says_where_it_is() -> None:
-    shelf = Shelf(AssetKind.SCHEMA, {"order": ORDER_XSD, "item": XSDS["Item Types"], "types": "<xs:schema"})
+    shelf = SchemaTexts(AssetKind.SCHEMA, {"order": ORDER_XSD, "item": XSDS["Item Types"], "types": "<xs:schema"})
     with pytest.raises(Refused, match="refers to types, which has a fault"):
         shelf.schema("order")
 
 
 def test_references_in_a_circle_end() -> None:
     circle = f'<xs:schema {XS}><xs:include schemaLocation="%s"/></xs:schema>'
-    assert set(Shelf(AssetKind.SCHEMA, {"a": circle % "b", "b": circle % "a"}).schema("a").texts) == {"a", "b"}
+    assert set(SchemaTexts(AssetKind.SCHEMA, {"a": circle % "b", "b": circle % "a"}).schema("a").texts) == {"a", "b"}
 
 
 def test_the_digest_is_of_everything_that_counts_and_of_nothing_else() -> None:
-    before = Shelf(AssetKind.SCHEMA, XSDS).schema("order")
-    assert Shelf(AssetKind.SCHEMA, XSDS | {"unrelated": TYPES_XSD}).schema("order").digest == before.digest
-    assert Shelf(AssetKind.SCHEMA, XSDS | {"types.xsd": TYPES_XSD + " "}).schema("order").digest != before.digest
-    assert Shelf(AssetKind.SCHEMA, XSDS).schema("types.xsd").digest != before.digest
+    before = SchemaTexts(AssetKind.SCHEMA, XSDS).schema("order")
+    assert SchemaTexts(AssetKind.SCHEMA, XSDS | {"unrelated": TYPES_XSD}).schema("order").digest == before.digest
+    assert SchemaTexts(AssetKind.SCHEMA, XSDS | {"types.xsd": TYPES_XSD + " "}).schema("order").digest != before.digest
+    assert SchemaTexts(AssetKind.SCHEMA, XSDS).schema("types.xsd").digest != before.digest
 
 
 def test_a_schema_has_a_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("postroad.core.schemas.shelf.TEXTS_BYTES", 100)
+    monkeypatch.setattr("postroad.core.schemas.schema_texts.TEXTS_BYTES", 100)
     with pytest.raises(Refused, match="larger than"):
-        Shelf(AssetKind.SCHEMA, XSDS).schema("order")
+        SchemaTexts(AssetKind.SCHEMA, XSDS).schema("order")
 
 
 def test_what_only_looks_like_a_reference_does_no_harm() -> None:
     text = '{"const": {"$ref": "nowhere"}, "properties": {"$ref": {"type": "string"}}}'
-    assert set(Shelf(AssetKind.JSONSCHEMA, {"a": text}).schema("a").texts) == {"a"}
+    assert set(SchemaTexts(AssetKind.JSONSCHEMA, {"a": text}).schema("a").texts) == {"a"}
 
 
 def test_what_a_schema_declares() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from postroad.cli.exits import Exit
+from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
 from postroad.core.admission.admit import Admitted
 from postroad.core.model.caller import Caller
@@ -18,14 +18,14 @@ from postroad.core.model.directory import AuthenticationLevel
 from postroad.core.model.journal import KINDS, ConfigurationChanged, Entry, MessagePosted, decode
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.keys import unique_keys
+from postroad.core.projection.unique_keys import unique_keys
 from postroad.core.routing.itinerary import itineraries
-from postroad.flow.posting import parts_of
-from postroad.ports import NewRecord, Record
-from postroad.testing.simulation.bookkeeping import Books
+from postroad.flow.stages.posting import decode_parts
+from postroad.ports import JournalRecord, NewRecord
+from postroad.testing.simulation.recorded_history import RecordedHistory
 from postroad.testing.traffic.generate import Traffic
 from postroad.testing.traffic.plan import TrafficPlan, Trouble
-from postroad.testing.traffic.rhythm import opening_times
+from postroad.testing.traffic.posting_times import opening_times
 
 PLAN = TrafficPlan(organizations=30, days=14, messages=6_000, seed=3)
 
@@ -41,8 +41,8 @@ def entries(records: list[NewRecord]) -> list[Entry]:
 
 
 @pytest.fixture(scope="module")
-def books(records: list[NewRecord]) -> Books:
-    return Books(Record(seq, record.facts, None) for seq, record in enumerate(records, 1))
+def books(records: list[NewRecord]) -> RecordedHistory:
+    return RecordedHistory(JournalRecord(seq, record.facts, None) for seq, record in enumerate(records, 1))
 
 
 def test_the_seed_decides_everything(records: list[NewRecord]) -> None:
@@ -58,7 +58,7 @@ def test_nothing_happens_that_a_key_of_the_journal_forbids(entries: list[Entry])
     assert [key for key, times in keys.items() if times > 1] == []
 
 
-def test_deliveries_and_journeys_end_at_most_once(books: Books) -> None:
+def test_deliveries_and_journeys_end_at_most_once(books: RecordedHistory) -> None:
     assert all(len(journey.ends) <= 1 for journey in books.journeys.values())
     assert all(len(leg.answers) <= 1 for leg in books.legs.values())
     ended = [leg for leg in books.legs.values() if leg.ends]
@@ -72,7 +72,7 @@ def test_bodies_are_as_long_as_entries_say(records: list[NewRecord], entries: li
             assert told == len(record.body or b"")
 
 
-def test_every_kind_of_traffic_occurs(entries: list[Entry], books: Books) -> None:
+def test_every_kind_of_traffic_occurs(entries: list[Entry], books: RecordedHistory) -> None:
     kinds = {entry.__struct_config__.tag for entry in entries}
     by_people = {"access.recorded", "crossreference.changed", "delivery.resent", "delivery.dropped"}
     by_formats = {"delivery.translated"}  # all its services take JSON
@@ -114,7 +114,7 @@ def test_routes_are_those_of_the_router(records: list[NewRecord], entries: list[
                 to=tuple(Recipient(copy.named) for copy in entry.copies),
                 type=entry.type,
                 topic=entry.topic,
-                parts=parts_of(entry.parts, record.body or b""),
+                parts=decode_parts(entry.parts, record.body or b""),
             )
             sender = directory.services[entry.sender]
             caller = Caller(service=sender, level=AuthenticationLevel.KEY, secure=True)
@@ -174,25 +174,25 @@ def test_the_command_writes_a_journal_that_verifies(tmp_path: Path) -> None:
             "--json",
         ],
     )
-    assert made.exit_code == Exit.OK, made.output
+    assert made.exit_code == ExitCode.OK, made.output
     told = json.loads(made.stdout)
     assert told["messages"] == 500
     verified = run.invoke(postroad, ["verify", "--data", str(tmp_path / "data"), "--json"])
-    assert verified.exit_code == Exit.NOT_COMPARED, "there is no index and no head to compare with yet"
+    assert verified.exit_code == ExitCode.NOT_COMPARED, "there is no index and no head to compare with yet"
     shown = json.loads(verified.stdout)
     assert (shown["entries"], shown["faults"]) == (told["entries"], [])
     rebuilt = run.invoke(postroad, ["index", "rebuild", "--data", str(tmp_path / "data"), "--json"])
-    assert rebuilt.exit_code == Exit.OK, rebuilt.output
+    assert rebuilt.exit_code == ExitCode.OK, rebuilt.output
 
 
 def test_the_command_leaves_an_existing_network_alone(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     refused = CliRunner().invoke(postroad, ["simulate", "--out", str(tmp_path)])
-    assert refused.exit_code == Exit.ERROR
+    assert refused.exit_code == ExitCode.ERROR
     assert "name an empty folder" in refused.stderr
     small = ["simulate", "--out", str(tmp_path / "new"), "--organizations", "10", "--incidents", "3"]
     too_many = CliRunner().invoke(postroad, small)
-    assert (too_many.exit_code, "at most 2 can be planted" in too_many.stderr) == (Exit.ERROR, True)
+    assert (too_many.exit_code, "at most 2 can be planted" in too_many.stderr) == (ExitCode.ERROR, True)
     wrong = CliRunner().invoke(postroad, ["simulate", "--out", str(tmp_path), "--messages", "many"])
     assert wrong.exit_code == 2
     assert "1e6" in wrong.stderr

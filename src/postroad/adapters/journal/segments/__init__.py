@@ -11,21 +11,21 @@ says how far readers in other processes may look. ``docs/reference/journal-forma
     verification  reads everything back                 files        every call to the file system
 """
 
-from postroad.adapters.journal.segments.files import Files, RealFiles
+from postroad.adapters.journal.segments.files import FileSystem, RealFiles
 from postroad.adapters.journal.segments.journal import SegmentJournal
 from postroad.adapters.journal.segments.reader import SegmentReader
-from postroad.adapters.journal.segments.retention import Dropped
+from postroad.adapters.journal.segments.retention import DroppedBodies
 from postroad.adapters.journal.segments.settings import SegmentSettings
-from postroad.adapters.journal.segments.verification import Fault, Progress, verify
+from postroad.adapters.journal.segments.verification import JournalDefect, VerificationProgress, verify
 
 __all__ = [
-    "Dropped",
-    "Fault",
-    "Files",
-    "Progress",
+    "DroppedBodies",
+    "FileSystem",
+    "JournalDefect",
     "RealFiles",
     "SegmentJournal",
     "SegmentReader",
     "SegmentSettings",
+    "VerificationProgress",
     "verify",
 ]

@@ -1,4 +1,4 @@
-"""Which segment files there are, what their names mean, and their bytes as the scanners want them.
+"""Lists segment files, interprets their names, and gives scanners access to their bytes.
 
 Kept rule: a segment exists when its name does. Everything unfinished has another suffix and is swept away at the next
 open; where a segment lies there with and without bodies, the one without is the newer and is the one that counts.
@@ -10,7 +10,7 @@ from bisect import bisect_right
 from pathlib import Path
 from typing import NamedTuple
 
-from postroad.adapters.journal.segments.files import Files
+from postroad.adapters.journal.segments.files import FileSystem
 from postroad.adapters.journal.segments.frame import SEGMENT_HEADER, SegmentHeader, decode_segment_header
 
 WHOLE = ".seg"
@@ -46,7 +46,7 @@ def list_segments(names: list[str]) -> list[SegmentName]:
     return sorted(found.values())
 
 
-def superseded(names: list[str]) -> list[str]:
+def list_superseded(names: list[str]) -> list[str]:
     """What a crash left behind: unfinished files, and segments whose bodiless form is already in place."""
     unfinished = [name for name in names if name.endswith(UNFINISHED)]
     doubles = [name.removesuffix(BODILESS) + WHOLE for name in names if name.endswith(BODILESS)]
@@ -59,10 +59,10 @@ def segment_holding(segments: list[SegmentName], seq: int) -> SegmentName | None
     return segments[index] if index >= 0 else None
 
 
-class Window:
+class FileWindow:
     """A file's bytes, read in large pieces: facts and tables are small and close together, calls are not free."""
 
-    def __init__(self, files: Files, fd: int) -> None:
+    def __init__(self, files: FileSystem, fd: int) -> None:
         self._files = files
         self._fd = fd
         self._start = 0
@@ -88,14 +88,14 @@ class Window:
 class OpenSegment:
     """A segment file open for reading, with its header; None from ``open`` when the header is not one."""
 
-    def __init__(self, files: Files, name: str, fd: int, header: SegmentHeader) -> None:
+    def __init__(self, files: FileSystem, name: str, fd: int, header: SegmentHeader) -> None:
         self.files = files
         self.name = name
         self.fd = fd
         self.header = header
 
     @classmethod
-    def open(cls, files: Files, path: Path) -> OpenSegment | None:
+    def open(cls, files: FileSystem, path: Path) -> OpenSegment | None:
         fd = files.open(path, writable=False)
         try:
             header = decode_segment_header(files.pread(fd, SEGMENT_HEADER.size, 0))
@@ -107,9 +107,9 @@ class OpenSegment:
             return None
         return cls(files, path.name, fd, header)
 
-    def window(self) -> Window:
+    def window(self) -> FileWindow:
         """The bytes as they are now; a window taken earlier does not see what is appended later."""
-        return Window(self.files, self.fd)
+        return FileWindow(self.files, self.fd)
 
     def close(self) -> None:
         self.files.close(self.fd)

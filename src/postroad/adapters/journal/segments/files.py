@@ -1,4 +1,4 @@
-"""The seam between the journal and the disk: every call the journal makes to the file system, and nothing else.
+"""The interface between the journal and the disk: every file system call that the journal makes.
 
 Kept rule: no module of this package calls ``os`` for a file by itself, so that ``postroad.testing.faulty_files`` can
 put a disk in this place that fails, fills up or loses power at any call.
@@ -17,14 +17,14 @@ from typing import NamedTuple, Protocol
 COUNTER_BYTES = mmap.PAGESIZE
 
 
-class Space(NamedTuple):
+class DiskSpace(NamedTuple):
     """What the file system has, in bytes; ``free`` is what an ordinary user may still take."""
 
     free: int
     total: int
 
 
-class Counter(Protocol):
+class SharedCounter(Protocol):
     """One number in a small file that other processes see change at once; not durable by itself."""
 
     def get(self) -> int: ...
@@ -34,7 +34,7 @@ class Counter(Protocol):
     def close(self) -> None: ...
 
 
-class Files(Protocol):
+class FileSystem(Protocol):
     """The calls the journal makes. A write may be short; nothing is durable before the sync that follows it."""
 
     def make_directory(self, path: Path) -> None:
@@ -71,11 +71,11 @@ class Files(Protocol):
 
     def sync_directory(self, path: Path) -> None: ...
 
-    def space(self, path: Path) -> Space: ...
+    def space(self, path: Path) -> DiskSpace: ...
 
     def lock(self, path: Path) -> int: ...
 
-    def counter(self, path: Path, *, writable: bool) -> Counter: ...
+    def counter(self, path: Path, *, writable: bool) -> SharedCounter: ...
 
 
 class MappedCounter:
@@ -161,9 +161,9 @@ class RealFiles:
     def sync_directory(self, path: Path) -> None:
         _sync_directory(path)
 
-    def space(self, path: Path) -> Space:
+    def space(self, path: Path) -> DiskSpace:
         found = os.statvfs(path)
-        return Space(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
+        return DiskSpace(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
 
     def lock(self, path: Path) -> int:
         """Hold ``path`` for this process alone; raises BlockingIOError when another one has it."""
@@ -175,7 +175,7 @@ class RealFiles:
             raise
         return fd
 
-    def counter(self, path: Path, *, writable: bool) -> Counter:
+    def counter(self, path: Path, *, writable: bool) -> SharedCounter:
         return MappedCounter(path, writable=writable)
 
 
@@ -187,7 +187,7 @@ def _sync_directory(path: Path) -> None:
         os.close(fd)
 
 
-def write_all(files: Files, fd: int, data: bytes | memoryview, offset: int) -> None:
+def write_all(files: FileSystem, fd: int, data: bytes | memoryview, offset: int) -> None:
     """Write every byte; a single call may take only some of them."""
     rest = memoryview(data)
     while rest:

@@ -13,12 +13,12 @@ from functools import partial
 from struct import Struct
 from typing import NamedTuple, Protocol
 
-from postroad.ports import BodyAt, Head, NewRecord, Record
+from postroad.ports import BodyAt, JournalHead, JournalRecord, NewRecord
 
 MAGIC = b"POSTROAD"
 VERSION = 1
 WITHOUT_BODIES = 1  # flag: retention dropped the bodies; groups follow each other without them
-EMPTY = Head(0, bytes(32))
+EMPTY = JournalHead(0, bytes(32))
 
 SEGMENT_HEADER = Struct("<8sHHIQ32s8s")  # magic, version, flags, crc, first seq, chain before, marker
 GROUP_HEADER = Struct("<8sIIQQQ32s")  # marker, crc, count, first seq, facts bytes, bodies bytes, chain after
@@ -31,7 +31,7 @@ NO_DIGEST = bytes(32)
 _sha256 = hashlib.sha256
 # Both skip a Python call for every record there is.
 _body_at: Callable[[tuple[int, int, int, bytes]], BodyAt] = partial(tuple.__new__, BodyAt)
-_record: Callable[[tuple[int, bytes, BodyAt | None]], Record] = partial(tuple.__new__, Record)
+_record: Callable[[tuple[int, bytes, BodyAt | None]], JournalRecord] = partial(tuple.__new__, JournalRecord)
 
 
 class SegmentHeader(NamedTuple):
@@ -43,11 +43,11 @@ class SegmentHeader(NamedTuple):
     without_bodies: bool
 
     @property
-    def before(self) -> Head:
-        return Head(self.first_seq - 1, self.chain)
+    def before(self) -> JournalHead:
+        return JournalHead(self.first_seq - 1, self.chain)
 
 
-class Group(NamedTuple):
+class RecordGroup(NamedTuple):
     """An intact group as it lies in a segment; ``bodies_at`` is None where retention dropped the bodies."""
 
     offset: int
@@ -61,11 +61,11 @@ class Group(NamedTuple):
     end: int
 
     @property
-    def head(self) -> Head:
-        return Head(self.first_seq + self.record_count - 1, self.chain)
+    def head(self) -> JournalHead:
+        return JournalHead(self.first_seq + self.record_count - 1, self.chain)
 
 
-class Bytes(Protocol):
+class RandomAccess(Protocol):
     """Random access to a file's bytes; an answer is shorter than asked where the file ends."""
 
     @property
@@ -100,8 +100,11 @@ def group_bytes(records: Sequence[NewRecord]) -> int:
     return size
 
 
-def link(before: bytes, first_seq: int, count: int, table: bytes, facts: bytes) -> bytes:
-    """The chain's value after a group. It covers the bodies' digests and none of their bytes."""
+def chain_value(before: bytes, first_seq: int, count: int, table: bytes, facts: bytes) -> bytes:
+    """Computes the chain value after a group. It covers the digests of bodies, not their bytes.
+
+    It covers the bodies' digests and none of their bytes.
+    """
     chain = _sha256(before)
     chain.update(PLACE.pack(first_seq, count))
     chain.update(table)
@@ -110,8 +113,8 @@ def link(before: bytes, first_seq: int, count: int, table: bytes, facts: bytes) 
 
 
 def encode_group(
-    records: Sequence[NewRecord], *, before: Head, header: SegmentHeader, offset: int
-) -> tuple[bytes, list[BodyAt | None], Head]:
+    records: Sequence[NewRecord], *, before: JournalHead, header: SegmentHeader, offset: int
+) -> tuple[bytes, list[BodyAt | None], JournalHead]:
     """The group's bytes as they are written at ``offset``, where each body will lie, and the head after it."""
     facts = b"".join([record.facts for record in records])
     entries: list[bytes] = []
@@ -134,19 +137,21 @@ def encode_group(
     return b"".join((group, table, facts, *bodies)), places, head
 
 
-def _group_head(before: Head, marker: bytes, table: bytes, facts: bytes, bodies_bytes: int) -> tuple[Head, bytes]:
+def _group_head(
+    before: JournalHead, marker: bytes, table: bytes, facts: bytes, bodies_bytes: int
+) -> tuple[JournalHead, bytes]:
     count, first_seq = len(table) // ENTRY.size, before.seq + 1
-    chain = link(before.chain, first_seq, count, table, facts)
+    chain = chain_value(before.chain, first_seq, count, table, facts)
     fields = (count, first_seq, len(facts), bodies_bytes, chain)
     checksum = _checksum(GROUP_HEADER.pack(marker, 0, *fields), table, facts)
-    return Head(before.seq + count, chain), GROUP_HEADER.pack(marker, checksum, *fields)
+    return JournalHead(before.seq + count, chain), GROUP_HEADER.pack(marker, checksum, *fields)
 
 
 def _checksum(group_header: bytes, table: bytes, facts: bytes) -> int:
     return zlib.crc32(facts, zlib.crc32(table, zlib.crc32(group_header[CRC_END:])))
 
 
-def read_group(source: Bytes, offset: int, header: SegmentHeader) -> Group | None:
+def read_group(source: RandomAccess, offset: int, header: SegmentHeader) -> RecordGroup | None:
     """The group at ``offset``, or None when no intact one begins there."""
     start = source.at(offset, GROUP_HEADER.size)
     if len(start) < GROUP_HEADER.size or not start.startswith(header.marker):
@@ -163,16 +168,16 @@ def read_group(source: Bytes, offset: int, header: SegmentHeader) -> Group | Non
     if _checksum(start, table, facts) != checksum:
         return None
     where = None if header.without_bodies else bodies_at
-    return Group(offset, first_seq, count, chain, table, facts, where, bodies_bytes, end)
+    return RecordGroup(offset, first_seq, count, chain, table, facts, where, bodies_bytes, end)
 
 
-def follows(group: Group, before: Head) -> bool:
+def is_successor(group: RecordGroup, before: JournalHead) -> bool:
     """Whether the group is the one that comes right after ``before``, unchanged."""
-    chain = link(before.chain, group.first_seq, group.record_count, group.table, group.facts)
+    chain = chain_value(before.chain, group.first_seq, group.record_count, group.table, group.facts)
     return group.first_seq == before.seq + 1 and group.chain == chain
 
 
-def records(group: Group, segment: int, after_seq: int = 0) -> Iterator[Record]:
+def iter_records(group: RecordGroup, segment: int, after_seq: int = 0) -> Iterator[JournalRecord]:
     """The group's records after ``after_seq``. A dropped body still has its length and digest; its offset is 0."""
     facts, facts_at, body_at = group.facts, 0, group.bodies_at or 0
     for seq, (facts_bytes, body_bytes, digest) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):
@@ -188,24 +193,24 @@ def records(group: Group, segment: int, after_seq: int = 0) -> Iterator[Record]:
         facts_at = facts_end
 
 
-def lengths_agree(group: Group) -> bool:
+def has_consistent_lengths(group: RecordGroup) -> bool:
     """Whether the table's lengths add up to what the group's header says."""
     entries = list(ENTRY.iter_unpack(group.table))
     bodies = sum(length for _, length, _ in entries if length != NO_BODY)
     return (sum(length for length, _, _ in entries), bodies) == (len(group.facts), group.bodies_bytes)
 
 
-def broken_bodies(source: Bytes, group: Group, segment: int) -> Iterator[Record]:
+def find_broken_bodies(source: RandomAccess, group: RecordGroup, segment: int) -> Iterator[JournalRecord]:
     """The records whose body is there but is not the one that was written."""
     if group.bodies_at is None:
         return
-    for record in records(group, segment):
+    for record in iter_records(group, segment):
         at = record.body
         if at is not None and _sha256(source.at(at.offset, at.length)).digest() != at.digest:
             yield record
 
 
-def next_intact(source: Bytes, offset: int, header: SegmentHeader) -> Group | None:
+def find_next_intact(source: RandomAccess, offset: int, header: SegmentHeader) -> RecordGroup | None:
     """The first intact group that begins at ``offset`` or later: tells damage in the middle from a torn tail."""
     rest = source.at(offset, source.size - offset)
     found = rest.find(header.marker)

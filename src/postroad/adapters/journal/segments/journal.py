@@ -14,17 +14,17 @@ from pathlib import Path
 
 from postroad.adapters.journal.segments import frame
 from postroad.adapters.journal.segments.catalog import DURABLE_NAME, LOCK_NAME
-from postroad.adapters.journal.segments.files import Counter, Files, RealFiles, write_all
+from postroad.adapters.journal.segments.files import FileSystem, RealFiles, SharedCounter, write_all
 from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER
 from postroad.adapters.journal.segments.reader import SegmentReads
-from postroad.adapters.journal.segments.recovery import Recovered, recover
-from postroad.adapters.journal.segments.retention import Dropped, drop_bodies
+from postroad.adapters.journal.segments.recovery import RecoveredEnd, recover
+from postroad.adapters.journal.segments.retention import DroppedBodies, drop_bodies
 from postroad.adapters.journal.segments.settings import SegmentSettings
-from postroad.adapters.journal.segments.space import FreeSpace, as_unavailable
-from postroad.adapters.journal.segments.spares import Spares
+from postroad.adapters.journal.segments.space import FreeSpace, to_unavailable
+from postroad.adapters.journal.segments.spare_segments import SpareSegments
 from postroad.adapters.journal.segments.syncing import Die, GroupSync, Syncing, exit_at_once
 from postroad.errors import Misconfigured
-from postroad.ports import Appended, Batch, BodyAt, Head, NewRecord
+from postroad.ports import Appended, BodyAt, JournalBatch, JournalHead, NewRecord
 
 THREADS = 2  # one makes spares, one drops bodies; a change of segments must not wait for the latter
 
@@ -37,12 +37,12 @@ class SegmentJournal:
     def __init__(
         self,
         *,
-        files: Files,
+        files: FileSystem,
         path: Path,
         settings: SegmentSettings,
         syncing: Syncing,
         threads: Executor,
-        durable: Counter,
+        durable: SharedCounter,
         lock: int,
     ) -> None:
         self._files = files
@@ -52,7 +52,7 @@ class SegmentJournal:
         self._durable = durable
         self._lock = lock
         self._space = FreeSpace(files, path, settings)
-        self._spares = Spares(files, path, settings, syncing, threads)
+        self._spares = SpareSegments(files, path, settings, syncing, threads)
         self._segment, self._end, self._head = self._recover()
         durable.set(self._head.seq)
         self._group_sync = GroupSync(syncing)
@@ -70,7 +70,7 @@ class SegmentJournal:
         path: Path,
         settings: SegmentSettings | None = None,
         *,
-        files: Files | None = None,
+        files: FileSystem | None = None,
         die: Die = exit_at_once,
         threads: Executor | None = None,
     ) -> SegmentJournal:
@@ -113,25 +113,25 @@ class SegmentJournal:
             raise
         return await self._made_durable(appended, end)
 
-    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         return self.read_sync(after_seq, limit_bytes)
 
     async def body(self, at: BodyAt) -> bytes | None:
         return self.body_sync(at)
 
-    async def head(self) -> Head:
+    async def head(self) -> JournalHead:
         return self._head
 
-    def read_sync(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
-        return self._reads.read(after_seq, limit_bytes) or Batch([], self._head)
+    def read_sync(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
+        return self._reads.read(after_seq, limit_bytes) or JournalBatch([], self._head)
 
     def body_sync(self, at: BodyAt) -> bytes | None:
         return self._reads.body(at)
 
-    def head_sync(self) -> Head:
+    def head_sync(self) -> JournalHead:
         return self._head
 
-    async def drop_bodies(self, before_seq: int) -> Dropped:
+    async def drop_bodies(self, before_seq: int) -> DroppedBodies:
         """Drop the bodies of every sealed segment whose records are all below ``before_seq``; facts and chain stay."""
         loop = asyncio.get_running_loop()
         async with self._dropping:
@@ -140,7 +140,7 @@ class SegmentJournal:
                     self._threads, drop_bodies, self._files, self._path, self._syncing, before_seq
                 )
             except OSError as error:
-                raise as_unavailable(error) from error
+                raise to_unavailable(error) from error
             finally:
                 self._reads.look_again()
 
@@ -155,11 +155,11 @@ class SegmentJournal:
         self._durable.close()
         self._files.close(self._lock)
 
-    def _recover(self) -> Recovered:
+    def _recover(self) -> RecoveredEnd:
         found = recover(self._files, self._path, self._syncing, self._durable.get())
         if found is not None:
             return found
-        return Recovered(self._spares.install_first(EMPTY), SEGMENT_HEADER.size, EMPTY)
+        return RecoveredEnd(self._spares.install_first(EMPTY), SEGMENT_HEADER.size, EMPTY)
 
     def _begin(self, records: Sequence[NewRecord]) -> None:
         if self._failure is not None:
@@ -176,7 +176,7 @@ class SegmentJournal:
         try:
             await asyncio.shield(self._changing)
         except OSError as error:
-            raise as_unavailable(error) from error
+            raise to_unavailable(error) from error
 
     def _be_idle(self) -> None:
         """The next append may begin, once a change of segments that is still under way has ended."""
@@ -204,7 +204,7 @@ class SegmentJournal:
             write_all(self._files, self._segment.fd, data, self._end)
         except OSError as error:
             self._cut_back(len(data))
-            raise as_unavailable(error) from error
+            raise to_unavailable(error) from error
         return Appended(self._head.seq + 1, bodies, head), self._end + len(data)
 
     def _cut_back(self, length: int) -> None:
@@ -241,7 +241,7 @@ def _cannot_open(path: Path, error: OSError) -> Misconfigured:
     return Misconfigured([f"journal: {path} cannot be opened: {error}; check the disk and who may write there"])
 
 
-def _take_lock(files: Files, path: Path) -> int:
+def _take_lock(files: FileSystem, path: Path) -> int:
     try:
         return files.lock(path / LOCK_NAME)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Reading the journal, in the process that writes it and in any other.
+"""Reads the journal, in the process that writes it or in any other.
 
 Kept rule: nothing is shown before it is durable. A reader follows the durable mark, not the bytes it could already see.
 One reader belongs to one thread.
@@ -21,11 +21,11 @@ from postroad.adapters.journal.segments.catalog import (
     list_segments,
     segment_holding,
 )
-from postroad.adapters.journal.segments.files import Files, RealFiles
-from postroad.adapters.journal.segments.frame import EMPTY, Group
-from postroad.adapters.journal.segments.marks import Marks
+from postroad.adapters.journal.segments.files import FileSystem, RealFiles
+from postroad.adapters.journal.segments.frame import EMPTY, RecordGroup
+from postroad.adapters.journal.segments.group_marks import GroupMarks
 from postroad.errors import Misconfigured, Unavailable
-from postroad.ports import Batch, BodyAt, Head, Record
+from postroad.ports import BodyAt, JournalBatch, JournalHead, JournalRecord
 
 OPEN_SEGMENTS = 32
 REMEMBERED_PLACES = 16
@@ -41,7 +41,7 @@ class _Place(NamedTuple):
 class SegmentReads:
     """``read`` and ``body`` over a directory of segments, as far as ``durable_seq`` says."""
 
-    def __init__(self, files: Files, path: Path, durable_seq: Callable[[], int]) -> None:
+    def __init__(self, files: FileSystem, path: Path, durable_seq: Callable[[], int]) -> None:
         self._files = files
         self._path = path
         self._durable_seq = durable_seq
@@ -49,26 +49,26 @@ class SegmentReads:
         self._by_first_seq: dict[int, SegmentName] = {}
         self._open: OrderedDict[str, OpenSegment] = OrderedDict()
         self._places: OrderedDict[int, _Place] = OrderedDict()  # where consecutive readers go on
-        self._marks = Marks()
+        self._marks = GroupMarks()
         self.look_again()
 
-    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch | None:
-        """As the port says; None when there is nothing new."""
+    def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch | None:
+        """Reads records after ``after_seq`` as ``Journal.read`` does; None when there are no new ones."""
         try:
             return self._read(after_seq, limit_bytes)
         except OSError as error:
             raise _damaged(self._path, 0, f"the disk cannot read what follows record {after_seq} ({error})") from error
 
-    def _read(self, after_seq: int, limit_bytes: int) -> Batch | None:
-        found: list[Record] = []
+    def _read(self, after_seq: int, limit_bytes: int) -> JournalBatch | None:
+        found: list[JournalRecord] = []
         size, head = 0, EMPTY
         for group, segment in self.groups(after_seq):
-            found.extend(frame.records(group, segment.header.first_seq, after_seq))
+            found.extend(frame.iter_records(group, segment.header.first_seq, after_seq))
             size, head = size + len(group.facts), group.head
             self._remember(head.seq, _Place(segment.name, group.end))
             if size >= limit_bytes:
                 break
-        return Batch(found, head) if found else None
+        return JournalBatch(found, head) if found else None
 
     def body(self, at: BodyAt) -> bytes | None:
         try:
@@ -87,7 +87,7 @@ class SegmentReads:
             raise _damaged(self._path / segment.name, at.offset, "a body is not the one that was written")
         return data
 
-    def groups(self, after_seq: int) -> Iterator[tuple[Group, OpenSegment]]:
+    def groups(self, after_seq: int) -> Iterator[tuple[RecordGroup, OpenSegment]]:
         """The durable groups that hold records after ``after_seq``, across segments."""
         durable_seq, seq = self._durable_seq(), after_seq + 1
         looked_again = False
@@ -105,12 +105,12 @@ class SegmentReads:
             if looked_again := seq == before:
                 self.look_again()  # the record lies in a segment that is newer than the last listing
 
-    def head_before(self, seq: int) -> Head:
+    def head_before(self, seq: int) -> JournalHead:
         """A head at or before record ``seq``, known without reading a group: that of the segment which holds it."""
         return self._segment_with(seq).header.before
 
     def look_again(self) -> None:
-        """List the directory anew, and let go of files that are no longer part of the journal."""
+        """Lists the directory again, and closes files that are no longer part of the journal."""
         self._segments = list_segments(self._files.names(self._path))
         self._by_first_seq = {segment.first_seq: segment for segment in self._segments}
         known = {segment.name for segment in self._segments}
@@ -164,7 +164,7 @@ class SegmentReads:
 class SegmentReader:
     """The journal of another process, read only: whatever its writer has made durable."""
 
-    def __init__(self, path: Path, files: Files | None = None) -> None:
+    def __init__(self, path: Path, files: FileSystem | None = None) -> None:
         files = files or RealFiles()
         try:
             self._durable = files.counter(path / DURABLE_NAME, writable=False)
@@ -173,22 +173,22 @@ class SegmentReader:
         self._reads = SegmentReads(files, path, self._durable.get)
         self._head = EMPTY
 
-    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         return self.read_sync(after_seq, limit_bytes)
 
     async def body(self, at: BodyAt) -> bytes | None:
         return self.body_sync(at)
 
-    async def head(self) -> Head:
+    async def head(self) -> JournalHead:
         return self.head_sync()
 
-    def read_sync(self, after_seq: int, limit_bytes: int = 4 << 20) -> Batch:
-        return self._reads.read(after_seq, limit_bytes) or Batch([], self.head_sync())
+    def read_sync(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
+        return self._reads.read(after_seq, limit_bytes) or JournalBatch([], self.head_sync())
 
     def body_sync(self, at: BodyAt) -> bytes | None:
         return self._reads.body(at)
 
-    def head_sync(self) -> Head:
+    def head_sync(self) -> JournalHead:
         durable_seq = self._durable.get()
         if durable_seq > self._head.seq:
             self._head = max(self._head, self._reads.head_before(durable_seq), key=lambda head: head.seq)
@@ -197,7 +197,7 @@ class SegmentReader:
         return self._head
 
     def durable_seq(self) -> int:
-        """How far the writer has come; cheap enough to ask a thousand times a second while waiting for more."""
+        """The last durable record; cheap enough to read a thousand times a second."""
         return self._durable.get()
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""What the journal does at every open: find the end of what was made durable, and clear away what was not.
+"""Recovers the journal at every open: finds the end of the durable part and removes what follows.
 
 Kept rule: only a group that was never acknowledged may be cut, and it can only be the last one. Everything else that
 does not read back (damage with something intact behind it, a segment that does not continue the one before, an end
@@ -11,31 +11,37 @@ from pathlib import Path
 from typing import NamedTuple, NoReturn
 
 from postroad.adapters.journal.segments import frame
-from postroad.adapters.journal.segments.catalog import OpenSegment, SegmentName, Window, list_segments, superseded
-from postroad.adapters.journal.segments.files import Files, write_all
-from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, Group, SegmentHeader
-from postroad.adapters.journal.segments.spares import Writable
+from postroad.adapters.journal.segments.catalog import (
+    FileWindow,
+    OpenSegment,
+    SegmentName,
+    list_segments,
+    list_superseded,
+)
+from postroad.adapters.journal.segments.files import FileSystem, write_all
+from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, RecordGroup, SegmentHeader
+from postroad.adapters.journal.segments.spare_segments import WritableSegment
 from postroad.adapters.journal.segments.syncing import Syncing
 from postroad.errors import Misconfigured
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 ZEROS = bytes(1 << 20)
 
 
-class Recovered(NamedTuple):
+class RecoveredEnd(NamedTuple):
     """The segment to go on with, the offset at which, and the head so far."""
 
-    segment: Writable
+    segment: WritableSegment
     end: int
-    head: Head
+    head: JournalHead
 
 
 class _Scan(NamedTuple):
     """A segment read from its start: the last group that continues the chain, and where reading stopped."""
 
-    last: Group | None
+    last: RecordGroup | None
     end: int
-    head: Head
+    head: JournalHead
 
 
 def refuse(path: Path, offset: int, what: str) -> NoReturn:
@@ -47,7 +53,7 @@ def refuse(path: Path, offset: int, what: str) -> NoReturn:
     )
 
 
-def recover(files: Files, path: Path, syncing: Syncing, durable_seq: int) -> Recovered | None:
+def recover(files: FileSystem, path: Path, syncing: Syncing, durable_seq: int) -> RecoveredEnd | None:
     """Bring the directory into a state that can be appended to; None when there is no segment yet."""
     syncing.directory(path)  # a process that was killed may have left names that are not on the disk yet
     names = files.names(path)
@@ -58,12 +64,12 @@ def recover(files: Files, path: Path, syncing: Syncing, durable_seq: int) -> Rec
     if len(segments) > 1:
         _require_continued(files, path, segments[-2], segments[-1])
     recovered = _recover_last(files, path / segments[-1].name, syncing, durable_seq)
-    for name in superseded(names):
+    for name in list_superseded(names):
         files.unlink(path / name)
     return recovered
 
 
-def _recover_last(files: Files, path: Path, syncing: Syncing, durable_seq: int) -> Recovered:
+def _recover_last(files: FileSystem, path: Path, syncing: Syncing, durable_seq: int) -> RecoveredEnd:
     segment = _open(files, path)
     try:
         header, window = segment.header, segment.window()
@@ -77,24 +83,24 @@ def _recover_last(files: Files, path: Path, syncing: Syncing, durable_seq: int) 
     _wipe(files, fd, found.end)
     _write_again(files, fd, found.last)
     syncing.file(fd)
-    return Recovered(Writable(fd, files.size(fd), header), found.end, found.head)
+    return RecoveredEnd(WritableSegment(fd, files.size(fd), header), found.end, found.head)
 
 
-def _scan(path: Path, window: Window, header: SegmentHeader) -> _Scan:
+def _scan(path: Path, window: FileWindow, header: SegmentHeader) -> _Scan:
     last, end, head = None, SEGMENT_HEADER.size, header.before
     while (group := frame.read_group(window, end, header)) is not None:
-        if not frame.follows(group, head):
+        if not frame.is_successor(group, head):
             refuse(path, end, f"a group is whole but does not continue the chain after record {head.seq}")
         last, end, head = group, group.end, group.head
-    behind = frame.next_intact(window, end, header)
+    behind = frame.find_next_intact(window, end, header)
     if behind is not None:
         refuse(path, end, f"a group is damaged, and an intact one (record {behind.first_seq}) lies behind it")
     return _Scan(last, end, head)
 
 
-def _without_torn_bodies(window: Window, header: SegmentHeader, found: _Scan) -> _Scan:
+def _without_torn_bodies(window: FileWindow, header: SegmentHeader, found: _Scan) -> _Scan:
     """Only the last group can be torn (the one before it was synced first), and then in its bodies too."""
-    if found.last is None or not any(frame.broken_bodies(window, found.last, header.first_seq)):
+    if found.last is None or not any(frame.find_broken_bodies(window, found.last, header.first_seq)):
         return found
     end, head, last = SEGMENT_HEADER.size, header.before, None
     while end < found.last.offset and (group := frame.read_group(window, end, header)) is not None:
@@ -102,13 +108,13 @@ def _without_torn_bodies(window: Window, header: SegmentHeader, found: _Scan) ->
     return _Scan(last, end, head)
 
 
-def _require_durable(path: Path, end: int, head: Head, durable_seq: int) -> None:
+def _require_durable(path: Path, end: int, head: JournalHead, durable_seq: int) -> None:
     """The durable mark is set after a sync, so whatever it names was acknowledged and must be there."""
     if head.seq < durable_seq:
         refuse(path, end, f"records {head.seq + 1} to {durable_seq} were made durable and cannot be read any more")
 
 
-def _require_continued(files: Files, path: Path, earlier: SegmentName, later: SegmentName) -> None:
+def _require_continued(files: FileSystem, path: Path, earlier: SegmentName, later: SegmentName) -> None:
     first, second = _open(files, path / earlier.name), _open(files, path / later.name)
     try:
         found = _scan(path / earlier.name, first.window(), first.header)
@@ -119,21 +125,21 @@ def _require_continued(files: Files, path: Path, earlier: SegmentName, later: Se
         second.close()
 
 
-def _open(files: Files, path: Path) -> OpenSegment:
+def _open(files: FileSystem, path: Path) -> OpenSegment:
     segment = OpenSegment.open(files, path)
     return refuse(path, 0, "no header of a segment that this version can read") if segment is None else segment
 
 
-def _wipe(files: Files, fd: int, offset: int) -> None:
+def _wipe(files: FileSystem, fd: int, offset: int) -> None:
     """Zero whatever a torn group left, so that the next scan ends where this one did."""
-    window = Window(files, fd)
+    window = FileWindow(files, fd)
     used = len(window.at(offset, window.size - offset).rstrip(b"\0"))
     for begin in range(0, used, len(ZEROS)):
         write_all(files, fd, memoryview(ZEROS)[: used - begin], offset + begin)
 
 
-def _write_again(files: Files, fd: int, last: Group | None) -> None:
+def _write_again(files: FileSystem, fd: int, last: RecordGroup | None) -> None:
     """The last group may be readable only from memory: its sync may have failed, which ended the process. Made dirty
     again, with the very bytes it has, it is synced with the rest; a power cut in between changes nothing."""
     if last is not None:
-        write_all(files, fd, Window(files, fd).at(last.offset, last.end - last.offset), last.offset)
+        write_all(files, fd, FileWindow(files, fd).at(last.offset, last.end - last.offset), last.offset)

@@ -1,4 +1,4 @@
-"""Dropping bodies while facts stay: a sealed segment is written anew without them and takes the old one's place.
+"""Drops bodies and keeps facts: rewrites a sealed segment without bodies and replaces the old file.
 
 Kept rule: at every moment, also after a crash anywhere in here, the directory holds each segment whole, in at least one
 of its two forms. The chain covers facts and digests, so it reads the same before and after.
@@ -20,31 +20,31 @@ from postroad.adapters.journal.segments.catalog import (
     list_segments,
     segment_name,
 )
-from postroad.adapters.journal.segments.files import Files, write_all
-from postroad.adapters.journal.segments.frame import ENTRY, GROUP_HEADER, SEGMENT_HEADER, Group
+from postroad.adapters.journal.segments.files import FileSystem, write_all
+from postroad.adapters.journal.segments.frame import ENTRY, GROUP_HEADER, SEGMENT_HEADER, RecordGroup
 from postroad.adapters.journal.segments.recovery import refuse
 from postroad.adapters.journal.segments.syncing import Syncing
-from postroad.ports import Head
+from postroad.ports import JournalHead
 
 
-class Dropped(NamedTuple):
+class DroppedBodies(NamedTuple):
     """What retention did: how many segments lost their bodies, and how many bytes that gave back."""
 
     segments: int
     freed_bytes: int
 
 
-def drop_bodies(files: Files, path: Path, syncing: Syncing, before_seq: int) -> Dropped:
+def drop_bodies(files: FileSystem, path: Path, syncing: Syncing, before_seq: int) -> DroppedBodies:
     """Rewrite each sealed segment that lies wholly below ``before_seq`` and still has its bodies."""
     segments = list_segments(files.names(path))
     freed: list[int] = []
     for segment, following in pairwise(segments):
         if following.first_seq <= before_seq and not segment.without_bodies:
             freed.append(_rewrite(files, path, syncing, segment, following.first_seq - 1))
-    return Dropped(len(freed), sum(freed))
+    return DroppedBodies(len(freed), sum(freed))
 
 
-def _rewrite(files: Files, path: Path, syncing: Syncing, segment: SegmentName, last_seq: int) -> int:
+def _rewrite(files: FileSystem, path: Path, syncing: Syncing, segment: SegmentName, last_seq: int) -> int:
     bodiless = path / segment_name(segment.first_seq, without_bodies=True)
     unfinished = path / (bodiless.name + UNFINISHED)
     source = OpenSegment.open(files, path / segment.name)
@@ -65,7 +65,9 @@ def _rewrite(files: Files, path: Path, syncing: Syncing, segment: SegmentName, l
     return size_before - size_after
 
 
-def _copy(files: Files, source: OpenSegment, source_path: Path, target: Path, syncing: Syncing, last_seq: int) -> int:
+def _copy(
+    files: FileSystem, source: OpenSegment, source_path: Path, target: Path, syncing: Syncing, last_seq: int
+) -> int:
     fd = files.create(target)
     try:
         header = source.header._replace(without_bodies=True)
@@ -82,13 +84,13 @@ def _copy(files: Files, source: OpenSegment, source_path: Path, target: Path, sy
         files.close(fd)
 
 
-def _next(path: Path, group: Group, head: Head) -> Head:
-    if not frame.follows(group, head):
+def _next(path: Path, group: RecordGroup, head: JournalHead) -> JournalHead:
+    if not frame.is_successor(group, head):
         refuse(path, group.offset, f"no group that continues the chain after record {head.seq}; its bodies are kept")
     return group.head
 
 
-def _groups_without_bodies(source: OpenSegment) -> Iterator[tuple[Group, bytes]]:
+def _groups_without_bodies(source: OpenSegment) -> Iterator[tuple[RecordGroup, bytes]]:
     window, offset = source.window(), SEGMENT_HEADER.size
     while (group := frame.read_group(window, offset, source.header)) is not None:
         kept = GROUP_HEADER.size + ENTRY.size * group.record_count + len(group.facts)

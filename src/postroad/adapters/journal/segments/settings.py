@@ -1,4 +1,4 @@
-"""What an operator may set about the segment files."""
+"""Settings of the segment files that an operator may change."""
 
 from __future__ import annotations
 

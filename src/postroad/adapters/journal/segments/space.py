@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from postroad.adapters.journal.segments.files import Files
+from postroad.adapters.journal.segments.files import FileSystem
 from postroad.adapters.journal.segments.settings import SegmentSettings
 from postroad.errors import Unavailable
 
@@ -23,7 +23,7 @@ class FreeSpace:
     """Remembers for a moment whether the disk has room for ordinary appends."""
 
     def __init__(
-        self, files: Files, path: Path, settings: SegmentSettings, monotonic: Callable[[], float] = time.monotonic
+        self, files: FileSystem, path: Path, settings: SegmentSettings, monotonic: Callable[[], float] = time.monotonic
     ) -> None:
         self._files = files
         self._path = path
@@ -49,8 +49,8 @@ class FreeSpace:
         return f"the journal's disk has {free} bytes free and {least} must stay free; make room there, or retain less"
 
 
-def as_unavailable(error: OSError) -> Unavailable:
-    """A write error that left the journal as it was, in the words of whoever wanted to append."""
+def to_unavailable(error: OSError) -> Unavailable:
+    """Converts a write error that left the journal unchanged to Unavailable."""
     if error.errno in FULL_ERRORS:
         detail = f"the disk of the journal is full ({error.strerror}); nothing was written; make room there"
         return Unavailable("storage.full", detail, retry_after_s=RETRY_AFTER_S)

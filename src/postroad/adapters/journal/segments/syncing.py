@@ -1,4 +1,4 @@
-"""Making bytes durable, and the one answer to a failed sync: the process ends.
+"""Makes bytes durable; a failed sync ends the process.
 
 After a failed sync the kernel may have dropped the pages and will report success the next time, so nobody knows what is
 on the disk. Kept rule: a sync error is never retried and never survived; the next start recovers from what is there.
@@ -16,7 +16,7 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import NoReturn
 
-from postroad.adapters.journal.segments.files import Files
+from postroad.adapters.journal.segments.files import FileSystem
 
 QUICK_S = 0.001  # a sync on the loop may cost as much as handling a few dozen messages does
 AVERAGE_OVER = 16
@@ -39,7 +39,7 @@ def exit_at_once(reason: str) -> NoReturn:
 class Syncing:
     """Syncs of files and directories that either succeed or end the process."""
 
-    def __init__(self, files: Files, die: Die = exit_at_once) -> None:
+    def __init__(self, files: FileSystem, die: Die = exit_at_once) -> None:
         self._files = files
         self.die = die
 

@@ -30,52 +30,52 @@ Kept rules: the same arguments make the same bytes; a reader returns or raises `
 
 from __future__ import annotations
 
-from postroad.core.codecs.as2.answers import ANSWERS, disposition_of
 from postroad.core.codecs.as2.dispositions import PROCESSED, Disposition, error, failure, read_disposition, warning
 from postroad.core.codecs.as2.heading import Heading, read_heading
-from postroad.core.codecs.as2.incoming import Opened, open_message
-from postroad.core.codecs.as2.mdn_reading import Mdn, is_mdn, read_mdn
-from postroad.core.codecs.as2.mdn_writing import BuiltMdn, build_mdn
+from postroad.core.codecs.as2.incoming import OpenedMessage, open_message
+from postroad.core.codecs.as2.mdn_reader import Mdn, is_mdn, read_mdn
+from postroad.core.codecs.as2.mdn_request import NO_MDN_REQUEST, MdnRequest
+from postroad.core.codecs.as2.mdn_verdict import MdnOutcome, MdnVerdict, judge_mdn
+from postroad.core.codecs.as2.mdn_writer import BuiltMdn, build_mdn
 from postroad.core.codecs.as2.mic import Mic, mic_over, read_mic
-from postroad.core.codecs.as2.names import checked_name, names_in, quoted, unquoted
-from postroad.core.codecs.as2.outgoing import Built, Sent, build
-from postroad.core.codecs.as2.partners import Agreement, Station
-from postroad.core.codecs.as2.verdict import Outcome, Verdict, judge_mdn
-from postroad.core.codecs.as2.wishes import NO_WISH, MdnWish
+from postroad.core.codecs.as2.names import check_as2_name, quote_name, read_names, unquote_name
+from postroad.core.codecs.as2.outgoing import BuiltMessage, SentMessage, build
+from postroad.core.codecs.as2.partners import As2Identity, PartnershipTerms
+from postroad.core.codecs.as2.refusal_dispositions import REFUSAL_DISPOSITIONS, disposition_of
 
 __all__ = [
-    "ANSWERS",
-    "NO_WISH",
+    "NO_MDN_REQUEST",
     "PROCESSED",
-    "Agreement",
-    "Built",
+    "REFUSAL_DISPOSITIONS",
+    "As2Identity",
     "BuiltMdn",
+    "BuiltMessage",
     "Disposition",
     "Heading",
     "Mdn",
-    "MdnWish",
+    "MdnOutcome",
+    "MdnRequest",
+    "MdnVerdict",
     "Mic",
-    "Opened",
-    "Outcome",
-    "Sent",
-    "Station",
-    "Verdict",
+    "OpenedMessage",
+    "PartnershipTerms",
+    "SentMessage",
     "build",
     "build_mdn",
-    "checked_name",
+    "check_as2_name",
     "disposition_of",
     "error",
     "failure",
     "is_mdn",
     "judge_mdn",
     "mic_over",
-    "names_in",
     "open_message",
-    "quoted",
+    "quote_name",
     "read_disposition",
     "read_heading",
     "read_mdn",
     "read_mic",
-    "unquoted",
+    "read_names",
+    "unquote_name",
     "warning",
 ]

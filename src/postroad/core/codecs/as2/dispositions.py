@@ -1,4 +1,4 @@
-"""Dispositions: what a receipt says became of the message (RFC 4130, 7.4; RFC 8098, 3.2.6)."""
+"""Dispositions: the status that an MDN reports for a message (RFC 4130, 7.4; RFC 8098, 3.2.6)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class Disposition:
 
     @property
     def accepted(self) -> bool:
-        """Whether the partner has taken the message over."""
+        """Whether the partner has accepted the message."""
         return self.type == "processed" and self.modifier in ("", "warning")
 
     def __str__(self) -> str:
-        """As in the Disposition field: one printable line, whatever the partner wrote."""
+        """The value of a Disposition field: one printable line."""
         modifier = "Failure" if self.modifier == "failure" else self.modifier
         said = f"{self.type[:_WORD_CHARS]}/{modifier[:_WORD_CHARS]}" if modifier else self.type[:_WORD_CHARS]
         if self.text:

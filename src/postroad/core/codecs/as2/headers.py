@@ -1,4 +1,4 @@
-"""Header fields of an AS2 message: finding them, and the rule that nothing we write can begin a field of its own.
+"""Header fields of AS2 messages: finds them, and prevents header injection when writing them.
 
 Kept rule: a value with a control character never leaves this package. Values come from partners, profiles and documents; one
 line break in a name or subject would let its author write headers in our name.
@@ -40,7 +40,7 @@ def fields_of(headers: Headers) -> dict[str, str]:
 
 
 def refuse_repeated(headers: Headers, names: Iterable[str]) -> None:
-    """Refuse what stands there twice and differs: two readers could take two different ones."""
+    """Refuses fields that occur twice with different values, because readers could choose either."""
     for name in names:
         values = {value.strip() for key, value in headers if key.lower() == name}
         if len(values) > 1:
@@ -49,7 +49,7 @@ def refuse_repeated(headers: Headers, names: Iterable[str]) -> None:
             )
 
 
-def printable(value: str, what: str) -> str:
+def require_printable(value: str, what: str) -> str:
     """The value, when it is printable ASCII; ``what`` names it in the refusal."""
     if wrong := _NOT_PRINTABLE.search(value):
         raise Refused(
@@ -59,11 +59,11 @@ def printable(value: str, what: str) -> str:
     return value
 
 
-def checked_message_id(value: str) -> str:
+def check_message_id(value: str) -> str:
     """A Message-ID that may be written and sent back: printable, not empty, not longer than a line."""
     if not 0 < len(value) <= MESSAGE_ID_CHARS:
         raise Refused("as2.malformed", f"The Message-ID must have 1 to {MESSAGE_ID_CHARS} characters")
-    return printable(value, "The Message-ID")
+    return require_printable(value, "The Message-ID")
 
 
 def subject_value(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The heading of an AS2 message: who sends it to whom, under which id, and what receipt it wishes for.
+"""The AS2 headers of a message: sender, recipient, message ID, and the requested MDN.
 
 Everything here stands outside of signature and encryption, so it finds the partner and proves nothing.
 """
@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroad.core.codecs.as2.headers import Headers, checked_message_id, fields_of, refuse_repeated
-from postroad.core.codecs.as2.names import unquoted
-from postroad.core.codecs.as2.wishes import MdnWish, read_wish
+from postroad.core.codecs.as2.headers import Headers, check_message_id, fields_of, refuse_repeated
+from postroad.core.codecs.as2.mdn_request import MdnRequest, read_mdn_request
+from postroad.core.codecs.as2.names import unquote_name
 from postroad.errors import Refused
 
 _ONCE = (
@@ -28,7 +28,7 @@ class Heading:
     recipient: str
     message_id: str  # verbatim
     subject: str = ""
-    wish: MdnWish
+    wish: MdnRequest
 
 
 def read_heading(headers: Headers) -> Heading:
@@ -37,7 +37,7 @@ def read_heading(headers: Headers) -> Heading:
 
 
 def distinct_fields(headers: Headers) -> dict[str, str]:
-    """The fields by name; refused when one that matters says two things."""
+    """Returns the fields by name; refuses an important field with two different values."""
     fields = fields_of(headers)
     if len(fields) != len(headers):
         refuse_repeated(headers, _ONCE)
@@ -51,9 +51,9 @@ def heading_in(fields: dict[str, str]) -> Heading:
                 "as2.malformed", f"The header {name} is missing; an AS2 message has AS2-From, AS2-To, Message-ID"
             )
     return Heading(
-        sender=unquoted(fields["as2-from"]),
-        recipient=unquoted(fields["as2-to"]),
-        message_id=checked_message_id(fields["message-id"]),
+        sender=unquote_name(fields["as2-from"]),
+        recipient=unquote_name(fields["as2-to"]),
+        message_id=check_message_id(fields["message-id"]),
         subject=fields.get("subject", ""),
-        wish=read_wish(fields),
+        wish=read_mdn_request(fields),
     )

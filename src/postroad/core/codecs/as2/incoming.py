@@ -1,4 +1,4 @@
-"""A message from a partner is opened: its layers taken off, its signature checked, its MIC counted.
+"""Opens a message from a partner: removes its layers, checks its signature, computes its MIC.
 
 Kept rules: what comes out is byte for byte what was put in; line ends, headers and transfer encodings are left as they are.
 The MIC covers what RFC 4130 (7.3.1) and RFC 5402 (4) say: signed content as it was signed; otherwise the entity with its
@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from cryptography.x509 import Certificate
 
-from postroad.core.codecs.as2.carried import plain_entity
+from postroad.core.codecs.as2.document_headers import read_plain_entity
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.as2.heading import Heading, distinct_fields, heading_in
-from postroad.core.codecs.as2.layers import ENCRYPTED, Peeling, is_headless, undecrypted
+from postroad.core.codecs.as2.layers import ENCRYPTED, LayerRemoval, decryption_refusal, is_headless
 from postroad.core.codecs.as2.mic import DEFAULT, Mic, mic_over
-from postroad.core.codecs.as2.partners import Agreement, Station
+from postroad.core.codecs.as2.partners import As2Identity, PartnershipTerms
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.mime import Entity, read_entity
@@ -24,7 +24,7 @@ from postroad.errors import Refused
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Opened:
+class OpenedMessage:
     heading: Heading
     entity: Entity  # the document, or a multipart of several, as the partner made it
     mic: Mic  # what the receipt sends back
@@ -35,23 +35,23 @@ class Opened:
 def open_message(
     headers: Headers,
     body: Buffer,
-    own: Station,
-    partner: Station,
-    agreement: Agreement,
+    own: As2Identity,
+    partner: As2Identity,
+    agreement: PartnershipTerms,
     limits: WireLimits = DEFAULT_LIMITS,
-) -> Opened:
+) -> OpenedMessage:
     """The document in a message that ``partner`` sent to ``own``; refused with a code that ``answers`` knows."""
     fields = distinct_fields(headers)
     heading = heading_in(fields)
     if (heading.sender, heading.recipient) != (partner.name, own.name):
         raise Refused("as2.partner-unknown", f"{heading.sender!r} has no agreement with {heading.recipient!r} here")
     heading.wish.refuse_unsupported()
-    peeling = Peeling(own=own, partner=partner, limits=limits)
-    entity = peeling.peel(plain_entity(fields, body, limits))
+    peeling = LayerRemoval(own=own, partner=partner, limits=limits)
+    entity = peeling.peel(read_plain_entity(fields, body, limits))
     _check_security(peeling, entity, agreement)
     if not peeling.layers:
         entity = read_entity(b"".join((entity.head, b"\r\n", body)), limits)  # with its header before it, as any other
-    return Opened(
+    return OpenedMessage(
         heading=heading,
         entity=entity,
         mic=_mic(peeling, entity, heading.wish.digest or DEFAULT),
@@ -60,10 +60,10 @@ def open_message(
     )
 
 
-def _check_security(peeling: Peeling, entity: Entity, agreement: Agreement) -> None:
+def _check_security(peeling: LayerRemoval, entity: Entity, agreement: PartnershipTerms) -> None:
     if agreement.must_be_signed and not peeling.verified:
         if ENCRYPTED in peeling.layers and is_headless(entity):
-            raise undecrypted()  # garbage looks like this, and must look like what could not be decrypted
+            raise decryption_refusal()  # garbage looks like this, and must look like what could not be decrypted
         raise _insufficient("must be signed and is not; sign it")
     if agreement.must_be_encrypted and ENCRYPTED not in peeling.layers:
         raise _insufficient("must be encrypted and is not; encrypt it")
@@ -76,7 +76,7 @@ def _insufficient(what: str) -> Refused:
     return Refused("as2.insufficient-security", f"By our agreement the message {what} and send it again")
 
 
-def _mic(peeling: Peeling, entity: Entity, digest: str) -> Mic:
+def _mic(peeling: LayerRemoval, entity: Entity, digest: str) -> Mic:
     if peeling.verified:
         return Mic(digest=peeling.verified.content_digest, algorithm=peeling.verified.digest)
     return mic_over((entity.raw if peeling.layers else entity.body,), digest)

@@ -1,4 +1,4 @@
-"""The layers around a document: signed, encrypted, compressed; how each is recognised and taken off.
+"""Recognises and removes the layers around a document: signed, encrypted, compressed.
 
 Kept rules: what a layer is, is seen in its bytes; the Content-Type says only that there is one. What fails inside of an
 encryption is told as a failure to decrypt, in one and the same words: otherwise somebody who sends changed copies of
@@ -10,17 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import NoReturn
 
-from postroad.core.codecs.as2.partners import Station
+from postroad.core.codecs.as2.multipart_signed import read_signed
+from postroad.core.codecs.as2.partners import As2Identity
 from postroad.core.codecs.as2.pkcs7_content import pkcs7_in
-from postroad.core.codecs.as2.signed import read_signed
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.cms import Verified, content_kind, decompress, decrypt, verify
+from postroad.core.codecs.cms import VerifiedSignature, content_kind, decompress, decrypt, verify
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, entity_of, read_entity, read_multipart
 from postroad.errors import Refused
 
-MOST_LAYERS = 4
+MAX_LAYERS = 4
 SIGNED, ENCRYPTED, COMPRESSED = "signed", "encrypted", "compressed"
 _PKCS7 = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 _LAYERS = {"signed": SIGNED, "enveloped": ENCRYPTED, "auth-enveloped": ENCRYPTED, "compressed": COMPRESSED}
@@ -31,28 +31,26 @@ _TOLD_AS_UNDECRYPTED = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Peeling:
+class LayerRemoval:
     """A message whose layers are taken off one after the other, the outermost first."""
 
-    own: Station
-    partner: Station
+    own: As2Identity
+    partner: As2Identity
     limits: WireLimits
     layers: list[str] = field(default_factory=list)
-    verified: Verified | None = None  # the outermost signature
+    verified: VerifiedSignature | None = None  # the outermost signature
 
     def peel(self, entity: Entity) -> Entity:
         """The entity without any layers."""
         try:
             while layer := self._layer_of(entity):
-                if len(self.layers) == MOST_LAYERS:
-                    raise Refused(
-                        "as2.malformed", f"The message has more than {MOST_LAYERS} layers; send it with fewer"
-                    )
+                if len(self.layers) == MAX_LAYERS:
+                    raise Refused("as2.malformed", f"The message has more than {MAX_LAYERS} layers; send it with fewer")
                 self.layers.append(layer)
                 entity = self._without(layer, entity)
         except Refused as fault:
             if ENCRYPTED in self.layers and fault.code in _TOLD_AS_UNDECRYPTED:
-                raise undecrypted() from fault  # the cause is for our own eyes
+                raise decryption_refusal() from fault  # the cause is for our own eyes
             raise
         return entity
 
@@ -82,7 +80,7 @@ class Peeling:
         except Refused as fault:
             if fault.code == "cms.unsupported":
                 raise Refused("as2.unsupported-format", fault.detail) from None
-            raise undecrypted() from fault  # the cause is for our own eyes
+            raise decryption_refusal() from fault  # the cause is for our own eyes
 
     def _decompressed(self, entity: Entity) -> Entity:
         try:
@@ -100,13 +98,13 @@ class Peeling:
         self.verified = self.verified or verified
         return inside
 
-    def _signed_content(self, entity: Entity) -> tuple[Entity, Verified]:
+    def _signed_content(self, entity: Entity) -> tuple[Entity, VerifiedSignature]:
         if media_type_of(entity.content_type) in _PKCS7:  # the content is inside of the signature
             verified = verify(pkcs7_in(entity, self.limits), None, self.partner.certificates)
             return entity_in(verified.content or b"", self.limits), verified
         multipart = read_multipart(entity.content_type, entity.body, self.limits)
         if ENCRYPTED in self.layers and bytes(multipart.epilogue).strip():
-            raise undecrypted()  # appended blocks end up there: taking them would tell whether they decrypt to something
+            raise decryption_refusal()  # appended blocks end up there: taking them would tell whether they decrypt to something
         return read_signed(multipart, self.partner.certificates, self.limits)
 
 
@@ -128,7 +126,7 @@ def is_headless(entity: Entity) -> bool:
     return len(entity.body) == len(entity.raw)
 
 
-def undecrypted() -> Refused:
+def decryption_refusal() -> Refused:
     return Refused(
         "as2.decryption-failed",
         "The message cannot be decrypted; encrypt it for our current certificate and send it again",

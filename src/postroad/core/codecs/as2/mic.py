@@ -1,4 +1,4 @@
-"""The message integrity check: a digest over what was sent, which the receipt brings back as proof of what was received.
+"""Message integrity check: a digest of what was sent, which the MDN returns as proof of receipt.
 
 Kept rules: digests are named as ``hashlib`` has them inside (``sha256``) and as RFC 5751 has them on the wire (``sha-256``);
 every spelling seen in the field is read. What the digest covers is decided in ``outgoing`` and ``incoming``, the same way.
@@ -24,7 +24,7 @@ class Mic:
     algorithm: str  # of WRITTEN, or as a partner wrote it when it is none of them; "" when it did not say
 
     def __str__(self) -> str:
-        """As in Received-Content-MIC."""
+        """The value of a Received-Content-MIC field."""
         return f"{b64encode(self.digest).decode()}, {micalg(self.algorithm)}"
 
 
@@ -42,10 +42,10 @@ def read_mic(value: str) -> Mic | None:
         digest = binascii.a2b_base64("".join(encoded.split()).encode("ascii"), strict_mode=True)
     except (binascii.Error, ValueError):
         return None
-    return Mic(digest=digest, algorithm=digest_named(algorithm) or algorithm.strip()) if digest else None
+    return Mic(digest=digest, algorithm=find_digest_name(algorithm) or algorithm.strip()) if digest else None
 
 
-def digest_named(spelling: str) -> str:
+def find_digest_name(spelling: str) -> str:
     """The digest that a partner's spelling means (``SHA-256``, ``sha256``, ``"sha1"`` …); "" for one that is not supported."""
     plain = spelling.strip(" \t\"'").lower().replace("-", "").replace("_", "")
     return plain if plain in WRITTEN else ""

@@ -1,4 +1,4 @@
-"""AS2 names: what partners call each other in AS2-From and AS2-To (RFC 4130, 6.2).
+"""AS2 names, as used in AS2-From and AS2-To (RFC 4130, 6.2).
 
 Kept rule: inside, a name is its bare text; quotes exist only on the wire, are taken off once and put on once. Names are
 compared letter by letter, capitals included.
@@ -20,7 +20,7 @@ _NEEDS_ESCAPE = re.compile(r'([\\"])')
 _PRINTABLE = re.compile(r"[ -~]+")
 
 
-def checked_name(name: str) -> str:
+def check_as2_name(name: str) -> str:
     """The bare name, when it is one: 1 to 128 printable ASCII characters."""
     if not 0 < len(name) <= NAME_CHARS or not _PRINTABLE.fullmatch(name):
         raise Refused(
@@ -31,23 +31,23 @@ def checked_name(name: str) -> str:
 
 
 @lru_cache(maxsize=1024)
-def quoted(name: str) -> str:
+def quote_name(name: str) -> str:
     """A bare name as it stands in a header: in quotation marks only where it needs them."""
-    if _UNQUOTED.fullmatch(checked_name(name)):
+    if _UNQUOTED.fullmatch(check_as2_name(name)):
         return name
     return '"' + _NEEDS_ESCAPE.sub(r"\\\1", name) + '"'
 
 
 @lru_cache(maxsize=1024)
-def unquoted(value: str) -> str:
+def unquote_name(value: str) -> str:
     """The bare name in a header value. Blanks without quotation marks are tolerated: many products leave those out."""
     if match := _QUOTED.fullmatch(value):
-        return checked_name(_ESCAPED.sub(r"\1", match[1]))
-    return checked_name(value)
+        return check_as2_name(_ESCAPED.sub(r"\1", match[1]))
+    return check_as2_name(value)
 
 
-def names_in(headers: Headers) -> tuple[str, str]:
-    """Who sends, and to whom, as bare names; refused when one of them is missing or no name."""
+def read_names(headers: Headers) -> tuple[str, str]:
+    """Sender and recipient as bare names; refused when one is missing or invalid."""
     return _name(headers, "AS2-From"), _name(headers, "AS2-To")
 
 
@@ -55,4 +55,4 @@ def _name(headers: Headers, field: str) -> str:
     value = field_of(headers, field.lower())
     if not value:
         raise Refused("as2.malformed", f"The header {field} is missing; both AS2-From and AS2-To must be given")
-    return unquoted(value)
+    return unquote_name(value)

@@ -1,4 +1,4 @@
-"""A message to a partner is built: compressed, signed and encrypted as was agreed on, with the MIC that must come back.
+"""Builds a message to a partner: compressed, signed and encrypted as agreed, with the MIC that must be returned.
 
 Kept rules: the document goes out as it was given, byte for byte. The same arguments make the same bytes, but for an encrypted
 key, into which OpenSSL mixes random bytes of its own. Nothing in a name, an id, a subject or the document's header can begin
@@ -11,13 +11,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from postroad.core.codecs.as2.carried import carried
-from postroad.core.codecs.as2.headers import checked_message_id, date_value, fields_of, printable, subject_value
+from postroad.core.codecs.as2.document_headers import select_document_headers
+from postroad.core.codecs.as2.headers import check_message_id, date_value, fields_of, require_printable, subject_value
+from postroad.core.codecs.as2.mdn_request import options_value
 from postroad.core.codecs.as2.mic import Mic, mic_over
-from postroad.core.codecs.as2.names import quoted
-from postroad.core.codecs.as2.partners import Agreement, Station
-from postroad.core.codecs.as2.signed import CRLF, write_signed
-from postroad.core.codecs.as2.wishes import options_value
+from postroad.core.codecs.as2.multipart_signed import CRLF, write_signed
+from postroad.core.codecs.as2.names import quote_name
+from postroad.core.codecs.as2.partners import As2Identity, PartnershipTerms
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import compress, encrypt
 from postroad.core.codecs.mime import read_entity, write_head
@@ -29,8 +29,8 @@ _UNNAMED = write_head([("Content-Type", "application/octet-stream"), ("Content-T
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
-    """What to remember of a message until its receipt comes."""
+class SentMessage:
+    """What must be remembered of a message until its MDN arrives."""
 
     message_id: str
     sender: str
@@ -40,10 +40,10 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Built:
+class BuiltMessage:
     headers: Fields  # of the HTTP request
     body: bytes
-    sent: Sent
+    sent: SentMessage
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +74,16 @@ _ENCRYPTED_AND_SEALED = _pkcs7("authEnveloped-data", "smime.p7m")  # by a cipher
 def build(
     entity_head: bytes,
     entity_body: Sequence[Buffer],
-    own: Station,
-    partner: Station,
-    agreement: Agreement,
+    own: As2Identity,
+    partner: As2Identity,
+    agreement: PartnershipTerms,
     *,
     message_id: str,
     at: datetime,
     boundary_seed: bytes,
     randomness: Callable[[int], bytes],
     subject: str = "",
-) -> Built:
+) -> BuiltMessage:
     """The document as an AS2 message. ``entity_head`` is whole header lines, or empty; ``message_id`` has its brackets."""
     document = _Content(_checked_head(entity_head), entity_body[0] if len(entity_body) == 1 else b"".join(entity_body))
     content, mic = _signed(document, own, agreement, at, boundary_seed)
@@ -96,24 +96,24 @@ def build(
         )
     headers = (
         ("AS2-Version", VERSION),
-        ("AS2-From", quoted(own.name)),
-        ("AS2-To", quoted(partner.name)),
-        ("Message-ID", checked_message_id(message_id)),
+        ("AS2-From", quote_name(own.name)),
+        ("AS2-To", quote_name(partner.name)),
+        ("Message-ID", check_message_id(message_id)),
         ("Date", date_value(at)),
         *((("Subject", subject_value(subject)),) if subject else ()),
         ("MIME-Version", "1.0"),
         ("EDIINT-Features", "multiple-attachments"),
         *_wish(own, agreement),
-        *carried(fields_of(read_entity(content.head + CRLF).headers())),
+        *select_document_headers(fields_of(read_entity(content.head + CRLF).headers())),
     )
-    sent = Sent(
+    sent = SentMessage(
         message_id=message_id,
         sender=own.name,
         recipient=partner.name,
         mic=mic,
         mdn_signed=agreement.mdn_signed and agreement.mdn != "none",
     )
-    return Built(headers=headers, body=bytes(content.body), sent=sent)
+    return BuiltMessage(headers=headers, body=bytes(content.body), sent=sent)
 
 
 def _checked_head(head: bytes) -> bytes:
@@ -124,7 +124,9 @@ def _checked_head(head: bytes) -> bytes:
     return head
 
 
-def _signed(document: _Content, own: Station, agreement: Agreement, at: datetime, seed: bytes) -> tuple[_Content, Mic]:
+def _signed(
+    document: _Content, own: As2Identity, agreement: PartnershipTerms, at: datetime, seed: bytes
+) -> tuple[_Content, Mic]:
     """The document signed and compressed, in the order that was agreed on, and the MIC of it."""
     content = _compressed(document) if agreement.compress == "before" else document
     if agreement.sign:
@@ -144,12 +146,12 @@ def _compressed(content: _Content) -> _Content:
     return _Content(_COMPRESSED, compress(content.raw))
 
 
-def _wish(own: Station, agreement: Agreement) -> list[tuple[str, str]]:
-    """How the receipt is asked for."""
+def _wish(own: As2Identity, agreement: PartnershipTerms) -> list[tuple[str, str]]:
+    """The headers that request the MDN."""
     if agreement.mdn == "none":
         return []
-    url = printable(agreement.mdn_url, "The address for receipts")
-    wish = [("Disposition-Notification-To", url or quoted(own.name))]
+    url = require_printable(agreement.mdn_url, "The address for receipts")
+    wish = [("Disposition-Notification-To", url or quote_name(own.name))]
     if agreement.mdn_signed:
         wish.append(("Disposition-Notification-Options", options_value(agreement.mic_digest)))
     if agreement.mdn == "async":

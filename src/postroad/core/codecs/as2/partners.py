@@ -1,4 +1,4 @@
-"""Who speaks with whom, and what they have agreed on: stations, with their keys and certificates, and agreements.
+"""AS2 identities with their keys and certificates, and the terms of a partnership.
 
 Kept rule: certificates are listed newest first. The newest is used for what we make; all of them are tried on what we are
 sent, so that a certificate can be rolled over while messages made with the old one are still on their way.
@@ -17,8 +17,8 @@ from postroad.errors import Misconfigured
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Station:
-    """One side: our own with its ``identities``, a partner with its ``certificates``; each newest first."""
+class As2Identity:
+    """One side of a partnership: ours with ``identities``, a partner's with ``certificates``; newest first."""
 
     name: str  # bare, without quotation marks
     identities: tuple[Identity, ...] = ()
@@ -43,8 +43,8 @@ class Station:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
-    """What we send a partner, and the least that we take from it."""
+class PartnershipTerms:
+    """What we send to a partner, and the minimum security that we accept from it."""
 
     sign: str = "sha256"  # the digest of our signatures; "" for none
     encrypt: str = "aes256-cbc"  # a cipher of the cms room; "" for none

@@ -8,8 +8,8 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cloudevents.documents import is_json_type
 from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, attributes_of, event_of
 from postroad.core.codecs.cloudevents.header_values import header_text, header_value
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
 
 PREFIX = "ce-"

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 import msgspec
 from msgspec import Raw
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.json_nesting import can_stand_inside
 from postroad.core.codecs.lexical import read_base64
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.media import media_type_of, parameter_of
 from postroad.core.codecs.parts import is_xml
+from postroad.core.codecs.refusals import malformed
 
 _LEVELS = DEFAULT_LIMITS.json_depth - 2  # leaves room for the event and the batch around it
 DATA, DATA_BASE64 = "data", "data_base64"

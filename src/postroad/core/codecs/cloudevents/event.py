@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import read_text, read_time
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.errors import Refused
 
 Attribute = str | int | bool

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from urllib.parse import quote, unquote
 
-from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.refusals import malformed
 
 _AS_IS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
 _QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)

@@ -12,15 +12,15 @@ from typing import TypeVar
 import msgspec
 from msgspec import Raw
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_nesting import nests_deeper
 from postroad.core.codecs.json_syntax import fault_in
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.refusals import malformed, too_complex
 
 _Shape = TypeVar("_Shape")
 
-OTHERS_MOST = 10  # members of an event that are no extensions
+MAX_OTHERS = 10  # members of an event that are no extensions
 _OBJECT = msgspec.json.Decoder(dict[str, Raw])
 _ARRAY = msgspec.json.Decoder(list[Raw])
 _NAME = msgspec.json.Decoder(str)
@@ -35,7 +35,7 @@ _QUOTE = ord('"')
 def object_members(body: bytes, pointer: str, limits: WireLimits) -> dict[str, Raw]:
     """The members of an object, in order; a name that comes twice is refused."""
     members = _decoded(body, _OBJECT, pointer, limits)
-    if len(members) > (most := limits.properties + OTHERS_MOST):
+    if len(members) > (most := limits.properties + MAX_OTHERS):
         raise too_complex(f"the event has {len(members)} members; at most {most} are allowed", pointer)
     _check_names(body, members, pointer)
     return members

@@ -11,10 +11,10 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cloudevents.documents import DATA, DATA_BASE64, read_document, write_document
 from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, attributes_of, event_of
 from postroad.core.codecs.cloudevents.raw_json import array_items, object_members
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.json_syntax import UTF_8_MARK
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import JSON
+from postroad.core.codecs.refusals import malformed, too_complex
 
 STRUCTURED = "application/cloudevents+json"
 BATCH = "application/cloudevents-batch+json"

@@ -21,12 +21,12 @@ from postroad.core.codecs.cms.identities import (
     identity_from_pem,
     identity_from_pkcs12,
 )
-from postroad.core.codecs.cms.signing import sign
-from postroad.core.codecs.cms.verifying import Verified, verify
+from postroad.core.codecs.cms.signed_data_reader import VerifiedSignature, verify
+from postroad.core.codecs.cms.signed_data_writer import sign
 
 __all__ = [
     "Identity",
-    "Verified",
+    "VerifiedSignature",
     "compress",
     "content_kind",
     "decompress",

@@ -1,4 +1,4 @@
-"""Signed attributes: what a signer says of the content, and which bytes the signature covers for it.
+"""Signed attributes: what a signer states about the content, and the bytes that the signature covers.
 
 Kept rule: the type of the content and its digest are said exactly once each; whoever says one twice is refused.
 """
@@ -10,15 +10,15 @@ from hmac import compare_digest
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element, canonical
+from postroad.core.codecs.cms.ber import BerElement, canonical
 from postroad.core.codecs.cms.der import SET, header
-from postroad.core.codecs.cms.faults import CONTENT, signature_invalid, too_complex
+from postroad.core.codecs.cms.refusals import CONTENT, signature_invalid, too_complex
 
 _MOST_BYTES = 64 << 10
 
 
-def check_attributes(attributes: Element, content_type: bytes, content_digest: bytes) -> None:
-    """That they speak of this content."""
+def check_attributes(attributes: BerElement, content_type: bytes, content_digest: bytes) -> None:
+    """Checks that the attributes belong to this content."""
     if attributes.stop - attributes.start > _MOST_BYTES:
         raise too_complex(f"The signed attributes are longer than {_MOST_BYTES} bytes")
     said = _said(attributes)
@@ -30,9 +30,9 @@ def check_attributes(attributes: Element, content_type: bytes, content_digest: b
         )
 
 
-def _said(attributes: Element) -> dict[bytes, Element]:
+def _said(attributes: BerElement) -> dict[bytes, BerElement]:
     """The two attributes that must be there, each once and with one value."""
-    said: dict[bytes, Element] = {}
+    said: dict[bytes, BerElement] = {}
     for attribute in attributes.children():
         fields = attribute.fields()
         name = fields.take("name of the attribute").oid()
@@ -48,8 +48,8 @@ def _said(attributes: Element) -> dict[bytes, Element]:
     return said
 
 
-def signed_forms(attributes: Element) -> Iterator[bytes]:
-    """What may have been signed: the attributes as they stand, or in DER as the standard wants it."""
+def list_signed_forms(attributes: BerElement) -> Iterator[bytes]:
+    """The bytes that may have been signed: the attributes as received, or in DER as the standard requires."""
     content = bytes(attributes.content())
     as_it_stands = header(SET, len(content)) + content
     yield as_it_stands
@@ -58,14 +58,14 @@ def signed_forms(attributes: Element) -> Iterator[bytes]:
         yield in_der
 
 
-def canonical_set(attributes: Element) -> bytes:
-    """Attributes stand in a message under another tag, and count as the SET that they are."""
+def canonical_set(attributes: BerElement) -> bytes:
+    """The attributes as the SET that signatures cover; in messages they have another tag."""
     content = b"".join(sorted(canonical(attribute) for attribute in attributes.children()))
     return header(SET, len(content)) + content
 
 
 def could_be_attributes(content: Sequence[Buffer]) -> bool:
-    """Whether content could be somebody's signed attributes, whose signature would then seem to be one over the content."""
+    """Whether content could be signed attributes of another message, whose signature would then appear valid."""
     filled = [piece for piece in content if piece]
     if not filled or filled[0][0] != SET:
         return False

@@ -21,10 +21,10 @@ from postroad.core.codecs.cms.der import (
     element,
     header,
 )
-from postroad.core.codecs.cms.faults import malformed, too_complex
+from postroad.core.codecs.cms.refusals import malformed, too_complex
 
-DEEPEST = 32
-MOST_ELEMENTS = 100_000
+MAX_DEPTH = 32
+MAX_ELEMENTS = 100_000
 _INDEFINITE = 0x80
 _LONGEST_LENGTH = 8  # octets of a length
 _LONG_TAG = 0x1F
@@ -33,8 +33,8 @@ _PLAIN_TAGS = frozenset((INTEGER, OCTET_STRING, NULL, OID, UTC_TIME, SEQUENCE, S
 _LEFT_BEHIND, _MOST_LEFT_BEHIND = b"\r\n\0 \t", 64  # what transports append to a message, and how much of it
 
 
-class Source:
-    """The bytes that are read, and how many elements were found in them so far."""
+class BerSource:
+    """The bytes being read, and the number of elements found so far."""
 
     __slots__ = ("elements", "octets")
 
@@ -43,17 +43,17 @@ class Source:
         self.elements = 0
 
 
-class Element(Struct, frozen=True, gc=False):
+class BerElement(Struct, frozen=True, gc=False):
     """One element: its header begins at ``begin``, its content is ``start`` to ``stop``, and the next one follows at ``end``."""
 
-    source: Source
+    source: BerSource
     tag: int
     begin: int
     start: int
     stop: int
     end: int
     depth: int
-    found: tuple[Element, ...] | None = None  # children that had to be read to find the end
+    found: tuple[BerElement, ...] | None = None  # children that had to be read to find the end
 
     def raw(self) -> memoryview:
         return self.source.octets[self.begin : self.end]
@@ -61,38 +61,38 @@ class Element(Struct, frozen=True, gc=False):
     def content(self) -> memoryview:
         return self.source.octets[self.start : self.stop]
 
-    def children(self) -> tuple[Element, ...]:
+    def children(self) -> tuple[BerElement, ...]:
         if self.found is not None:
             return self.found
         if not self.tag & CONSTRUCTED:
             raise malformed("A structure is expected where a plain value stands", self.begin)
         return self._read_children()
 
-    def _read_children(self) -> tuple[Element, ...]:
+    def _read_children(self) -> tuple[BerElement, ...]:
         source, stop, depth = self.source, self.stop, self.depth + 1
         octets = source.octets
-        read: list[Element] = []
+        read: list[BerElement] = []
         at = self.start
-        allowed = depth <= DEEPEST
+        allowed = depth <= MAX_DEPTH
         while at < stop:
             end = at + 2 + octets[at + 1] if at + 2 <= stop and octets[at + 1] < _INDEFINITE else 0
-            if at < end <= stop and octets[at] in _PLAIN_TAGS and allowed and source.elements < MOST_ELEMENTS:
+            if at < end <= stop and octets[at] in _PLAIN_TAGS and allowed and source.elements < MAX_ELEMENTS:
                 source.elements += 1
-                found = Element(source, octets[at], at, at + 2, end, end, depth)
+                found = BerElement(source, octets[at], at, at + 2, end, end, depth)
             else:
                 found = _read(source, at, stop, depth)
             read.append(found)
             at = found.end
         return tuple(read)
 
-    def only_child(self) -> Element:
+    def only_child(self) -> BerElement:
         children = self.children()
         if len(children) != 1:
             raise malformed(f"Exactly one element is expected here, not {len(children)}", self.begin)
         return children[0]
 
-    def fields(self) -> Fields:
-        return Fields(self)
+    def fields(self) -> BerFields:
+        return BerFields(self)
 
     def pieces(self) -> list[memoryview]:
         """The octets of a string, which may be cut into pieces and those into pieces again."""
@@ -103,7 +103,7 @@ class Element(Struct, frozen=True, gc=False):
             found += child.string("piece of a string").pieces()
         return found
 
-    def string(self, what: str) -> Element:
+    def string(self, what: str) -> BerElement:
         """Itself, when it is a string."""
         if self.tag & ~CONSTRUCTED != OCTET_STRING:
             raise malformed(f"The {what} is not given as a string", self.begin)
@@ -125,17 +125,17 @@ class Element(Struct, frozen=True, gc=False):
         return bytes(self.raw())
 
 
-class Fields:
+class BerFields:
     """The members of a structure, taken one after the other."""
 
     __slots__ = ("_members", "_next", "_owner")
 
-    def __init__(self, owner: Element) -> None:
+    def __init__(self, owner: BerElement) -> None:
         self._owner = owner
         self._members = owner.children()
         self._next = 0
 
-    def take(self, what: str, *tags: int) -> Element:
+    def take(self, what: str, *tags: int) -> BerElement:
         """The next member, which must be there and have one of the tags (any, when none is named)."""
         if self._next == len(self._members):
             raise malformed(f"The {what} is missing", self._owner.end)
@@ -145,7 +145,7 @@ class Fields:
         self._next += 1
         return member
 
-    def maybe(self, *tags: int) -> Element | None:
+    def maybe(self, *tags: int) -> BerElement | None:
         if self._next < len(self._members) and self._members[self._next].tag in tags:
             self._next += 1
             return self._members[self._next - 1]
@@ -156,9 +156,9 @@ class Fields:
             raise malformed("There is more than belongs here", self._members[self._next].begin)
 
 
-def read(buffer: Buffer) -> Element:
+def read(buffer: Buffer) -> BerElement:
     """The one element that the buffer holds."""
-    source = Source(buffer)
+    source = BerSource(buffer)
     found = _read(source, 0, len(source.octets), 0)
     rest = source.octets[found.end :]
     if len(rest) > _MOST_LEFT_BEHIND or bytes(rest).strip(_LEFT_BEHIND):
@@ -166,16 +166,16 @@ def read(buffer: Buffer) -> Element:
     return found
 
 
-def first_inside(buffer: Buffer) -> Element:
+def first_inside(buffer: Buffer) -> BerElement:
     """The first child of the one element, without looking any further."""
-    source = Source(buffer)
+    source = BerSource(buffer)
     tag, start, length = _header(source, 0, len(source.octets))
     if not tag & CONSTRUCTED:
         raise malformed("A structure is expected at the beginning", 0)
     return _read(source, start, len(source.octets) if length is None else start + length, 1)
 
 
-def canonical(found: Element) -> bytes:
+def canonical(found: BerElement) -> bytes:
     """The element in DER, as signatures want it. Only for what is small."""
     if found.tag & ~CONSTRUCTED == OCTET_STRING:
         return element(OCTET_STRING, found.octets())
@@ -185,11 +185,11 @@ def canonical(found: Element) -> bytes:
     return element(found.tag, *(sorted(members) if found.tag == SET else members))
 
 
-def _header(source: Source, begin: int, limit: int) -> tuple[int, int, int | None]:
+def _header(source: BerSource, begin: int, limit: int) -> tuple[int, int, int | None]:
     """Tag, where the content starts, and how long it is: None when only its end mark tells."""
     source.elements += 1
-    if source.elements > MOST_ELEMENTS:
-        raise too_complex(f"The message has more than {MOST_ELEMENTS} elements")
+    if source.elements > MAX_ELEMENTS:
+        raise too_complex(f"The message has more than {MAX_ELEMENTS} elements")
     octets = source.octets
     if begin + 2 > limit:
         raise malformed("The message ends in the middle", limit)
@@ -208,20 +208,20 @@ def _header(source: Source, begin: int, limit: int) -> tuple[int, int, int | Non
     return tag, start, length
 
 
-def _read(source: Source, begin: int, limit: int, depth: int) -> Element:
-    if depth > DEEPEST:
-        raise too_complex(f"The message is nested deeper than {DEEPEST} levels")
+def _read(source: BerSource, begin: int, limit: int, depth: int) -> BerElement:
+    if depth > MAX_DEPTH:
+        raise too_complex(f"The message is nested deeper than {MAX_DEPTH} levels")
     tag, start, length = _header(source, begin, limit)
     if length is not None:
-        return Element(source, tag, begin, start, start + length, start + length, depth)
+        return BerElement(source, tag, begin, start, start + length, start + length, depth)
     if not tag & CONSTRUCTED:
         raise malformed("A plain value has no length", begin)
     found, stop = _until_end_mark(source, start, limit, depth + 1)
-    return Element(source, tag, begin, start, stop, stop + 2, depth, found)
+    return BerElement(source, tag, begin, start, stop, stop + 2, depth, found)
 
 
-def _until_end_mark(source: Source, at: int, limit: int, depth: int) -> tuple[tuple[Element, ...], int]:
-    found: list[Element] = []
+def _until_end_mark(source: BerSource, at: int, limit: int, depth: int) -> tuple[tuple[BerElement, ...], int]:
+    found: list[BerElement] = []
     octets = source.octets
     while at + 2 > limit or octets[at] or octets[at + 1]:
         found.append(_read(source, at, limit, depth))

@@ -1,4 +1,4 @@
-"""By which marks messages name a certificate: issuer and serial number, or the identifier of its key.
+"""How messages identify a certificate: by issuer and serial number, or by key identifier.
 
 What is asked of a certificate again and again (its marks, its key, its DER form) is read once and remembered.
 """
@@ -13,22 +13,22 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from postroad.core.codecs.cms.ber import Element, canonical, read
-from postroad.core.codecs.cms.der import INTEGER, SEQUENCE, sequence, tagged
-from postroad.core.codecs.cms.faults import malformed, unsupported
+from postroad.core.codecs.cms.ber import BerElement, canonical, read
+from postroad.core.codecs.cms.der import INTEGER, SEQUENCE, context_tag, sequence
+from postroad.core.codecs.cms.refusals import malformed, unsupported
 
-KEY_IDENTIFIER = tagged(0, constructed=False)
+KEY_IDENTIFIER = context_tag(0, constructed=False)
 _LONGEST_NAME = 4096  # of a name that has to be put together before it can be compared
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Marks:
+class CertificateMarks:
     der: bytes
     issuer_and_serial: bytes
     key_identifier: bytes
     key: CertificatePublicKeyTypes
 
-    def are_named_by(self, mark: Element) -> bool:
+    def are_named_by(self, mark: BerElement) -> bool:
         """Whether a signer or recipient that is named so is this certificate's owner."""
         if mark.tag == SEQUENCE:
             return self._issued(mark)
@@ -36,7 +36,7 @@ class Marks:
             return mark.stop - mark.start <= _LONGEST_NAME and mark.octets() == self.key_identifier
         raise malformed("A certificate is named by neither issuer and serial number nor key identifier", mark.begin)
 
-    def _issued(self, mark: Element) -> bool:
+    def _issued(self, mark: BerElement) -> bool:
         """Written as in the certificate, as good as always; otherwise both have to be the same in DER."""
         if mark.found is None:
             return mark.raw() == self.issuer_and_serial
@@ -44,13 +44,13 @@ class Marks:
 
 
 @lru_cache(maxsize=4096)
-def marks_of(certificate: x509.Certificate) -> Marks:
+def marks_of(certificate: x509.Certificate) -> CertificateMarks:
     fields = read(certificate.tbs_certificate_bytes).fields()
-    fields.maybe(tagged(0))  # the version
+    fields.maybe(context_tag(0))  # the version
     serial = fields.take("serial number", INTEGER)
     fields.take("signature algorithm")
     issuer = fields.take("issuer", SEQUENCE)
-    return Marks(
+    return CertificateMarks(
         der=certificate.public_bytes(Encoding.DER),
         issuer_and_serial=sequence(bytes(issuer.raw()), bytes(serial.raw())),
         key_identifier=_key_identifier(certificate),
@@ -68,7 +68,7 @@ def _key(certificate: x509.Certificate) -> CertificatePublicKeyTypes:
 
 
 def _key_identifier(certificate: x509.Certificate) -> bytes:
-    """As the certificate says it, or, where it says nothing, as everybody computes it."""
+    """The key identifier in the certificate, or the usual digest of its key."""
     try:
         return certificate.extensions.get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
     except (x509.ExtensionNotFound, x509.DuplicateExtension, x509.UnsupportedGeneralNameType, ValueError):

@@ -1,4 +1,4 @@
-"""The ciphers of enveloped content: what each is called, which parameters it has, and how content passes through it.
+"""Ciphers of enveloped content: their names and parameters, encryption and decryption.
 
 Kept rule: opening either gives the content or None, and never says what was wrong.
 """
@@ -16,9 +16,9 @@ from cryptography.hazmat.primitives.ciphers import CipherContext, algorithms, mo
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element
+from postroad.core.codecs.cms.ber import BerElement
 from postroad.core.codecs.cms.der import INTEGER, OCTET_STRING, element, sequence, small_integer
-from postroad.core.codecs.cms.faults import malformed, unsupported
+from postroad.core.codecs.cms.refusals import malformed, unsupported
 
 NONCE_BYTES, TAG_BYTES = 12, 16
 _SHORTEST_TAG = 12  # RFC 5084
@@ -74,7 +74,7 @@ _BY_OID = {cipher.oid: cipher for cipher in (*CIPHERS.values(), _ONLY_READ)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sealed:
+class SealedContent:
     """Encrypted content with everything that opens it but the key."""
 
     cipher: Cipher
@@ -103,13 +103,13 @@ class Sealed:
         return b"".join(found)
 
 
-def cipher_named(name: str) -> Cipher:
+def find_cipher(name: str) -> Cipher:
     if name not in CIPHERS:
         raise unsupported(f"The cipher {name[:40]!r} is not offered; choose one of {', '.join(CIPHERS)}")
     return CIPHERS[name]
 
 
-def cipher_in(identifier: Element) -> tuple[Cipher, bytes, int]:
+def cipher_in(identifier: BerElement) -> tuple[Cipher, bytes, int]:
     """The cipher that an AlgorithmIdentifier names, its vector, and the length of the tag."""
     fields = identifier.fields()
     cipher = _BY_OID.get(fields.take("cipher").oid())
@@ -127,7 +127,7 @@ def cipher_in(identifier: Element) -> tuple[Cipher, bytes, int]:
     return cipher, nonce, tag_bytes
 
 
-def _vector(found: Element, least: int, most: int) -> bytes:
+def _vector(found: BerElement, least: int, most: int) -> bytes:
     vector = found.string("initialisation vector").octets()
     if not least <= len(vector) <= most:
         raise malformed("The initialisation vector does not fit the cipher", found.begin)

@@ -11,24 +11,24 @@ from collections.abc import Sequence
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element
-from postroad.core.codecs.cms.content import closed, opened, views
+from postroad.core.codecs.cms.ber import BerElement
+from postroad.core.codecs.cms.content import as_pieces, open_content, wrap_content
 from postroad.core.codecs.cms.der import (
     INTEGER,
     OCTET_STRING,
     OID,
     SEQUENCE,
-    enclosed,
+    context_tag,
+    enclose_pieces,
     sequence,
     small_integer,
-    tagged,
 )
-from postroad.core.codecs.cms.faults import unsupported
+from postroad.core.codecs.cms.refusals import unsupported
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.errors import Refused
 
-MOST_BYTES = 256 << 20
-MOST_TIMES_LARGER = 200
+MAX_BYTES = 256 << 20
+MAX_EXPANSION = 200
 ALWAYS_ALLOWED = (
     16 << 20
 )  # up to here documents may be as regular as they like: EDI with much padding shrinks a thousandfold
@@ -40,15 +40,15 @@ _ZLIB = sequence(oids.ZLIB)
 def compress(content: Buffer | Sequence[Buffer], level: int = 6) -> bytes:
     """A CompressedData message in DER."""
     stream = zlib.compressobj(level)
-    pieces: list[Buffer] = [stream.compress(piece) for piece in views(content)]
+    pieces: list[Buffer] = [stream.compress(piece) for piece in as_pieces(content)]
     pieces.append(stream.flush())
-    inside = enclosed(tagged(0), enclosed(OCTET_STRING, pieces))
-    return closed(oids.COMPRESSED_DATA, [_VERSION, _ZLIB, *enclosed(SEQUENCE, [oids.DATA, *inside])])
+    inside = enclose_pieces(context_tag(0), enclose_pieces(OCTET_STRING, pieces))
+    return wrap_content(oids.COMPRESSED_DATA, [_VERSION, _ZLIB, *enclose_pieces(SEQUENCE, [oids.DATA, *inside])])
 
 
 def decompress(compressed: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> bytes:
     pieces = _zlib_stream(compressed).pieces()
-    most = min(MOST_BYTES, limits.body_bytes, max(ALWAYS_ALLOWED, MOST_TIMES_LARGER * sum(map(len, pieces))))
+    most = min(MAX_BYTES, limits.body_bytes, max(ALWAYS_ALLOWED, MAX_EXPANSION * sum(map(len, pieces))))
     stream = zlib.decompressobj()
     found: list[bytes] = []
     left = most + 1  # one more than allowed, so that too much is seen
@@ -62,8 +62,8 @@ def decompress(compressed: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> bytes
     return b"".join(found)
 
 
-def _zlib_stream(compressed: Buffer) -> Element:
-    _, content = opened(compressed, "compressed")
+def _zlib_stream(compressed: Buffer) -> BerElement:
+    _, content = open_content(compressed, "compressed")
     fields = content.fields()
     fields.take("version", INTEGER)
     if fields.take("compression algorithm", SEQUENCE).fields().take("compression algorithm", OID).oid() != oids.ZLIB:
@@ -71,7 +71,7 @@ def _zlib_stream(compressed: Buffer) -> Element:
     encapsulated = fields.take("compressed content", SEQUENCE).fields()
     fields.end()
     encapsulated.take("type of the compressed content", OID)
-    return encapsulated.take("compressed content", tagged(0)).only_child().string("compressed content")
+    return encapsulated.take("compressed content", context_tag(0)).only_child().string("compressed content")
 
 
 def _inflated(stream: zlib._Decompress, piece: memoryview, most: int) -> bytes:

@@ -1,4 +1,4 @@
-"""ContentInfo, the outermost structure of every CMS message: what it is, and the thing itself."""
+"""ContentInfo, the outermost structure of every CMS message: its type and its content."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element, first_inside, read
-from postroad.core.codecs.cms.der import OID, SEQUENCE, enclosed, tagged
-from postroad.core.codecs.cms.faults import malformed, unsupported
+from postroad.core.codecs.cms.ber import BerElement, first_inside, read
+from postroad.core.codecs.cms.der import OID, SEQUENCE, context_tag, enclose_pieces
+from postroad.core.codecs.cms.refusals import malformed, unsupported
 
 _KINDS = {
     oids.DATA: "data",
@@ -24,8 +24,8 @@ def content_kind(buffer: Buffer) -> str:
     return _kind(first_inside(buffer))
 
 
-def opened(buffer: Buffer, *kinds: str) -> tuple[str, Element]:
-    """Which of the kinds the message is, and its content."""
+def open_content(buffer: Buffer, *kinds: str) -> tuple[str, BerElement]:
+    """Returns which of these kinds the message is, and its content."""
     outermost = read(buffer)
     if outermost.tag != SEQUENCE:
         raise malformed("This is no CMS message", 0)
@@ -33,22 +33,24 @@ def opened(buffer: Buffer, *kinds: str) -> tuple[str, Element]:
     kind = _kind(fields.take("content type", OID))
     if kind not in kinds:
         raise unsupported(f"The message holds {kind} content where {' or '.join(kinds)} content is expected")
-    content = fields.take("content", tagged(0)).only_child()
+    content = fields.take("content", context_tag(0)).only_child()
     fields.end()
     return kind, content
 
 
-def closed(content_type: bytes, content: Sequence[Buffer]) -> bytes:
+def wrap_content(content_type: bytes, content: Sequence[Buffer]) -> bytes:
     """The whole message: here, and only here, its pieces are joined."""
-    return b"".join(enclosed(SEQUENCE, [content_type, *enclosed(tagged(0), enclosed(SEQUENCE, content))]))
+    return b"".join(
+        enclose_pieces(SEQUENCE, [content_type, *enclose_pieces(context_tag(0), enclose_pieces(SEQUENCE, content))])
+    )
 
 
-def views(content: Buffer | Sequence[Buffer]) -> Sequence[Buffer]:
+def as_pieces(content: Buffer | Sequence[Buffer]) -> Sequence[Buffer]:
     """Content in pieces, also where it was given in one."""
     return (content,) if isinstance(content, bytes | memoryview) else content
 
 
-def _kind(content_type: Element) -> str:
+def _kind(content_type: BerElement) -> str:
     kind = _KINDS.get(content_type.oid())
     if kind is None:
         raise unsupported("CMS content of this type is not read here; send signed, enveloped or compressed data")

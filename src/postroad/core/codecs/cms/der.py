@@ -24,7 +24,7 @@ INTEGER, OCTET_STRING, NULL, OID, UTC_TIME, GENERALIZED_TIME, SEQUENCE, SET = (
 CONSTRUCTED = 0x20
 
 
-def tagged(place: int, *, constructed: bool = True) -> int:
+def context_tag(place: int, *, constructed: bool = True) -> int:
     """The context-specific tag ``[place]``."""
     return 0x80 | (CONSTRUCTED if constructed else 0) | place
 
@@ -46,11 +46,11 @@ def sequence(*parts: bytes) -> bytes:
 
 
 def set_of(parts: Iterable[bytes], tag: int = SET) -> bytes:
-    """The members of a SET OF stand in the order of their bytes."""
+    """A SET OF, with its members sorted by their bytes as DER requires."""
     return element(tag, *sorted(parts))
 
 
-def enclosed(tag: int, pieces: Sequence[Buffer]) -> list[Buffer]:
+def enclose_pieces(tag: int, pieces: Sequence[Buffer]) -> list[Buffer]:
     """An element around content that comes in pieces, as pieces again."""
     return [header(tag, sum(map(len, pieces))), *pieces]
 
@@ -71,8 +71,8 @@ def _base_128(arc: int) -> bytes:
     return bytes(reversed(octets))
 
 
-def time(at: datetime) -> bytes:
-    """As CMS wants it: two digits for the year until 2049, four after."""
+def encode_time(at: datetime) -> bytes:
+    """Encodes a time for CMS: two-digit years until 2049, then four digits."""
     at = at.astimezone(UTC)
     if 1950 <= at.year < 2050:
         return element(UTC_TIME, at.strftime("%y%m%d%H%M%SZ").encode())

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives import hashes
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element
+from postroad.core.codecs.cms.ber import BerElement
 from postroad.core.codecs.cms.der import NULL, element, sequence
-from postroad.core.codecs.cms.faults import unsupported
+from postroad.core.codecs.cms.refusals import unsupported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,13 +52,13 @@ DIGESTS = {
 _BY_OID = {digest.oid: digest for digest in DIGESTS.values()}
 
 
-def digest_named(name: str) -> Digest:
+def find_digest(name: str) -> Digest:
     if name not in DIGESTS:
         raise unsupported(f"The digest {name[:40]!r} is not offered; choose one of {', '.join(DIGESTS)}")
     return DIGESTS[name]
 
 
-def digest_in(identifier: Element) -> Digest:
+def digest_in(identifier: BerElement) -> Digest:
     """The digest that an AlgorithmIdentifier names."""
     found = _BY_OID.get(identifier.fields().take("digest algorithm").oid())
     if found is None:

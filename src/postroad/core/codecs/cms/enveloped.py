@@ -13,9 +13,9 @@ from cryptography import x509
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import oids
 from postroad.core.codecs.cms.attributes import canonical_set
-from postroad.core.codecs.cms.ber import Element, Fields
-from postroad.core.codecs.cms.ciphers import Sealed, cipher_in, cipher_named
-from postroad.core.codecs.cms.content import closed, opened, views
+from postroad.core.codecs.cms.ber import BerElement, BerFields
+from postroad.core.codecs.cms.ciphers import SealedContent, cipher_in, find_cipher
+from postroad.core.codecs.cms.content import as_pieces, open_content, wrap_content
 from postroad.core.codecs.cms.der import (
     CONSTRUCTED,
     INTEGER,
@@ -23,18 +23,18 @@ from postroad.core.codecs.cms.der import (
     OID,
     SEQUENCE,
     SET,
+    context_tag,
     element,
-    enclosed,
+    enclose_pieces,
     set_of,
     small_integer,
-    tagged,
 )
-from postroad.core.codecs.cms.faults import decryption_failed, malformed, not_for_us
 from postroad.core.codecs.cms.identities import Identity
-from postroad.core.codecs.cms.recipients import recipient_info, wrapped_keys
+from postroad.core.codecs.cms.recipients import find_wrapped_keys, recipient_info
+from postroad.core.codecs.cms.refusals import decryption_failed, malformed, not_for_us
 
 _VERSION = small_integer(0)
-_CONTENT = tagged(0, constructed=False)
+_CONTENT = context_tag(0, constructed=False)
 
 
 def encrypt(
@@ -48,26 +48,26 @@ def encrypt(
     """An enveloped message in DER. ``oaep`` wraps the key with RSA-OAEP (SHA-256) in place of PKCS#1 v1.5."""
     if not recipients:
         raise ValueError("a message without recipients can be read by nobody")
-    chosen = cipher_named(cipher)
+    chosen = find_cipher(cipher)
     key, vector = randomness(chosen.key_bytes), randomness(chosen.vector_bytes)
-    pieces, tag = chosen.sealed(views(content), key, vector)
+    pieces, tag = chosen.sealed(as_pieces(content), key, vector)
     inside: list[Buffer] = [
         _VERSION,
         set_of(recipient_info(recipient, key, oaep=oaep) for recipient in recipients),
-        *enclosed(SEQUENCE, [oids.DATA, chosen.identifier(vector), *enclosed(_CONTENT, pieces)]),
+        *enclose_pieces(SEQUENCE, [oids.DATA, chosen.identifier(vector), *enclose_pieces(_CONTENT, pieces)]),
     ]
     if chosen.authenticates:
-        return closed(oids.AUTH_ENVELOPED_DATA, [*inside, element(OCTET_STRING, tag)])
-    return closed(oids.ENVELOPED_DATA, inside)
+        return wrap_content(oids.AUTH_ENVELOPED_DATA, [*inside, element(OCTET_STRING, tag)])
+    return wrap_content(oids.ENVELOPED_DATA, inside)
 
 
 def decrypt(enveloped: Buffer, identities: Sequence[Identity]) -> bytes:
     """The content, for whichever of our identities it was encrypted."""
-    kind, content = opened(enveloped, "enveloped", "auth-enveloped")
+    kind, content = open_content(enveloped, "enveloped", "auth-enveloped")
     fields = content.fields()
     fields.take("version", INTEGER)
-    fields.maybe(tagged(0))  # about the originator, which nobody needs
-    keys = wrapped_keys(fields.take("list of recipients", SET), identities)
+    fields.maybe(context_tag(0))  # about the originator, which nobody needs
+    keys = find_wrapped_keys(fields.take("list of recipients", SET), identities)
     sealed = _sealed(fields, authenticated=kind == "auth-enveloped")
     if not keys:
         raise not_for_us()
@@ -78,21 +78,21 @@ def decrypt(enveloped: Buffer, identities: Sequence[Identity]) -> bytes:
     raise decryption_failed()
 
 
-def _sealed(fields: Fields, *, authenticated: bool) -> Sealed:
+def _sealed(fields: BerFields, *, authenticated: bool) -> SealedContent:
     encrypted = fields.take("encrypted content", SEQUENCE).fields()
     encrypted.take("type of the encrypted content", OID)
     cipher, vector, tag_bytes = cipher_in(encrypted.take("cipher", SEQUENCE))
     pieces = encrypted.take("encrypted content", _CONTENT, _CONTENT | CONSTRUCTED).pieces()
     if authenticated:
-        attributes = fields.maybe(tagged(1))
+        attributes = fields.maybe(context_tag(1))
         also = canonical_set(attributes) if attributes else b""
         tag = _tag(fields.take("tag"), tag_bytes)
-        return Sealed(cipher=cipher, vector=vector, pieces=pieces, tag=tag, also_authenticated=also)
+        return SealedContent(cipher=cipher, vector=vector, pieces=pieces, tag=tag, also_authenticated=also)
     pieces, tag = _without_tag(pieces, tag_bytes)
-    return Sealed(cipher=cipher, vector=vector, pieces=pieces, tag=tag)
+    return SealedContent(cipher=cipher, vector=vector, pieces=pieces, tag=tag)
 
 
-def _tag(found: Element, length: int) -> bytes:
+def _tag(found: BerElement, length: int) -> bytes:
     tag = found.string("tag").octets()
     if not length or len(tag) != length:
         raise malformed("The message's tag does not fit its cipher", found.begin)

@@ -1,4 +1,4 @@
-"""Who signs and decrypts: a certificate with its private key, and the certificates that vouch for it.
+"""Signing and decryption identities: a certificate with its private key and its chain.
 
 Kept rule: key and certificate belong together; a pair that does not is refused where it is read, not when a partner complains.
 """
@@ -34,7 +34,7 @@ class Identity:
 
 
 def identity_from_pem(pem: bytes, password: bytes | None = None) -> Identity:
-    """From a PEM file with the private key and certificates, the key's own among them."""
+    """Reads an identity from a PEM file with one private key, its certificate and others."""
     keys, certificates = _read_pem(pem, password)
     return _identity(keys[0], certificates)
 
@@ -68,7 +68,7 @@ def _read_pem(pem: bytes, password: bytes | None) -> tuple[list[PrivateKeyTypes]
 
 
 def identity_from_pkcs12(pkcs12: bytes, password: bytes | None = None) -> Identity:
-    """From a PKCS#12 file (.p12, .pfx)."""
+    """Reads an identity from a PKCS#12 file (.p12, .pfx)."""
     try:
         found = load_pkcs12(pkcs12, password)
     except (ValueError, TypeError, UnsupportedAlgorithm) as fault:
@@ -92,7 +92,7 @@ def _unusable(reason: str) -> Refused:
 
 
 def _rejection_secret(key: SigningKey) -> bytes:
-    """What nobody else can know, the same at every start: so failing looks the same however often it is tried."""
+    """A secret derived from the key, stable across restarts, so that repeated failures look the same."""
     numbers = key.private_numbers()
     secret = numbers.d if isinstance(numbers, rsa.RSAPrivateNumbers) else numbers.private_value
     return sha256(b"postroad cms implicit rejection" + secret.to_bytes((secret.bit_length() + 7) // 8, "big")).digest()

@@ -15,7 +15,7 @@ from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element
+from postroad.core.codecs.cms.ber import BerElement
 from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.der import (
     INTEGER,
@@ -23,17 +23,17 @@ from postroad.core.codecs.cms.der import (
     OCTET_STRING,
     OID,
     SEQUENCE,
+    context_tag,
     element,
     sequence,
     small_integer,
-    tagged,
 )
 from postroad.core.codecs.cms.digests import DIGESTS, SHA1, digest_in
-from postroad.core.codecs.cms.faults import too_complex, unsupported
 from postroad.core.codecs.cms.identities import Identity
+from postroad.core.codecs.cms.refusals import too_complex, unsupported
 from postroad.core.codecs.cms.schemes import mask_digest_in
 
-MOST_RECIPIENTS = 1000
+MAX_RECIPIENTS = 1000
 Padding = padding.PKCS1v15 | padding.OAEP
 
 _VERSION = small_integer(0)
@@ -41,7 +41,9 @@ _PKCS1 = sequence(oids.RSA, element(NULL))
 _SHA256 = DIGESTS["sha256"]
 _OAEP = sequence(
     oids.RSA_OAEP,
-    sequence(element(tagged(0), _SHA256.identifier), element(tagged(1), sequence(oids.MGF1, _SHA256.identifier))),
+    sequence(
+        element(context_tag(0), _SHA256.identifier), element(context_tag(1), sequence(oids.MGF1, _SHA256.identifier))
+    ),
 )
 
 
@@ -66,7 +68,7 @@ class WrappedKey:
     octets: bytes
 
     def unwrapped(self, length: int) -> bytes:
-        """The content's key, or one that nobody knows."""
+        """Unwraps the content's key; returns a random one on failure."""
         instead = hmac.digest(self.rejection_secret, self.octets, "sha256")[:length]
         try:
             found = self.key.decrypt(self.octets, self.way)
@@ -75,8 +77,8 @@ class WrappedKey:
         return found if len(found) == length else instead
 
 
-def wrapped_keys(recipient_infos: Element, identities: Sequence[Identity]) -> list[WrappedKey]:
-    """What is there for our identities: the first for each, so that nobody makes us unwrap without end."""
+def find_wrapped_keys(recipient_infos: BerElement, identities: Sequence[Identity]) -> list[WrappedKey]:
+    """The wrapped keys for our identities: the first for each, which bounds the work."""
     found: dict[int, WrappedKey] = {}
     for recipient in _key_transports(recipient_infos):
         fields = recipient.fields()
@@ -89,15 +91,15 @@ def wrapped_keys(recipient_infos: Element, identities: Sequence[Identity]) -> li
     return list(found.values())
 
 
-def _key_transports(recipient_infos: Element) -> list[Element]:
+def _key_transports(recipient_infos: BerElement) -> list[BerElement]:
     """Recipients for whom RSA wrapped the key; other ways (key agreement, passwords) are for others."""
     recipients = recipient_infos.children()
-    if len(recipients) > MOST_RECIPIENTS:
-        raise too_complex(f"The message has more than {MOST_RECIPIENTS} recipients")
+    if len(recipients) > MAX_RECIPIENTS:
+        raise too_complex(f"The message has more than {MAX_RECIPIENTS} recipients")
     return [recipient for recipient in recipients if recipient.tag == SEQUENCE]
 
 
-def _wrapped_key(identity: Identity, algorithm: Element, wrapped: Element) -> WrappedKey:
+def _wrapped_key(identity: Identity, algorithm: BerElement, wrapped: BerElement) -> WrappedKey:
     if not isinstance(identity.key, rsa.RSAPrivateKey):
         raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of ours")
     return WrappedKey(
@@ -108,7 +110,7 @@ def _wrapped_key(identity: Identity, algorithm: Element, wrapped: Element) -> Wr
     )
 
 
-def _way(algorithm: Element) -> Padding:
+def _way(algorithm: BerElement) -> Padding:
     fields = algorithm.fields()
     oid = fields.take("key wrapping", OID).oid()
     if oid == oids.RSA:
@@ -119,15 +121,15 @@ def _way(algorithm: Element) -> Padding:
     return _oaep(parameters) if parameters else padding.OAEP(padding.MGF1(SHA1.hash), SHA1.hash, None)
 
 
-def _oaep(parameters: Element) -> padding.OAEP:
+def _oaep(parameters: BerElement) -> padding.OAEP:
     fields = parameters.fields()
-    hashed, masked, labelled = (fields.maybe(tagged(place)) for place in range(3))
+    hashed, masked, labelled = (fields.maybe(context_tag(place)) for place in range(3))
     digest = digest_in(hashed.only_child()) if hashed else SHA1
     mask = mask_digest_in(masked.only_child()) if masked else SHA1
     return padding.OAEP(padding.MGF1(mask.hash), digest.hash, _label(labelled.only_child()) if labelled else None)
 
 
-def _label(source: Element) -> bytes | None:
+def _label(source: BerElement) -> bytes | None:
     fields = source.fields()
     if fields.take("label", OID).oid() != oids.P_SPECIFIED:
         raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")

@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.hazmat.primitives.asymmetric.utils import Prehashed
 
 from postroad.core.codecs.cms import oids
-from postroad.core.codecs.cms.ber import Element
-from postroad.core.codecs.cms.der import NULL, SEQUENCE, element, sequence, small_integer, tagged
+from postroad.core.codecs.cms.ber import BerElement
+from postroad.core.codecs.cms.der import NULL, SEQUENCE, context_tag, element, sequence, small_integer
 from postroad.core.codecs.cms.digests import SHA1, Digest, digest_in
-from postroad.core.codecs.cms.faults import unsupported
+from postroad.core.codecs.cms.refusals import unsupported
 
 Padding = padding.PKCS1v15 | padding.PSS
 SigningKey = rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey
@@ -46,7 +46,7 @@ def scheme_for(key: SigningKey, digest: Digest, *, pss: bool) -> bytes:
     return sequence(oids.RSA_PSS, _pss_parameters(digest)) if pss else _RSA_PKCS1
 
 
-def signature(key: SigningKey, message: bytes, digest: Digest, *, pss: bool) -> bytes:
+def make_signature(key: SigningKey, message: bytes, digest: Digest, *, pss: bool) -> bytes:
     if isinstance(key, ec.EllipticCurvePrivateKey):
         return key.sign(message, ec.ECDSA(digest.hash))
     try:
@@ -55,7 +55,9 @@ def signature(key: SigningKey, message: bytes, digest: Digest, *, pss: bool) -> 
         raise unsupported(f"The RSA key is too short to sign with {digest.name}; take a longer key") from None
 
 
-def holds(key: PublicKeyTypes, scheme: Element, digest: Digest, signed: bytes, message: bytes, *, hashed: bool) -> bool:
+def is_valid_signature(
+    key: PublicKeyTypes, scheme: BerElement, digest: Digest, signed: bytes, message: bytes, *, hashed: bool
+) -> bool:
     """Whether the signature is this key's. ``hashed``: the message is given as its digest already."""
     algorithm = Prehashed(digest.hash) if hashed else digest.hash
     wanted = _wanted(scheme, digest)
@@ -71,7 +73,7 @@ def holds(key: PublicKeyTypes, scheme: Element, digest: Digest, signed: bytes, m
     return True
 
 
-def _wanted(scheme: Element, digest: Digest) -> Padding | None:
+def _wanted(scheme: BerElement, digest: Digest) -> Padding | None:
     """How RSA pads, or None for ECDSA."""
     fields = scheme.fields()
     oid = fields.take("signature algorithm").oid()
@@ -94,12 +96,14 @@ def _pss(digest: Digest) -> padding.PSS:
 def _pss_parameters(digest: Digest) -> bytes:
     mask = sequence(oids.MGF1, digest.identifier)
     salt = small_integer(digest.hash.digest_size)
-    return sequence(element(tagged(0), digest.identifier), element(tagged(1), mask), element(tagged(2), salt))
+    return sequence(
+        element(context_tag(0), digest.identifier), element(context_tag(1), mask), element(context_tag(2), salt)
+    )
 
 
-def _pss_in(parameters: Element, digest: Digest) -> padding.PSS:
+def _pss_in(parameters: BerElement, digest: Digest) -> padding.PSS:
     fields = parameters.fields()
-    hashed, masked, salted = fields.maybe(tagged(0)), fields.maybe(tagged(1)), fields.maybe(tagged(2))
+    hashed, masked, salted = fields.maybe(context_tag(0)), fields.maybe(context_tag(1)), fields.maybe(context_tag(2))
     if (digest_in(hashed.only_child()) if hashed else SHA1) is not digest:
         raise unsupported("A signature uses two digests; the sender has to use one")
     mask = mask_digest_in(masked.only_child()) if masked else SHA1
@@ -109,7 +113,7 @@ def _pss_in(parameters: Element, digest: Digest) -> padding.PSS:
     return padding.PSS(padding.MGF1(mask.hash), salt)
 
 
-def mask_digest_in(identifier: Element) -> Digest:
+def mask_digest_in(identifier: BerElement) -> Digest:
     """The digest of a mask generation function; there is one such function, MGF1."""
     fields = identifier.fields()
     if fields.take("mask generation function").oid() != oids.MGF1:

@@ -7,9 +7,18 @@
 from __future__ import annotations
 
 from postroad.core.codecs.dime.options import fits
-from postroad.core.codecs.dime.reading import read_dime
+from postroad.core.codecs.dime.reader import read_dime
 from postroad.core.codecs.dime.recognition import looks_like_dime
-from postroad.core.codecs.dime.records import MEDIA_TYPE, DimeMessage, Record, TypeFormat
-from postroad.core.codecs.dime.writing import write_dime
+from postroad.core.codecs.dime.records import MEDIA_TYPE, DimeMessage, DimeRecord, TypeFormat
+from postroad.core.codecs.dime.writer import write_dime
 
-__all__ = ["MEDIA_TYPE", "DimeMessage", "Record", "TypeFormat", "fits", "looks_like_dime", "read_dime", "write_dime"]
+__all__ = [
+    "MEDIA_TYPE",
+    "DimeMessage",
+    "DimeRecord",
+    "TypeFormat",
+    "fits",
+    "looks_like_dime",
+    "read_dime",
+    "write_dime",
+]

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from postroad.core.codecs.buffers import Buffer
 
 HEADERS = 0x5052
-MOST_BYTES = 60_000  # of header lines; all options of a record have less than 65,536
+MAX_OPTION_BYTES = 60_000  # of header lines; all options of a record have less than 65,536
 _ELEMENT_BYTES = 4
 _LINE = re.compile(r"([!#$%&'*+.^_`|~0-9A-Za-z-]+): ([^\r\n]*)")
 
@@ -25,7 +25,7 @@ Lines = tuple[tuple[str, str], ...]
 def write_headers(headers: Lines) -> bytes:
     """The options that carry these headers; nothing where there are none or they are too long."""
     text = "".join(f"{name}: {value}\n" for name, value in headers).encode()
-    if not text or len(text) > MOST_BYTES:
+    if not text or len(text) > MAX_OPTION_BYTES:
         return b""
     text += b"\n" * (-len(text) % 4)
     return HEADERS.to_bytes(2, "big") + len(text).to_bytes(2, "big") + text

@@ -1,9 +1,18 @@
-"""Whether bytes are a DIME message, by their structure: the format has no magic number, so several things must agree."""
+"""Recognises a DIME message by its structure, since the format has no magic number."""
 
 from __future__ import annotations
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.dime.records import FIRST, HEADER, HEADER_BYTES, LAST, MORE, VERSION, TypeFormat, padded
+from postroad.core.codecs.dime.records import (
+    FIRST,
+    HEADER,
+    HEADER_BYTES,
+    LAST,
+    MORE,
+    VERSION,
+    TypeFormat,
+    padded_length,
+)
 
 _SIGNS: dict[int, bytes] = {TypeFormat.MEDIA_TYPE: b"/", TypeFormat.URI: b":"}  # what a type of that format has in it
 
@@ -15,10 +24,10 @@ def looks_like_dime(buffer: Buffer) -> bool:
     flags, kind, options, id_, type_, data = HEADER.unpack_from(buffer)
     if flags >> 3 != VERSION or not flags & FIRST or flags & 3 == LAST | MORE or kind & 15:
         return False
-    type_at = HEADER_BYTES + padded(options) + padded(id_)
+    type_at = HEADER_BYTES + padded_length(options) + padded_length(id_)
     if not _is_type(kind >> 4, bytes(buffer[type_at : type_at + type_]), type_, data):
         return False
-    end = type_at + padded(type_) + padded(data)
+    end = type_at + padded_length(type_) + padded_length(data)
     return _ends_at(end, buffer) if flags & LAST else _goes_on_at(end, buffer)
 
 

@@ -1,4 +1,4 @@
-"""The nouns of DIME and the layout of a record; all integers are big-endian, and no length counts the padding.
+"""DIME record types and their layout; all integers are big-endian, and no length counts the padding.
 
     byte 0   version (5 bits, always 1), MB first record, ME last record, CF more chunks follow
     byte 1   type format (4 bits), reserved (4 bits, always 0)
@@ -36,7 +36,7 @@ class TypeFormat(IntEnum):
     NONE = 4  # there is neither a type nor data
 
 
-class Record(Struct, gc=False, frozen=True, kw_only=True):
+class DimeRecord(Struct, gc=False, frozen=True, kw_only=True):
     """One payload, its chunks joined."""
 
     type_format: TypeFormat
@@ -49,10 +49,10 @@ class Record(Struct, gc=False, frozen=True, kw_only=True):
 
 
 class DimeMessage(Struct, gc=False, frozen=True, kw_only=True):
-    records: tuple[Record, ...]
+    records: tuple[DimeRecord, ...]
     tolerated: tuple[str, ...] = ()  # what was not as the format wants it, and was read all the same
 
 
-def padded(length: int) -> int:
+def padded_length(length: int) -> int:
     """The length with its padding."""
     return (length + 3) & ~3

@@ -11,20 +11,20 @@ from postroad.core.codecs.mime.entity import Entity, entity_of, read_entity
 from postroad.core.codecs.mime.fields import write_head
 from postroad.core.codecs.mime.ids import bare_id
 from postroad.core.codecs.mime.multipart import Multipart, read_multipart
-from postroad.core.codecs.mime.parameters import parameter, read_parameters
+from postroad.core.codecs.mime.parameters import find_parameter, read_parameters
 from postroad.core.codecs.mime.related import Related, read_related
-from postroad.core.codecs.mime.transfer import encoded
-from postroad.core.codecs.mime.writing import fresh_boundary, write_multipart
+from postroad.core.codecs.mime.transfer import encode_content
+from postroad.core.codecs.mime.writer import make_boundary, write_multipart
 
 __all__ = [
     "Entity",
     "Multipart",
     "Related",
     "bare_id",
-    "encoded",
+    "encode_content",
     "entity_of",
-    "fresh_boundary",
-    "parameter",
+    "find_parameter",
+    "make_boundary",
     "read_entity",
     "read_multipart",
     "read_parameters",

@@ -12,12 +12,12 @@ import re
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.mime.fields import Fields, first_of, read_fields, tolerated_in
+from postroad.core.codecs.mime.fields import Fields, first_of, list_tolerated, read_fields
 from postroad.core.codecs.mime.ids import bare_id
-from postroad.core.codecs.mime.transfer import IDENTITY, decoded
+from postroad.core.codecs.mime.transfer import IDENTITY, decode_content
+from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.errors import Refused
 
 CUT_HEADER = "a header has no empty line behind it"
@@ -64,7 +64,7 @@ class Entity(Struct, frozen=True, eq=False):
         if self.transfer_encoding in IDENTITY:
             return self.body
         check_size(self.body, limits)
-        return decoded(self.body, self.transfer_encoding)
+        return decode_content(self.body, self.transfer_encoding)
 
 
 def read_entity(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Entity:
@@ -107,7 +107,7 @@ def any_entity_between(source: bytes, view: memoryview, start: int, stop: int, l
         raise malformed(f"{refused.detail}; that header begins at byte {start}") from None
     if number > limits.mime_headers:
         raise too_complex(f"the header at byte {start} has more than {limits.mime_headers} fields")
-    tolerated = tolerated_in(head) + ((CUT_HEADER,) if start < ends == begins else ())
+    tolerated = list_tolerated(head) + ((CUT_HEADER,) if start < ends == begins else ())
     return _entity(head, view[begins:stop], view[start:stop], tolerated)
 
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
 
 Fields = tuple[tuple[str, str], ...]
@@ -49,8 +49,8 @@ def _not_a_field(text: str) -> Refused:
     )
 
 
-def tolerated_in(head: bytes) -> tuple[str, ...]:
-    """What a block that could be read has and should not have."""
+def list_tolerated(head: bytes) -> tuple[str, ...]:
+    """Lists the irregularities of a block that could be read."""
     notes = []
     names = [name.lower() for name, _ in read_fields(head)]
     if any(names.count(name) > 1 for name in _ONCE):

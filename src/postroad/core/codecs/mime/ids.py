@@ -1,4 +1,4 @@
-"""How parts are known: Content-ID, with angle brackets in a header and without them everywhere else."""
+"""Content-IDs: with angle brackets in a header, without them everywhere else."""
 
 from __future__ import annotations
 

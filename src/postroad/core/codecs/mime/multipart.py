@@ -13,12 +13,12 @@ from itertools import pairwise
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.mime.entity import Entity, entity_between
 from postroad.core.codecs.mime.fields import LF_LINES
 from postroad.core.codecs.mime.multipart_type import MultipartType, read_multipart_type
+from postroad.core.codecs.refusals import malformed, too_complex
 
 NO_PART = "two boundary lines have no part between them"
 

@@ -9,11 +9,11 @@ import re
 
 from msgspec import Struct
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime.ids import bare_id
-from postroad.core.codecs.mime.parameters import parameter, read_parameters
+from postroad.core.codecs.mime.parameters import find_parameter, read_parameters
+from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
 
 # As nearly everybody writes it: every parameter once, nothing escaped, boundary and start in quotes, the id in brackets.
@@ -59,4 +59,4 @@ def read_any_multipart_type(content_type: str, limits: WireLimits) -> MultipartT
         raise malformed(detail)
     if not _BOUNDARY.fullmatch(boundary):
         raise malformed('a multipart Content-Type names its boundary: multipart/related; boundary="…"')
-    return MultipartType(subtype, boundary.encode(), bare_id(parameter(parameters, "start")))
+    return MultipartType(subtype, boundary.encode(), bare_id(find_parameter(parameters, "start")))

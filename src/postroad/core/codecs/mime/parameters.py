@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from postroad.core.codecs.faults import too_complex
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.refusals import too_complex
 
 Parameters = tuple[tuple[str, str], ...]
 
@@ -33,6 +33,6 @@ def read_parameters(value: str, limits: WireLimits = DEFAULT_LIMITS) -> Paramete
     return tuple(found)
 
 
-def parameter(parameters: Parameters, name: str) -> str:
+def find_parameter(parameters: Parameters, name: str) -> str:
     """The first parameter of that name (given in lower case), "" when there is none."""
     return next((value for key, value in parameters if key == name), "")

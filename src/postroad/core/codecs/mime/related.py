@@ -1,4 +1,4 @@
-"""SOAP with attachments: which part of a multipart/related is the root, and by what ids the others are known.
+"""SOAP with attachments: finds the root of a multipart/related and the IDs of the other parts.
 
 Kept rule: no guessing. A ``start`` that names no part, or two parts of one id, would be read differently by others;
 such a message is refused. Without a ``start`` the root is the first part, as RFC 2387 has it.
@@ -12,12 +12,12 @@ from urllib.parse import unquote
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.mime.entity import Entity
 from postroad.core.codecs.mime.multipart import Multipart, multipart_of
 from postroad.core.codecs.mime.multipart_type import read_multipart_type
 from postroad.core.codecs.mime.xop import is_xop
+from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
 
 

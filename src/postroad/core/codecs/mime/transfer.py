@@ -1,4 +1,4 @@
-"""Transfer encodings: how content is written so that it passes where only lines of text do.
+"""Content transfer encodings: base64, quoted-printable and identity.
 
 Kept rule: content is decoded exactly or refused. White space in base64 is line breaking and means nothing; any other
 character outside the alphabet may be damage, and so may an escape in quoted-printable that is none.
@@ -12,7 +12,7 @@ from binascii import a2b_base64, a2b_qp, b2a_base64, b2a_qp
 from typing import Literal
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.faults import malformed
+from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
 
 Encoding = Literal["base64", "quoted-printable", "binary"]
@@ -24,8 +24,8 @@ _LINE_END_SPACE = re.compile(rb"[ \t]\r?(?:\n|\Z)")
 _NO_ESCAPE = re.compile(rb"=(?![0-9A-Fa-f]{2}|\r?\n|\Z)")
 
 
-def decoded(body: memoryview, encoding: str) -> Buffer:
-    """The content that ``body`` stands for: itself when it was sent as it is."""
+def decode_content(body: memoryview, encoding: str) -> Buffer:
+    """Decodes content; returns ``body`` itself when it has no transfer encoding."""
     if encoding in IDENTITY:
         return body
     if encoding == "base64":
@@ -66,7 +66,7 @@ def _without_space(line: bytes) -> bytes:
     return kept.rstrip(b" \t") + line[len(kept) :]
 
 
-def encoded(data: Buffer, encoding: Encoding) -> bytes:
+def encode_content(data: Buffer, encoding: Encoding) -> bytes:
     """``data`` in a transfer encoding, with lines of at most 76 characters; every byte comes back when it is decoded."""
     if encoding == "base64":
         text = b2a_base64(data, newline=False)

@@ -11,22 +11,22 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.refusals import malformed
 from postroad.core.codecs.soap.canonical import read_canonical
-from postroad.core.codecs.soap.fault import read_fault, write_fault
-from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours, shown
-from postroad.core.codecs.soap.posting import read_post
-from postroad.core.codecs.soap.reader import Element, operation_in, read_tree
-from postroad.core.codecs.soap.receiving import (
+from postroad.core.codecs.soap.delivery_reader import (
     read_delivered,
     read_poll,
     read_result,
     read_settlement,
     read_settlement_result,
 )
-from postroad.core.codecs.soap.writing import (
+from postroad.core.codecs.soap.fault import read_fault, write_fault
+from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, network_name, short_name
+from postroad.core.codecs.soap.post_reader import read_post
+from postroad.core.codecs.soap.reader import SoapElement, operation_in, read_tree
+from postroad.core.codecs.soap.writer import (
     write_delivered,
     write_poll,
     write_post,
@@ -61,7 +61,7 @@ class SoapCodec:
 
     def operation_of(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> str:
         """The local name of the element in the Body (``Post``, ``Poll``, ``Acknowledge`` …), for one SOAP address."""
-        return shown(self._operation(_utf8(body, limits), limits, "operation").name)
+        return short_name(self._operation(_utf8(body, limits), limits, "operation").name)
 
     def decode_post(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Message:
         utf8 = _utf8(body, limits)
@@ -115,23 +115,25 @@ class SoapCodec:
     def _enveloped(self, operation: bytes) -> bytes:
         return self.opening + operation + CLOSING
 
-    def operation(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Element:
+    def operation(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> SoapElement:
         """The element in the Body, whatever it is."""
         return self._operation(_utf8(body, limits), limits, "operation")
 
-    def _operation(self, utf8: bytes, limits: WireLimits, role: str) -> Element:
+    def _operation(self, utf8: bytes, limits: WireLimits, role: str) -> SoapElement:
         return operation_in(read_tree(utf8, limits), self.namespace, role=role)
 
-    def _read(self, body: bytes, name: str, read: Callable[[Element, WireLimits], _Read], limits: WireLimits) -> _Read:
+    def _read(
+        self, body: bytes, name: str, read: Callable[[SoapElement, WireLimits], _Read], limits: WireLimits
+    ) -> _Read:
         return self._read_utf8(_utf8(body, limits), name, read, limits)
 
     def _read_utf8(
-        self, utf8: bytes, name: str, read: Callable[[Element, WireLimits], _Read], limits: WireLimits
+        self, utf8: bytes, name: str, read: Callable[[SoapElement, WireLimits], _Read], limits: WireLimits
     ) -> _Read:
         operation = self._operation(utf8, limits, name)
         if operation.name == f"{self.namespace}}}Fault":
             raise read_fault(operation, limits)
-        if operation.name != ours(name):
+        if operation.name != network_name(name):
             raise malformed(f"{name} of urn:postroad:message:1 is expected here", operation.path)
         return read(operation, limits)
 

@@ -1,4 +1,4 @@
-"""The quick way through a post that is spelled canonically: one regular expression instead of some forty callbacks.
+"""Fast path for posts in canonical spelling: one regular expression instead of some forty callbacks.
 
 Most posts come from one of a few clients and are spelled alike: fields in the order of the schema, no comments, no
 character references. The patterns below accept a small part of XML, all of it well-formed by construction; inline
@@ -13,14 +13,14 @@ from functools import lru_cache
 
 from msgspec.structs import replace
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.soap.fragment import mentions
+from postroad.core.codecs.refusals import malformed
+from postroad.core.codecs.soap.fragment import mentions_prefix
 from postroad.core.codecs.soap.names import NAMESPACE
 from postroad.core.codecs.soap.parts import CONTENT_TYPES
-from postroad.core.codecs.soap.posting import FIELDS, assemble, make_property
-from postroad.core.codecs.soap.shapes import Cut, KnownShapes, Shape, cut_post
+from postroad.core.codecs.soap.post_reader import FIELDS, assemble, make_property
+from postroad.core.codecs.soap.post_shapes import Cut, KnownShapes, PostShape, cut_post
 from postroad.core.codecs.xml import check_well_formed
 from postroad.core.model.message import Argument, Message, Part, Property, Recipient
 
@@ -96,7 +96,7 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
     return _read(utf8, namespace, limits, cut)
 
 
-def _repeated(utf8: bytes, handle: bytes, document_at: int, shape: Shape) -> Message:
+def _repeated(utf8: bytes, handle: bytes, document_at: int, shape: PostShape) -> Message:
     """A post of a known shape: nothing is new but its handle and its document."""
     document = _document(utf8[document_at : len(utf8) - len(shape.tail)], shape.prefixes, shape.limits)
     part = replace(shape.part, data=document)
@@ -147,7 +147,7 @@ def _keep_shape(
     in_place = utf8[document_at:document_end] == content and utf8.startswith(b"</%b:Xml>" % prefix, document_end)
     if around_handle and in_place and handle.decode() == message.handle:
         [part] = message.parts
-        _SHAPES.keep(Shape(message, part, prefixes, before, between, utf8[document_end:], namespace, limits))
+        _SHAPES.keep(PostShape(message, part, prefixes, before, between, utf8[document_end:], namespace, limits))
 
 
 def _is_xml_text(utf8: bytes) -> bool:
@@ -202,7 +202,7 @@ def _part(number: int, part: _Located, prefixes: tuple[bytes, ...], limits: Wire
 def _document(content: bytes, prefixes: tuple[bytes, ...], limits: WireLimits) -> bytes:
     """The inline document, when it is well-formed on its own and leans on nothing around it."""
     content = content.strip(b" \t\r\n")
-    if content[:1] != b"<" or content[1:2] == b"?" or mentions(content, prefixes):
+    if content[:1] != b"<" or content[1:2] == b"?" or mentions_prefix(content, prefixes):
         raise malformed("not canonical")
     check_well_formed(content, limits)
     return content

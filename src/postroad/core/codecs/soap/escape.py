@@ -1,4 +1,4 @@
-"""Text into XML: escaped only where a character asks for it, so that most values pass with one look."""
+"""Escapes text for XML, only where a character requires it."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Refusals as SOAP faults: the stable code always stands in the detail, whatever the version makes of the rest."""
+"""Refusals as SOAP faults; the stable error code is always in the detail."""
 
 from __future__ import annotations
 
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap.escape import text_value
-from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, ours
-from postroad.core.codecs.soap.reader import Element
+from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, network_name
+from postroad.core.codecs.soap.reader import SoapElement
 from postroad.errors import Refused
 
 _CLIENT = {SOAP_11: "Client", SOAP_12: "Sender"}
@@ -45,11 +45,11 @@ def write_fault(namespace: str, code: str, title: str, detail: str, pointer: str
     ).encode()
 
 
-def read_fault(fault: Element, limits: WireLimits) -> Refused:
+def read_fault(fault: SoapElement, limits: WireLimits) -> Refused:
     """The refusal in a fault's detail; a fault that is not ours is shown as it is."""
     for detail in fault.children:
         for refusal in detail.children:
-            if refusal.name == ours("Refusal"):
+            if refusal.name == network_name("Refusal"):
                 fields = refusal.fields(Code=1, Title=1, Text=1, Pointer=1, Session=1, Status=1)
                 values = {name: found[0].text if found else "" for name, found in fields.items()}
                 return Refused(values["Code"], values["Text"], pointer=values["Pointer"], session=values["Session"])

@@ -1,4 +1,4 @@
-"""A document lifted out of an envelope, byte for byte, and made to stand alone.
+"""Extracts a document from an envelope byte for byte, and makes it self-contained.
 
 Kept rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand
 outside of it, exactly the missing ones are added to its root's start tag; otherwise its names would mean nothing to
@@ -17,9 +17,9 @@ FEW_COLONS = 4  # for each prefix
 _QNAME = re.compile(r"(?<![\w.-])([\w.-]++):(?=[^\W\d]|\*)")
 
 
-def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
+def make_standalone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
     """The fragment, with the declarations out of ``in_scope`` (prefix → namespace, "" the default) that it needs."""
-    if not in_scope.get("") and not mentions(fragment, tuple(prefix.encode() for prefix in in_scope if prefix)):
+    if not in_scope.get("") and not mentions_prefix(fragment, tuple(prefix.encode() for prefix in in_scope if prefix)):
         return fragment
     leaning = _Leaning(in_scope)
     leaning.read(fragment)
@@ -32,7 +32,7 @@ def standing_alone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
     return fragment[: leaning.root_name_end] + added.encode() + fragment[leaning.root_name_end :]
 
 
-def mentions(fragment: bytes, prefixes: tuple[bytes, ...]) -> bool:
+def mentions_prefix(fragment: bytes, prefixes: tuple[bytes, ...]) -> bool:
     """Whether one of the prefixes stands before a colon anywhere, be it in a name or in content."""
     colon = fragment.find(b":") if prefixes else -1
     looks = FEW_COLONS * len(prefixes)

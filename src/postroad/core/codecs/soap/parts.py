@@ -8,19 +8,21 @@ from __future__ import annotations
 from binascii import b2a_base64
 from collections.abc import Sequence
 
-from postroad.core.codecs.faults import malformed
 from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_time, write_time
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml, read_headers
+from postroad.core.codecs.refusals import malformed
 from postroad.core.codecs.soap.escape import attribute_value, text_value
-from postroad.core.codecs.soap.reader import Element
+from postroad.core.codecs.soap.reader import SoapElement
 from postroad.core.codecs.xml import is_embeddable
 from postroad.core.model.message import Part
 
 CONTENT_TYPES = {"Xml": XML, "Text": TEXT, "Base64": OCTETS}
 
 
-def read_parts(documents: Sequence[Element], attachments: Sequence[Element], limits: WireLimits) -> tuple[Part, ...]:
+def read_parts(
+    documents: Sequence[SoapElement], attachments: Sequence[SoapElement], limits: WireLimits
+) -> tuple[Part, ...]:
     elements = [*documents, *attachments]
     return tuple(
         read_part(element, str(number), number > len(documents), limits)
@@ -28,7 +30,7 @@ def read_parts(documents: Sequence[Element], attachments: Sequence[Element], lim
     )
 
 
-def read_part(element: Element, default_id: str, attachment: bool, limits: WireLimits) -> Part:
+def read_part(element: SoapElement, default_id: str, attachment: bool, limits: WireLimits) -> Part:
     attributes = element.only_attributes("id", "contentType", "expiration")
     fields = element.fields(Header=limits.part_headers, Xml=1, Text=1, Base64=1)
     form, data = _content(element, fields)
@@ -44,7 +46,7 @@ def read_part(element: Element, default_id: str, attachment: bool, limits: WireL
     )
 
 
-def _content(element: Element, fields: dict[str, list[Element]]) -> tuple[str, bytes]:
+def _content(element: SoapElement, fields: dict[str, list[SoapElement]]) -> tuple[str, bytes]:
     found = [(form, child) for form in CONTENT_TYPES for child in fields[form]]
     if len(found) != 1:
         raise malformed("a part holds exactly one of Xml, Text and Base64", element.path)

@@ -10,43 +10,43 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from postroad.core.codecs.faults import malformed, too_complex
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.soap.fragment import standing_alone
-from postroad.core.codecs.soap.names import ours, shown
-from postroad.core.codecs.xml import Counter, counts_are_harmless, new_scanner, run_scanner
+from postroad.core.codecs.refusals import malformed, too_complex
+from postroad.core.codecs.soap.fragment import make_standalone
+from postroad.core.codecs.soap.names import network_name, short_name
+from postroad.core.codecs.xml import ComplexityCounter, counts_are_harmless, new_scanner, run_scanner
 from postroad.errors import Refused
 
-_INLINE = ours("Xml")
+_INLINE = network_name("Xml")
 _REPEATED = frozenset(
     ("Service", "Argument", "Property", "Document", "Attachment", "Token", "Message", "Delivery", "Recipient")
 )
 _TAG = re.compile(rb"""<[^>"']*(?:(?:"[^"]*"|'[^']*')[^>"']*)*>""")
 
 
-class Element:
+class SoapElement:
     """An element of the envelope; ``document`` holds the bytes of an inline document."""
 
     __slots__ = ("attributes", "children", "document", "name", "parent", "pieces")
 
-    def __init__(self, name: str, parent: Element | None, attributes: dict[str, str]) -> None:
+    def __init__(self, name: str, parent: SoapElement | None, attributes: dict[str, str]) -> None:
         self.name = name
         self.parent = parent
         self.attributes = attributes
         self.pieces: list[str] = []
-        self.children: list[Element] = []
+        self.children: list[SoapElement] = []
         self.document = b""
 
     @property
     def path(self) -> str:
         """Where the element stands, for a refusal's pointer."""
-        return f"{self.parent.path}/{shown(self.name)}" if self.parent else ""
+        return f"{self.parent.path}/{short_name(self.name)}" if self.parent else ""
 
     @property
     def text(self) -> str:
         """The text of an element that has no child elements."""
         if self.children:
-            raise malformed(f"{shown(self.name)} holds text only", self.children[0].path)
+            raise malformed(f"{short_name(self.name)} holds text only", self.children[0].path)
         return "".join(self.pieces)
 
     def only_attributes(self, *allowed: str) -> Mapping[str, str]:
@@ -57,34 +57,34 @@ class Element:
                 raise malformed(f"the attribute {name[:80]!r} is not known here", self.path)
         return self.attributes
 
-    def fields(self, **most: int) -> dict[str, list[Element]]:
+    def fields(self, **most: int) -> dict[str, list[SoapElement]]:
         """Children by local name; each may come at most so often, and no others may come. Stray text is refused."""
         if "".join(self.pieces).strip():
-            raise malformed(f"{shown(self.name)} holds elements, no text", self.path)
-        found: dict[str, list[Element]] = {name: [] for name in most}
+            raise malformed(f"{short_name(self.name)} holds elements, no text", self.path)
+        found: dict[str, list[SoapElement]] = {name: [] for name in most}
         for child in self.children:
-            local = shown(child.name)
-            if child.name != ours(local) or local not in found:
-                raise malformed(f"{local[:80]} is not known in {shown(self.name)}", child.path)
+            local = short_name(child.name)
+            if child.name != network_name(local) or local not in found:
+                raise malformed(f"{local[:80]} is not known in {short_name(self.name)}", child.path)
             found[local].append(child)
             if len(found[local]) > most[local]:
                 raise _too_often(child, most[local])
         return found
 
 
-def _too_often(element: Element, most: int) -> Refused:
-    local = shown(element.name)
+def _too_often(element: SoapElement, most: int) -> Refused:
+    local = short_name(element.name)
     if local in _REPEATED:
         return too_complex(f"{local} may come at most {most} times", element.path)
     return malformed(f"{local} comes twice", element.path)
 
 
-def read_tree(utf8: bytes, limits: WireLimits) -> Element:
+def read_tree(utf8: bytes, limits: WireLimits) -> SoapElement:
     """The root element of a well-formed envelope within limits."""
     return _Reader(utf8, limits).read()
 
 
-class _Reader(Counter):
+class _Reader(ComplexityCounter):
     __slots__ = ("_harmless", "_inside", "_open", "_roots", "_scanner", "_scope", "_start_of_document", "_utf8")
 
     def __init__(self, utf8: bytes, limits: WireLimits) -> None:
@@ -92,13 +92,13 @@ class _Reader(Counter):
         self._utf8 = utf8
         self._harmless = counts_are_harmless(utf8, limits)
         self._scanner = new_scanner()
-        self._open = [Element("", None, {})]
+        self._open = [SoapElement("", None, {})]
         self._scope: list[tuple[str, str]] = []
         self._inside = 0  # levels below and including pr:Xml; 0 outside of it
         self._roots = 0
         self._start_of_document = 0
 
-    def read(self) -> Element:
+    def read(self) -> SoapElement:
         self.attach(self._scanner)
         self._scanner.buffer_text = True
         self._scanner.EndNamespaceDeclHandler = self._undeclared
@@ -117,7 +117,7 @@ class _Reader(Counter):
     def started(self, name: str, attributes: dict[str, str]) -> None:
         super().started(name, attributes)
         parent = self._open[-1]
-        element = Element(name, parent, attributes)
+        element = SoapElement(name, parent, attributes)
         parent.children.append(element)
         self._open.append(element)
         if name == _INLINE:
@@ -153,13 +153,13 @@ class _Reader(Counter):
         super().ended(name)
         self._open.pop()
 
-    def _leave_document(self, element: Element) -> None:
+    def _leave_document(self, element: SoapElement) -> None:
         if self._roots != 1 or element.pieces:
             raise malformed("Xml holds exactly one element, the document", element.path)
         inline = self._utf8[self._start_of_document : self._scanner.CurrentByteIndex].strip(b" \t\r\n")
         self._scanner.StartElementHandler = self.started
         self._scanner.EndElementHandler = self.ended
-        element.document = standing_alone(inline, dict(self._scope))
+        element.document = make_standalone(inline, dict(self._scope))
 
     def _text(self, text: str) -> None:
         if not self._inside or text.strip():
@@ -170,9 +170,9 @@ class _Reader(Counter):
             raise Refused("wire.forbidden-markup", f"a SOAP envelope holds no processing instructions ({target[:40]})")
 
 
-def operation_in(root: Element, namespace: str, *, role: str) -> Element:
+def operation_in(root: SoapElement, namespace: str, *, role: str) -> SoapElement:
     """The one element in the Body, after the Header blocks have been found harmless."""
-    body: Element | None = None
+    body: SoapElement | None = None
     if root.name != f"{namespace}}}Envelope":
         raise Refused("wire.unsupported", f"a SOAP envelope of {namespace} is expected", pointer="/Envelope")
     for child in root.children:
@@ -187,13 +187,13 @@ def operation_in(root: Element, namespace: str, *, role: str) -> Element:
     return body.children[0]
 
 
-def _check_understood(header: Element, namespace: str) -> None:
+def _check_understood(header: SoapElement, namespace: str) -> None:
     for block in header.children:
         addressed = block.attributes.get(f"{namespace}}}actor") or block.attributes.get(f"{namespace}}}role") or ""
         for_us = not addressed or addressed.endswith(("/next", "/ultimateReceiver"))
         if for_us and block.attributes.get(f"{namespace}}}mustUnderstand", "").strip() in ("1", "true"):
             raise Refused(
                 "wire.unsupported",
-                f"the header block {shown(block.name)[:200]} must be understood but is not; leave it out",
+                f"the header block {short_name(block.name)[:200]} must be understood but is not; leave it out",
                 pointer=block.path,
             )

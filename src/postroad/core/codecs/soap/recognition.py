@@ -1,4 +1,4 @@
-"""Whether bytes are a SOAP envelope, and of which version, told by the first tag of their XML and nothing behind it."""
+"""Recognises a SOAP envelope and its version by the first tag."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<")
 
 
 def version_of(body: bytes) -> SoapCodec | None:
-    """The version of the SOAP envelope that begins here, told by its first tag; None when anything else begins here."""
+    """The SOAP version of the envelope that begins here, by its first tag; None if it is not an envelope."""
     is_utf16 = b"\0" in body[:4]
     if not is_utf16 and (b"Envelope" not in body or not _MARKUP.match(body)):
         return None  # told without a parser, as of nearly everything that is no envelope
@@ -60,7 +60,7 @@ class _FirstTag:
         raise _Enough
 
 
-def self_describing(body: bytes, content_type: str) -> bytes:
+def declare_encoding(body: bytes, content_type: str) -> bytes:
     """The bytes with an XML declaration, where only their content type says that they are in another encoding than UTF-8."""
     charset = parameter_of(content_type, "charset")
     if not charset or b"\0" in body[:4] or body.startswith((b"<?xml", b"\xef\xbb\xbf")) or _is_utf8(body):

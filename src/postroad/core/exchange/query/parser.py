@@ -16,24 +16,24 @@ from postroad.core.exchange.query.scanner import NAME, Scanner
 from postroad.core.exchange.query.syntax import (
     EMPTY,
     And,
-    Call,
-    Comparison,
+    CallExpression,
+    ComparisonExpression,
+    ConstantValue,
     Expression,
-    For,
-    Header,
+    ForClause,
+    HeaderVariable,
     If,
-    Kind,
-    Let,
+    LetClause,
     Or,
-    Path,
+    PathStart,
     Quantified,
-    Sequence,
-    Start,
-    Step,
+    QueryPath,
+    QueryStep,
+    SequenceExpression,
+    StepKind,
     Unknown,
-    Unreadable,
-    Value,
-    Where,
+    UnreadableQuery,
+    WhereClause,
 )
 
 QUERY_CHARS = 20_000
@@ -57,7 +57,7 @@ class Query:
 def read_query(text: str) -> Query:
     """The query's tree; raises ``Unreadable`` when it goes beyond what is understood here."""
     if len(text) > QUERY_CHARS:
-        raise Unreadable(f"the query is longer than {QUERY_CHARS} characters", 0)
+        raise UnreadableQuery(f"the query is longer than {QUERY_CHARS} characters", 0)
     scanner = Scanner(text)
     reader = _Reader(scanner, read_prolog(scanner))
     body = reader.expression()
@@ -79,7 +79,7 @@ class _Reader:
         items = [self._single()]
         while self._scanner.take(","):
             items.append(self._single())
-        return items[0] if len(items) == 1 else Sequence(items=tuple(items))
+        return items[0] if len(items) == 1 else SequenceExpression(items=tuple(items))
 
     def _inner(self) -> Expression:
         """An expression inside of brackets."""
@@ -97,7 +97,7 @@ class _Reader:
     def _go_deeper(self) -> None:
         self._nested += 1
         if self._nested > DEEPEST:
-            raise Unreadable("the query is nested too deeply", self._scanner.at)
+            raise UnreadableQuery("the query is nested too deeply", self._scanner.at)
 
     def _clauses_or_operators(self) -> Expression:
         scanner = self._scanner
@@ -126,8 +126,8 @@ class _Reader:
         result = self._after_clause(word)
         self._bound.pop()
         if word == "for":
-            return For(variable=name, among=among, result=result)
-        return Let(variable=name, value=among, result=result)
+            return ForClause(variable=name, among=among, result=result)
+        return LetClause(variable=name, value=among, result=result)
 
     def _after_clause(self, word: str) -> Expression:
         self._go_deeper()
@@ -146,7 +146,7 @@ class _Reader:
                 return self._clause(following)
         if scanner.word("where"):
             condition = self._single()
-            return Where(condition=condition, result=self._after_clause(""))
+            return WhereClause(condition=condition, result=self._after_clause(""))
         return self._to_the_end(self._result)
 
     def _result(self) -> Expression:
@@ -160,7 +160,7 @@ class _Reader:
         start = scanner.at
         try:
             return read()
-        except Unreadable as fault:
+        except UnreadableQuery as fault:
             if depth or "," in scanner.text[start:]:
                 raise
             del self._bound[bound:]
@@ -199,7 +199,7 @@ class _Reader:
             then = self._single()
             if not scanner.word("else"):
                 raise scanner.unreadable("else is expected")
-        except Unreadable as fault:
+        except UnreadableQuery as fault:
             rest = scanner.text[start:]
             if depth or len(_ELSE.findall(rest)) != 1 or not _ELSE_NOTHING.search(rest):
                 raise
@@ -230,10 +230,10 @@ class _Reader:
             raise scanner.unreadable("comparing positions is the engine's")
         for operator in _GENERAL_OPERATORS:
             if scanner.take(operator):
-                return Comparison(operator=operator, singles=False, left=left, right=self._sum())
+                return ComparisonExpression(operator=operator, singles=False, left=left, right=self._sum())
         for word, operator in _VALUE_OPERATORS.items():
             if scanner.word(word):
-                return Comparison(operator=operator, singles=True, left=left, right=self._sum())
+                return ComparisonExpression(operator=operator, singles=True, left=left, right=self._sum())
         return left
 
     def _sum(self) -> Expression:
@@ -257,8 +257,8 @@ class _Reader:
         if not self._scanner.take("-"):
             return self._path()
         inner = self._path()
-        if isinstance(inner, Value) and not isinstance(inner.value, (str, bool)):
-            return Value(value=-inner.value)
+        if isinstance(inner, ConstantValue) and not isinstance(inner.value, (str, bool)):
+            return ConstantValue(value=-inner.value)
         return Unknown(reason="arithmetic is the engine's")
 
     # paths ----------------------------------------------------------------------------------------------------------
@@ -266,47 +266,47 @@ class _Reader:
     def _path(self) -> Expression:
         scanner = self._scanner
         if scanner.text.startswith("//", scanner.at):
-            return Path(start=Start.DOCUMENT, steps=self._steps())
+            return QueryPath(start=PathStart.DOCUMENT, steps=self._steps())
         if scanner.text.startswith("/", scanner.at):
             ahead = Scanner(scanner.text[scanner.at + 1 :])
             if ahead.looks_like(STEP_BEGINS):
-                return Path(start=Start.DOCUMENT, steps=self._steps())
+                return QueryPath(start=PathStart.DOCUMENT, steps=self._steps())
             scanner.take("/")
-            return Path(start=Start.DOCUMENT)
+            return QueryPath(start=PathStart.DOCUMENT)
         primary = self._primary()
         if primary is None:
             first = self._step(descends=False)
-            looked_up = self._postfixes() if first.kind is Kind.SELF else ()
-            return Path(start=Start.CONTEXT, steps=(first, *looked_up, *self._steps()))
+            looked_up = self._postfixes() if first.kind is StepKind.SELF else ()
+            return QueryPath(start=PathStart.CONTEXT, steps=(first, *looked_up, *self._steps()))
         steps = (*self._postfixes(), *self._steps())
         if not steps:
             return primary
-        if not isinstance(primary, Path):
+        if not isinstance(primary, QueryPath):
             return Unknown(reason="a path from what is no node of the message is the engine's")
-        return Path(start=primary.start, steps=primary.steps + steps)
+        return QueryPath(start=primary.start, steps=primary.steps + steps)
 
-    def _postfixes(self) -> tuple[Step, ...]:
+    def _postfixes(self) -> tuple[QueryStep, ...]:
         """Predicates and lookups behind something, in any order."""
-        steps: list[Step] = []
+        steps: list[QueryStep] = []
         while True:
             if predicates := self._predicates():
-                steps.append(Step(kind=Kind.SELF, predicates=predicates))
+                steps.append(QueryStep(kind=StepKind.SELF, predicates=predicates))
             elif self._scanner.take("?"):
                 steps.append(read_lookup(self._scanner))
             else:
                 return tuple(steps)
 
-    def _steps(self) -> tuple[Step, ...]:
-        steps: list[Step] = []
+    def _steps(self) -> tuple[QueryStep, ...]:
+        steps: list[QueryStep] = []
         scanner = self._scanner
         while scanner.text.startswith("/", scanner.at):
             descends = scanner.take("//") or not scanner.take("/")
             steps.append(self._step(descends=descends))
         return tuple(steps)
 
-    def _step(self, *, descends: bool) -> Step:
+    def _step(self, *, descends: bool) -> QueryStep:
         step = read_step(self._scanner, self._prolog, descends=descends)
-        return Step(kind=step.kind, descends=step.descends, name=step.name, predicates=self._predicates())
+        return QueryStep(kind=step.kind, descends=step.descends, name=step.name, predicates=self._predicates())
 
     def _predicates(self) -> tuple[Expression, ...]:
         found: list[Expression] = []
@@ -320,16 +320,16 @@ class _Reader:
         scanner = self._scanner
         text = scanner.string()
         if text is not None:
-            return Value(value=text)
+            return ConstantValue(value=text)
         number = scanner.number()
         if number is not None:
-            return Value(value=number)
+            return ConstantValue(value=number)
         if scanner.take("$"):
             return self._variable()
         if scanner.take("("):
             return self._bracket()
         if scanner.take("?"):
-            return Path(start=Start.CONTEXT, steps=(read_lookup(scanner),))
+            return QueryPath(start=PathStart.CONTEXT, steps=(read_lookup(scanner),))
         if scanner.looks_like(_BRACED) or not scanner.looks_like(STEP_BEGINS):
             raise scanner.unreadable("what begins here is the engine's")
         return self._call() if scanner.looks_like(_CALL) and not scanner.text.startswith("text", scanner.at) else None
@@ -349,13 +349,13 @@ class _Reader:
         if self._scanner.text.startswith("(", self._scanner.at):
             raise self._scanner.unreadable("calling variables is the engine's")
         if name in self._bound:
-            return Path(start=name)
+            return QueryPath(start=name)
         if name == "msg":
-            return Path(start=Start.DOCUMENT)
+            return QueryPath(start=PathStart.DOCUMENT)
         if ":" in name:
             raise self._scanner.unreadable(f"${name} is no item of the header")
         self.headers.add(name)
-        return Header(name=name, declared=self._prolog.variables.get(name, ""))
+        return HeaderVariable(name=name, declared=self._prolog.variables.get(name, ""))
 
     def _call(self) -> Expression:
         scanner = self._scanner
@@ -369,7 +369,7 @@ class _Reader:
                 scanner.expect(",")
             arguments.append(self._single())
         self._depth -= 1
-        return Call(function=function, arguments=tuple(arguments))
+        return CallExpression(function=function, arguments=tuple(arguments))
 
     def _function_name(self, found: re.Match[str]) -> str:
         prefix, local = found["prefix"], found["local"]

@@ -10,7 +10,7 @@ import re
 
 from postroad.core.exchange.query.prolog import Prolog
 from postroad.core.exchange.query.scanner import NAME_TEST, NC_NAME, Scanner
-from postroad.core.exchange.query.syntax import ANY_NAME, Kind, Name, Step
+from postroad.core.exchange.query.syntax import ANY_NAME, QualifiedName, QueryStep, StepKind
 
 _PLACE = re.compile(r"[0-9]{1,9}(?![\w.])")
 _TEXT = re.compile(r"text\s*\(\s*\)")
@@ -20,14 +20,14 @@ _KIND_OR_CALL = re.compile(r"[\w.:·-]+\s*\((?!:)")
 STEP_BEGINS = re.compile(r"\.(?![0-9])|@|\*|[^\W\d]")
 
 
-def read_lookup(scanner: Scanner) -> Step:
+def read_lookup(scanner: Scanner) -> QueryStep:
     """What follows a ?, which leads into a map or an array."""
     if scanner.take("*"):
-        return Step(kind=Kind.KEY)
+        return QueryStep(kind=StepKind.KEY)
     if scanner.looks_like(_PLACE):
         place = scanner.matched(_PLACE, "a place").group()
-        return Step(kind=Kind.PLACE, name=Name(namespace="", local=place))
-    return Step(kind=Kind.KEY, name=Name(namespace="", local=_read_key(scanner)))
+        return QueryStep(kind=StepKind.PLACE, name=QualifiedName(namespace="", local=place))
+    return QueryStep(kind=StepKind.KEY, name=QualifiedName(namespace="", local=_read_key(scanner)))
 
 
 def _read_key(scanner: Scanner) -> str:
@@ -40,22 +40,22 @@ def _read_key(scanner: Scanner) -> str:
     return key
 
 
-def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> Step:
+def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> QueryStep:
     """One step without its predicates."""
     if scanner.text.startswith("..", scanner.at):
         raise scanner.unreadable("steps upwards are the engine's")
     if not descends and scanner.take("."):
-        return Step(kind=Kind.SELF)
+        return QueryStep(kind=StepKind.SELF)
     axis = _read_axis(scanner)
     if scanner.looks_like(_TEXT) and axis in ("child", "descendant"):
         scanner.matched(_TEXT, "text()")
-        return Step(kind=Kind.TEXT, descends=descends or axis == "descendant")
+        return QueryStep(kind=StepKind.TEXT, descends=descends or axis == "descendant")
     if scanner.looks_like(_KIND_OR_CALL):
         raise scanner.unreadable("a function or node test as a step is the engine's")
     if axis == "attribute":
-        return Step(kind=Kind.ATTRIBUTE, descends=descends, name=_read_name(scanner, prolog, default=""))
+        return QueryStep(kind=StepKind.ATTRIBUTE, descends=descends, name=_read_name(scanner, prolog, default=""))
     name = _read_name(scanner, prolog, default=prolog.element_namespace)
-    return Step(kind=Kind.ELEMENT, descends=descends or axis == "descendant", name=name)
+    return QueryStep(kind=StepKind.ELEMENT, descends=descends or axis == "descendant", name=name)
 
 
 def _read_axis(scanner: Scanner) -> str:
@@ -71,13 +71,13 @@ def _read_axis(scanner: Scanner) -> str:
     return "child"
 
 
-def _read_name(scanner: Scanner, prolog: Prolog, *, default: str) -> Name:
+def _read_name(scanner: Scanner, prolog: Prolog, *, default: str) -> QualifiedName:
     found = scanner.matched(NAME_TEST, "a name")
     prefix, local = found["prefix"], None if found["local"] == "*" else found["local"]
     if prefix is None:
-        return ANY_NAME if local is None else Name(namespace=default, local=local)
+        return ANY_NAME if local is None else QualifiedName(namespace=default, local=local)
     if prefix == "*":
-        return Name(namespace=None, local=local)
+        return QualifiedName(namespace=None, local=local)
     if prefix not in prolog.namespaces:
         raise scanner.unreadable(f"the prefix {prefix} is not declared")
-    return Name(namespace=prolog.namespaces[prefix], local=local)
+    return QualifiedName(namespace=prolog.namespaces[prefix], local=local)

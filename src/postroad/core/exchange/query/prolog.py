@@ -1,4 +1,4 @@
-"""What a query declares before it says anything: namespaces and the variables that come from outside.
+"""The prolog of a query: namespaces and external variables.
 
 Kept rule: a declaration that could change what the rest means (functions, modules, variables with values, options) makes the
 query unreadable here.

@@ -1,4 +1,4 @@
-"""The characters of a query, taken one word or symbol at a time; white space and comments between them count for nothing.
+"""Scans a query word by word or symbol by symbol; skips white space and comments.
 
 Kept rule: a scanner never goes back by itself. Whoever looks ahead remembers ``at`` and sets it again.
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from decimal import Decimal
 
-from postroad.core.exchange.query.syntax import Constant, Unreadable
+from postroad.core.exchange.query.syntax import Constant, UnreadableQuery
 
 _SPACE = re.compile(r"[ \t\r\n]+")
 _NC = r"[^\W\d][\w.·-]*"
@@ -30,8 +30,8 @@ class Scanner:
         self.at = 0
         self.skip()
 
-    def unreadable(self, reason: str) -> Unreadable:
-        return Unreadable(reason, self.at)
+    def unreadable(self, reason: str) -> UnreadableQuery:
+        return UnreadableQuery(reason, self.at)
 
     @property
     def ended(self) -> bool:

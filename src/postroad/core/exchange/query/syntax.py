@@ -1,4 +1,4 @@
-"""The tree of a query: what was written, not yet what it means for matching.
+"""The syntax tree of a query, before analysis.
 
 A name is ``(namespace, local)``; None in either place stands for any. Paths start at the document (``$msg``, ``/`` and, outside
 of predicates, the context item), at the node that a predicate is tried on, or at a variable.
@@ -13,7 +13,7 @@ from enum import Enum
 Constant = str | bool | int | Decimal | float
 
 
-class Kind(Enum):
+class StepKind(Enum):
     __hash__ = object.__hash__  # they are hashed far more often than made, and an Enum does that by its name
 
     ELEMENT = "element"
@@ -26,11 +26,11 @@ class Kind(Enum):
     @property
     def is_lookup(self) -> bool:
         """Whether it leads into a map or an array instead of to nodes."""
-        return self in (Kind.KEY, Kind.PLACE)
+        return self in (StepKind.KEY, StepKind.PLACE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Name:
+class QualifiedName:
     namespace: str | None
     local: str | None
 
@@ -42,30 +42,30 @@ class Name:
         return space + (self.local or "*")
 
 
-ANY_NAME = Name(namespace=None, local=None)
+ANY_NAME = QualifiedName(namespace=None, local=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Step:
-    kind: Kind
+class QueryStep:
+    kind: StepKind
     descends: bool = False  # after // instead of /
-    name: Name = ANY_NAME
+    name: QualifiedName = ANY_NAME
     predicates: tuple[Expression, ...] = ()
 
 
-class Start(Enum):
+class PathStart(Enum):
     DOCUMENT = "document"
     CONTEXT = "context"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
-    start: Start | str  # a string is the name of a variable that a clause of the query binds
-    steps: tuple[Step, ...] = ()
+class QueryPath:
+    start: PathStart | str  # a string is the name of a variable that a clause of the query binds
+    steps: tuple[QueryStep, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class HeaderVariable:
     """A variable that the query does not bind itself: an item of the header, a property or the routing key."""
 
     name: str
@@ -73,17 +73,17 @@ class Header:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
+class ConstantValue:
     value: Constant
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sequence:
+class SequenceExpression:
     items: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class ComparisonExpression:
     operator: str  # = != < <= > >=
     singles: bool  # written as eq, ne …: each side is one value or none
     left: Expression
@@ -101,7 +101,7 @@ class Or:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class CallExpression:
     function: str  # a local name of the standard functions, or xs:decimal and the like
     arguments: tuple[Expression, ...]
 
@@ -122,21 +122,21 @@ class If:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class For:
+class ForClause:
     variable: str
     among: Expression
     result: Expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Let:
+class LetClause:
     variable: str
     value: Expression
     result: Expression
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Where:
+class WhereClause:
     condition: Expression
     result: Expression
 
@@ -149,13 +149,26 @@ class Unknown:
 
 
 Expression = (
-    Path | Header | Value | Sequence | Comparison | And | Or | Call | Quantified | If | For | Let | Where | Unknown
+    QueryPath
+    | HeaderVariable
+    | ConstantValue
+    | SequenceExpression
+    | ComparisonExpression
+    | And
+    | Or
+    | CallExpression
+    | Quantified
+    | If
+    | ForClause
+    | LetClause
+    | WhereClause
+    | Unknown
 )
-EMPTY = Sequence()
+EMPTY = SequenceExpression()
 
 
-class Unreadable(Exception):
-    """The query goes beyond what is understood here; says what and where."""
+class UnreadableQuery(Exception):
+    """The query is outside the supported subset; the text states what and where."""
 
     def __init__(self, reason: str, position: int) -> None:
         super().__init__(reason)

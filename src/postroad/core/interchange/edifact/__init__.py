@@ -11,24 +11,24 @@ interactive interchanges (UIB), and packages of binary objects (UNO); both are r
 
 from __future__ import annotations
 
-from postroad.core.interchange.edifact.acknowledging import acknowledge
-from postroad.core.interchange.edifact.answers import Answer, read_answers
-from postroad.core.interchange.edifact.assembling import assemble
-from postroad.core.interchange.edifact.delimiters import Delimiters
+from postroad.core.interchange.edifact.acknowledgement_reader import ContrlMessage, read_answers
+from postroad.core.interchange.edifact.acknowledgement_writer import acknowledge
+from postroad.core.interchange.edifact.assembler import assemble
+from postroad.core.interchange.edifact.delimiters import EdifactDelimiters
 from postroad.core.interchange.edifact.envelopes import answering
-from postroad.core.interchange.edifact.splitting import examine, examine_stream, judged, split, split_stream
-from postroad.core.interchange.nouns import Verdict
+from postroad.core.interchange.edifact.splitter import examine, examine_stream, judge_split, split, split_stream
+from postroad.core.interchange.nouns import PartnerStatus
 
 __all__ = [
-    "Answer",
-    "Delimiters",
-    "Verdict",
+    "ContrlMessage",
+    "EdifactDelimiters",
+    "PartnerStatus",
     "acknowledge",
     "answering",
     "assemble",
     "examine",
     "examine_stream",
-    "judged",
+    "judge_split",
     "read_answers",
     "split",
     "split_stream",

@@ -37,7 +37,7 @@ def codec_of_syntax(syntax: str) -> str:
     return lookup(CHARSETS[syntax]).name if syntax in CHARSETS else ""
 
 
-def is_in(data: bytes, syntax: str) -> bool:
+def is_in_charset(data: bytes, syntax: str) -> bool:
     if data.isascii():
         return True
     try:

@@ -1,4 +1,4 @@
-"""Which characters separate what: told by UNA, and else the standard's own.
+"""The delimiters of an interchange: given by UNA, otherwise the standard's defaults.
 
     UNA:+.? '        component, element, decimal mark, release, repetition (or reserved), terminator
     UNB+UNOA:3+…     without UNA, these; UNOB may have the separators of ISO 646 (1D, 1F, 1C) instead
@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.declared import read_delimiters as read_declared
-from postroad.core.interchange.fitting import unfit
-from postroad.core.interchange.nouns import Fault
+from postroad.core.interchange.assembly_errors import unfit
+from postroad.core.interchange.document_options import read_delimiters as read_declared
+from postroad.core.interchange.nouns import InterchangeFault
 from postroad.errors import Refused
 
 BLANKS = b" \t\r\n"
@@ -30,8 +30,8 @@ _LOOK = 1024  # bytes in which the first segment must end
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Delimiters:
-    """What stands between the parts of one interchange."""
+class EdifactDelimiters:
+    """The delimiters of one interchange."""
 
     component: bytes = b":"
     element: bytes = b"+"
@@ -54,18 +54,18 @@ class Delimiters:
 
 
 NAMES = ("component", "element", "decimal", "release", "repetition", "terminator", "line_end")
-USUAL = Delimiters()
-CONTROLS = Delimiters(component=b"\x1f", element=b"\x1d", release=b"", terminator=b"\x1c")  # of UNOB, by choice
+USUAL = EdifactDelimiters()
+CONTROLS = EdifactDelimiters(component=b"\x1f", element=b"\x1d", release=b"", terminator=b"\x1c")  # of UNOB, by choice
 
 
-def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
-    """Those that facts tell, and the standard's own where they tell none."""
-    return Delimiters(**{name: facts[name].encode("latin-1", "replace") for name in NAMES if name in facts})
+def delimiters_of(facts: Mapping[str, str]) -> EdifactDelimiters:
+    """The delimiters that the options set; the standard's defaults for the others."""
+    return EdifactDelimiters(**{name: facts[name].encode("latin-1", "replace") for name in NAMES if name in facts})
 
 
-def declared_delimiters(text: str) -> Delimiters:
+def read_declared_delimiters(text: str) -> EdifactDelimiters:
     """Those that a document declares; refuses ones that cannot be told apart."""
-    marks = Delimiters(**read_declared("edifact", text))
+    marks = EdifactDelimiters(**read_declared("edifact", text))
     if contradicts(marks):
         raise unfit(
             f"{text!r} cannot be the delimiters of EDIFACT: each is one character of its own, no letter or digit"
@@ -73,7 +73,7 @@ def declared_delimiters(text: str) -> Delimiters:
     return marks
 
 
-def contradicts(marks: Delimiters) -> bool:
+def contradicts(marks: EdifactDelimiters) -> bool:
     """Whether one character has two roles, or a letter, a digit, a blank or a part of a letter has one."""
     special = marks.special()
     single = all(len(getattr(marks, name)) == 1 for name in ("component", "element", "decimal", "terminator"))
@@ -85,8 +85,8 @@ def contradicts(marks: Delimiters) -> bool:
     )
 
 
-def readable(data: Buffer) -> tuple[bytes, int, str]:
-    """The bytes to read, where they begin, and their encoding if they had to be written anew."""
+def to_readable(data: Buffer) -> tuple[bytes, int, str]:
+    """The bytes to read, where they begin, and their encoding if they were converted."""
     raw = whole_bytes(data)
     encoding = _UTF_16_BEGINNINGS.get(raw[:2], "")
     if encoding:
@@ -95,10 +95,10 @@ def readable(data: Buffer) -> tuple[bytes, int, str]:
         except UnicodeDecodeError:
             raise no_interchange(raw, 0) from None
     at = len(_UTF_8_MARK) if raw.startswith(_UTF_8_MARK) else 0
-    return raw, skipped(raw, at), encoding
+    return raw, skip_blanks(raw, at), encoding
 
 
-def skipped(raw: bytes, at: int, blanks: bytes = END_MARKS) -> int:
+def skip_blanks(raw: bytes, at: int, blanks: bytes = END_MARKS) -> int:
     """The first byte from here on that is not blank."""
     while at < len(raw) and raw[at] in blanks:
         at += 1
@@ -110,7 +110,7 @@ def no_interchange(raw: bytes, at: int) -> Refused:
     return Refused("interchange.malformed", detail)
 
 
-def read_delimiters(raw: bytes, at: int) -> tuple[Delimiters, int, list[Fault]]:
+def read_delimiters(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
     """The delimiters, where UNB begins, and what is wrong with them."""
     if raw.startswith(b"UNA", at):
         return _told(raw, at)
@@ -123,13 +123,13 @@ def read_delimiters(raw: bytes, at: int) -> tuple[Delimiters, int, list[Fault]]:
     return _seen(raw, found)
 
 
-def _told(raw: bytes, at: int) -> tuple[Delimiters, int, list[Fault]]:
+def _told(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
     six = raw[at + 3 : at + 9]
-    begin = skipped(raw, at + 9)
+    begin = skip_blanks(raw, at + 9)
     if len(six) < 6 or not raw.startswith(b"UNB", begin):
         raise no_interchange(raw, begin)
     component, element, decimal, release, repetition, terminator = (six[place : place + 1] for place in range(6))
-    marks = Delimiters(
+    marks = EdifactDelimiters(
         component=component,
         element=element,
         decimal=decimal,
@@ -140,11 +140,11 @@ def _told(raw: bytes, at: int) -> tuple[Delimiters, int, list[Fault]]:
     faults = []
     if contradicts(marks):
         text = f"UNA gives one character two roles, or a role to a letter: {six!r}"
-        faults.append(Fault(code="edifact.delimiters", text=text, at=at, fatal=True))
+        faults.append(InterchangeFault(code="edifact.delimiters", text=text, at=at, fatal=True))
     return _with_line_end(raw, at, marks), begin, faults
 
 
-def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[Delimiters, int, list[Fault]]:
+def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
     """Others than the standard's, without UNA: the terminator is what stands before the next UN."""
     element, component = found.groups()
     ends = re.compile(rb"([^A-Za-z0-9\s])[ \t\r\n]*UN[GHZ]" + re.escape(element))
@@ -152,12 +152,16 @@ def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[Delimiters, int, list[Fau
     marks = replace(USUAL, element=element, component=component, terminator=end.group(1) if end else b"'")
     if end is None or contradicts(marks):
         text = "its delimiters are not the standard's, there is no UNA, and they cannot be told from each other"
-        return USUAL, found.start(), [Fault(code="edifact.delimiters", text=text, at=found.start(), fatal=True)]
+        return (
+            USUAL,
+            found.start(),
+            [InterchangeFault(code="edifact.delimiters", text=text, at=found.start(), fatal=True)],
+        )
     text = "its delimiters are not the standard's, and there is no UNA that says so"
-    return marks, found.start(), [Fault(code="edifact.una", text=text, at=found.start())]
+    return marks, found.start(), [InterchangeFault(code="edifact.una", text=text, at=found.start())]
 
 
-def _with_line_end(raw: bytes, at: int, marks: Delimiters) -> Delimiters:
+def _with_line_end(raw: bytes, at: int, marks: EdifactDelimiters) -> EdifactDelimiters:
     """Lines are broken behind every segment if they are behind the first."""
     end = raw.find(marks.terminator, at + 9, at + _LOOK)
     found = _LINE_END.match(raw, end + 1) if end >= 0 else None

@@ -16,11 +16,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from postroad.core.interchange.assembly_errors import moment_of, unfit_value
 from postroad.core.interchange.edifact.charsets import CHARSETS, charset_of
-from postroad.core.interchange.edifact.delimiters import USUAL, Delimiters, contradicts, delimiters_of
-from postroad.core.interchange.edifact.messages import Message
-from postroad.core.interchange.edifact.segments import segment
-from postroad.core.interchange.fitting import moment_of, unfit_value
+from postroad.core.interchange.edifact.delimiters import USUAL, EdifactDelimiters, contradicts, delimiters_of
+from postroad.core.interchange.edifact.messages import EdifactMessage
+from postroad.core.interchange.edifact.segments import write_segment
 from postroad.core.interchange.nouns import Envelope, Split
 
 HIGHEST_NUMBER = 99_999_999_999_999  # a reference has 14 characters
@@ -46,7 +46,7 @@ def version_of(envelope: Envelope) -> str:
     return version
 
 
-def marks_of(envelope: Envelope) -> Delimiters:
+def marks_of(envelope: Envelope) -> EdifactDelimiters:
     """The delimiters that the envelope asks for; repetitions from version 4 on."""
     wished = {"repetition": "*"} if version_of(envelope) == "4" else {}
     marks = delimiters_of({**wished, **envelope.facts})
@@ -66,40 +66,40 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
     return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, facts=told | dict(facts or {}))
 
 
-def opening(envelope: Envelope, reference: str, marks: Delimiters) -> bytes:
+def write_opening(envelope: Envelope, reference: str, marks: EdifactDelimiters) -> bytes:
     """UNA where it is needed or asked for, and UNB."""
     said = {name: _value(name, envelope) for name in WIDTHS}
     syntax, charset = syntax_of(envelope), charset_of(syntax_of(envelope))
     parties = [[said[f"{side}{part}"] for part in ("", "_qualifier", "_internal")] for side in ("sender", "receiver")]
     rest = [said[name] for name in ("application", "priority", "acknowledgment", "agreement", "test")]
-    head = [[syntax, version_of(envelope)], *parties, written_time(envelope), reference, "", *rest]
-    written = segment(marks, "UNB", *head, charset=charset)
+    head = [[syntax, version_of(envelope)], *parties, write_time(envelope), reference, "", *rest]
+    written = write_segment(marks, "UNB", *head, charset=charset)
     return (marks.service_string() + marks.line_end if _needs_una(envelope, marks) else b"") + written
 
 
-def group_opening(envelope: Envelope, message: Message, reference: str, marks: Delimiters) -> bytes:
+def write_group_opening(envelope: Envelope, message: EdifactMessage, reference: str, marks: EdifactDelimiters) -> bytes:
     """UNG: the messages' kind and version, and the parties of the interchange."""
     said = {name: _value(name, envelope) for name in WIDTHS}
     parties = [[said[f"{side}{part}"] for part in ("", "_qualifier")] for side in ("sender", "receiver")]
     version, release, agency, association = message.version
     directory = [version, release, association]
-    head = [message.kind, *parties, written_time(envelope), reference, agency, directory]
-    return segment(marks, "UNG", *head, charset=charset_of(syntax_of(envelope)))
+    head = [message.kind, *parties, write_time(envelope), reference, agency, directory]
+    return write_segment(marks, "UNG", *head, charset=charset_of(syntax_of(envelope)))
 
 
-def written_time(envelope: Envelope) -> list[str]:
+def write_time(envelope: Envelope) -> list[str]:
     """Date and time; the century is written from version 4 on."""
     moment = moment_of(envelope)
     return [f"{moment:%Y%m%d}" if version_of(envelope) == "4" else f"{moment:%y%m%d}", f"{moment:%H%M}"]
 
 
-def checked_number(number: int) -> int:
+def check_number(number: int) -> int:
     if not 0 < number <= HIGHEST_NUMBER:
         raise unfit_value("number", f"control references go from 1 to {HIGHEST_NUMBER}, and {number} is none")
     return number
 
 
-def _needs_una(envelope: Envelope, marks: Delimiters) -> bool:
+def _needs_una(envelope: Envelope, marks: EdifactDelimiters) -> bool:
     usual = replace(USUAL, line_end=marks.line_end, repetition=b"*" if version_of(envelope) == "4" else b"")
     return marks != usual or envelope.facts.get("una") == "1"
 

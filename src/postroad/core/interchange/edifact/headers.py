@@ -1,4 +1,4 @@
-"""What UNB, UNG and UNH say, by name."""
+"""Reads the fields of UNB, UNG and UNH by name."""
 
 from __future__ import annotations
 
@@ -6,15 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from postroad.core.interchange.edifact.charsets import charset_of
-from postroad.core.interchange.edifact.delimiters import Delimiters
-from postroad.core.interchange.edifact.segments import component, elements_of
+from postroad.core.interchange.edifact.delimiters import EdifactDelimiters
+from postroad.core.interchange.edifact.segments import elements_of, find_component
 
 Elements = Sequence[Sequence[str]]
 _LONGEST_REFERENCE = 14
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterchangeHeader:
+class UnbHeader:
     """UNB; without the partner's password (0022)."""
 
     reference: str = ""
@@ -23,36 +23,36 @@ class InterchangeHeader:
     facts: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_header(raw: bytes, marks: Delimiters) -> tuple[InterchangeHeader, list[str]]:
+def read_header(raw: bytes, marks: EdifactDelimiters) -> tuple[UnbHeader, list[str]]:
     """UNB, and what is wrong with it in words."""
-    syntax = component(elements_of(raw, marks), 1)
+    syntax = find_component(elements_of(raw, marks), 1)
     elements, wrong = elements_of(raw, marks, charset_of(syntax)), []
-    date, time = component(elements, 4), component(elements, 4, 1)
-    if not time and _is_time(component(elements, 5)) and component(elements, 6):
+    date, time = find_component(elements, 4), find_component(elements, 4, 1)
+    if not time and _is_time(find_component(elements, 5)) and find_component(elements, 6):
         # Some write date and time as two elements, and all that follows is one further.
-        elements = [*elements[:4], [date, component(elements, 5)], *elements[6:]]
-        time = component(elements, 4, 1)
+        elements = [*elements[:4], [date, find_component(elements, 5)], *elements[6:]]
+        time = find_component(elements, 4, 1)
         wrong.append("date and time are two elements")
-    reference = component(elements, 5)
+    reference = find_component(elements, 5)
     if not reference or len(reference) > _LONGEST_REFERENCE:
         wrong.append(f"its control reference is missing or longer than {_LONGEST_REFERENCE} characters: {reference!r}")
     facts = {
         "syntax": syntax,
-        "version": component(elements, 1, 1),
-        "sender_qualifier": component(elements, 2, 1),
-        "sender_internal": component(elements, 2, 2),
-        "receiver_qualifier": component(elements, 3, 1),
-        "receiver_internal": component(elements, 3, 2),
+        "version": find_component(elements, 1, 1),
+        "sender_qualifier": find_component(elements, 2, 1),
+        "sender_internal": find_component(elements, 2, 2),
+        "receiver_qualifier": find_component(elements, 3, 1),
+        "receiver_internal": find_component(elements, 3, 2),
         "date": date,
         "time": time,
-        "application": component(elements, 7),
-        "priority": component(elements, 8),
-        "acknowledgment": component(elements, 9),
-        "agreement": component(elements, 10),
-        "test": component(elements, 11),
+        "application": find_component(elements, 7),
+        "priority": find_component(elements, 8),
+        "acknowledgment": find_component(elements, 9),
+        "agreement": find_component(elements, 10),
+        "test": find_component(elements, 11),
     }
-    header = InterchangeHeader(
-        reference=reference, sender=component(elements, 2), receiver=component(elements, 3), facts=facts
+    header = UnbHeader(
+        reference=reference, sender=find_component(elements, 2), receiver=find_component(elements, 3), facts=facts
     )
     return header, wrong
 
@@ -64,22 +64,22 @@ def _is_time(text: str) -> bool:
 def group_facts(elements: Elements) -> dict[str, str]:
     """UNG."""
     return {
-        "sender": component(elements, 2),
-        "sender_qualifier": component(elements, 2, 1),
-        "receiver": component(elements, 3),
-        "receiver_qualifier": component(elements, 3, 1),
-        "date": component(elements, 4),
-        "time": component(elements, 4, 1),
-        "agency": component(elements, 6),
-        "version": component(elements, 7),
-        "release": component(elements, 7, 1),
-        "association": component(elements, 7, 2),
+        "sender": find_component(elements, 2),
+        "sender_qualifier": find_component(elements, 2, 1),
+        "receiver": find_component(elements, 3),
+        "receiver_qualifier": find_component(elements, 3, 1),
+        "date": find_component(elements, 4),
+        "time": find_component(elements, 4, 1),
+        "agency": find_component(elements, 6),
+        "version": find_component(elements, 7),
+        "release": find_component(elements, 7, 1),
+        "association": find_component(elements, 7, 2),
     }
 
 
 def message_facts(elements: Elements) -> dict[str, str]:
     """UNH: which version of which directory, and what the message belongs to."""
     names = ("version", "release", "agency", "association")
-    facts = {name: component(elements, 2, place) for place, name in enumerate(names, 1)}
-    access = component(elements, 3)
+    facts = {name: find_component(elements, 2, place) for place, name in enumerate(names, 1)}
+    access = find_component(elements, 3)
     return {**facts, "access": access} if access else facts

@@ -1,4 +1,4 @@
-"""One message, from its UNH to its UNT: read alone, numbered anew, put into other delimiters.
+"""One message, from UNH to UNT: parses, renumbers, and changes its delimiters.
 
 Kept rules: a message has no control segment inside, so that a member can never end the interchange around it and begin another;
 delimiters that are text are released in whatever delimiters they are written.
@@ -12,24 +12,24 @@ from dataclasses import replace
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.edifact.delimiters import END_MARKS, USUAL, Delimiters, contradicts, skipped
+from postroad.core.interchange.assembly_errors import unfit
+from postroad.core.interchange.edifact.delimiters import END_MARKS, USUAL, EdifactDelimiters, contradicts, skip_blanks
 from postroad.core.interchange.edifact.headers import message_facts
 from postroad.core.interchange.edifact.segments import (
-    component,
     count_segments,
     elements_of,
+    find_component,
     find_control,
     find_terminator,
     is_released,
-    released,
+    release_text,
 )
-from postroad.core.interchange.fitting import unfit
 from postroad.errors import Refused
 
 _HEAD = re.compile(rb"UNH([^A-Za-z0-9\s])[^\s]{0,40}?\1[A-Z0-9]{1,6}(?!\1)([^A-Za-z0-9\s])[A-Z0-9]")
 
 
-class Message(Struct, frozen=True, kw_only=True, gc=False):
+class EdifactMessage(Struct, frozen=True, kw_only=True, gc=False):
     """A message, and where in its bytes what is."""
 
     data: bytes
@@ -42,27 +42,27 @@ class Message(Struct, frozen=True, kw_only=True, gc=False):
     version: tuple[str, str, str, str]  # of the directory: version, release, agency, association
     segments: int  # as counted, UNH and UNT included
     said: tuple[str, str]  # what UNT says: how many segments, of which message
-    marks: Delimiters
+    marks: EdifactDelimiters
 
     @property
-    def is_right(self) -> bool:
-        """Whether UNT says what is so."""
+    def has_right_trailer(self) -> bool:
+        """Whether UNT has the right count and reference."""
         count, reference = self.said
         return bool(reference) and reference == self.reference and count.lstrip("0") == str(self.segments)
 
     def written(self, reference: str) -> list[bytes]:
-        """With this reference and a right count."""
-        if reference == self.reference and self.is_right:
+        """Writes the message with this reference and the right count."""
+        if reference == self.reference and self.has_right_trailer:
             return [self.data[self.begin : self.end]]
-        element, name = self.marks.element, released(reference.encode(), self.marks)
+        element, name = self.marks.element, release_text(reference.encode(), self.marks)
         tail = element.join((b"UNT", b"%d" % self.segments, name)) + self.marks.terminator
         return [b"UNH" + element + name, self.data[self.named : self.tail], tail]
 
 
-def read_message(data: Buffer, marks: Delimiters, *, known: bool = True) -> Message:
+def read_message(data: Buffer, marks: EdifactDelimiters, *, known: bool = True) -> EdifactMessage:
     """The message that is all of these bytes; where delimiters are not known, all but the release character are seen."""
     raw = whole_bytes(data)
-    begin, end = skipped(raw, 0), len(raw.rstrip(END_MARKS))
+    begin, end = skip_blanks(raw, 0), len(raw.rstrip(END_MARKS))
     if not known:
         marks = _seen(raw, begin, end, marks)
     if not raw.startswith(b"UNH" + marks.element, begin):
@@ -75,13 +75,13 @@ def read_message(data: Buffer, marks: Delimiters, *, known: bool = True) -> Mess
         raise unfit("a message ends with the terminator of its UNT, and this one does not, or something follows")
     head, trailer = elements_of(raw[begin:head_end], marks), elements_of(raw[tail.start(1) : end - 1], marks)
     facts = message_facts(head)
-    return Message(
+    return EdifactMessage(
         data=raw,
         begin=begin,
         named=_named_end(raw, begin, marks),
         tail=tail.start(1),
         end=end,
-        kind=component(head, 2),
+        kind=find_component(head, 2),
         reference=_alone(head, 1),
         version=(facts["version"], facts["release"], facts["agency"], facts["association"]),
         segments=count_segments(raw, begin, end, marks),
@@ -92,11 +92,11 @@ def read_message(data: Buffer, marks: Delimiters, *, known: bool = True) -> Mess
 
 def _alone(segment: list[list[str]], place: int) -> str:
     """An element that is one component; empty where it has more, which readers refuse."""
-    return component(segment, place) if place < len(segment) and len(segment[place]) == 1 else ""
+    return find_component(segment, place) if place < len(segment) and len(segment[place]) == 1 else ""
 
 
-def in_delimiters(found: Message, wanted: Delimiters) -> Message | None:
-    """The message as it reads in these delimiters; nothing when it cannot be said in them."""
+def convert_delimiters(found: EdifactMessage, wanted: EdifactDelimiters) -> EdifactMessage | None:
+    """Converts a message to these delimiters; None if it cannot be expressed in them."""
     old = found.marks
     if old is wanted or replace(old, line_end=wanted.line_end) == wanted:
         return found
@@ -110,7 +110,7 @@ def in_delimiters(found: Message, wanted: Delimiters) -> Message | None:
 class _Rewriting:
     """From one set of delimiters into another."""
 
-    def __init__(self, old: Delimiters, new: Delimiters) -> None:
+    def __init__(self, old: EdifactDelimiters, new: EdifactDelimiters) -> None:
         self._release, self._special, self._new = old.release, new.special(), new
         roles = ((old.component, new.component), (old.element, new.element), (old.terminator, new.terminator))
         self._roles = dict(roles)
@@ -142,7 +142,7 @@ def _no_message(raw: bytes, begin: int) -> Refused:
     return unfit(f"a message begins with UNH, its reference and its kind, and this with {raw[begin : begin + 24]!r}")
 
 
-def _seen(raw: bytes, begin: int, end: int, assumed: Delimiters) -> Delimiters:
+def _seen(raw: bytes, begin: int, end: int, assumed: EdifactDelimiters) -> EdifactDelimiters:
     head = _HEAD.match(raw, begin)
     if head is None:
         return assumed  # it names no version, so nothing can be seen
@@ -157,7 +157,7 @@ def _seen(raw: bytes, begin: int, end: int, assumed: Delimiters) -> Delimiters:
     return marks
 
 
-def _named_end(raw: bytes, begin: int, marks: Delimiters) -> int:
+def _named_end(raw: bytes, begin: int, marks: EdifactDelimiters) -> int:
     """Where the element behind UNH ends."""
     at = begin + len(b"UNH" + marks.element)
     ends = re.compile(b"[" + re.escape(marks.element + marks.component + marks.terminator) + b"]")

@@ -1,4 +1,4 @@
-"""Segments: where they end, what they consist of, and how they are written.
+"""Segments: finds their ends, parses and writes them.
 
 Kept rule: no delimiter is believed before the run of release characters in front of it was looked at.
 """
@@ -9,13 +9,13 @@ import re
 from collections.abc import Sequence
 from functools import lru_cache
 
-from postroad.core.interchange.edifact.delimiters import BLANKS, Delimiters
+from postroad.core.interchange.edifact.delimiters import BLANKS, EdifactDelimiters
 
 Components = Sequence[str]
 
 
 @lru_cache(maxsize=256)
-def control_pattern(marks: Delimiters) -> re.Pattern[bytes]:
+def control_pattern(marks: EdifactDelimiters) -> re.Pattern[bytes]:
     """A control segment behind a terminator: its tag, and as far as nothing is released its first two elements."""
     special = b"".join(
         re.escape(one) for one in (marks.component, marks.element, marks.release, marks.terminator) if one
@@ -30,11 +30,11 @@ def control_pattern(marks: Delimiters) -> re.Pattern[bytes]:
 
 
 @lru_cache(maxsize=256)
-def released_pattern(marks: Delimiters) -> re.Pattern[bytes]:
+def compile_released_pattern(marks: EdifactDelimiters) -> re.Pattern[bytes]:
     return re.compile(re.escape(marks.release) + rb"([\s\S])")
 
 
-def is_released(data: bytes, at: int, marks: Delimiters) -> bool:
+def is_released(data: bytes, at: int, marks: EdifactDelimiters) -> bool:
     """Whether an odd run of release characters stands before this place."""
     if not marks.release or data[at - 1 : at] != marks.release:
         return False
@@ -44,7 +44,7 @@ def is_released(data: bytes, at: int, marks: Delimiters) -> bool:
     return (at - begin) % 2 == 1
 
 
-def find_control(data: bytes, at: int, marks: Delimiters) -> re.Match[bytes] | None:
+def find_control(data: bytes, at: int, marks: EdifactDelimiters) -> re.Match[bytes] | None:
     search = control_pattern(marks).search
     found = search(data, at)
     while found is not None and is_released(data, found.start(), marks):
@@ -52,7 +52,7 @@ def find_control(data: bytes, at: int, marks: Delimiters) -> re.Match[bytes] | N
     return found
 
 
-def find_terminator(data: bytes, at: int, marks: Delimiters) -> int:
+def find_terminator(data: bytes, at: int, marks: EdifactDelimiters) -> int:
     """Where the segment ends in which this place is; -1 when it does not end."""
     end = data.find(marks.terminator, at)
     while end >= 0 and is_released(data, end, marks):
@@ -60,11 +60,11 @@ def find_terminator(data: bytes, at: int, marks: Delimiters) -> int:
     return end
 
 
-def count_segments(data: bytes, begin: int, end: int, marks: Delimiters) -> int:
+def count_segments(data: bytes, begin: int, end: int, marks: EdifactDelimiters) -> int:
     """How many segments there are that have something in them."""
     part = data[begin:end]
     if marks.release and marks.release + marks.terminator in part:
-        part = released_pattern(marks).sub(b"", part)
+        part = compile_released_pattern(marks).sub(b"", part)
     return sum(1 for one in part.split(marks.terminator) if one.strip(BLANKS))
 
 
@@ -83,18 +83,18 @@ def parts_of(raw: bytes, separator: bytes, release: bytes) -> list[bytes]:
     return whole
 
 
-def elements_of(raw: bytes, marks: Delimiters, charset: str = "utf-8") -> list[list[str]]:
+def elements_of(raw: bytes, marks: EdifactDelimiters, charset: str = "utf-8") -> list[list[str]]:
     """The components of every element, as text; the tag is the first element."""
     return [
-        [text_of(unreleased(one, marks), charset) for one in parts_of(element, marks.component, marks.release)]
+        [text_of(unrelease_text(one, marks), charset) for one in parts_of(element, marks.component, marks.release)]
         for element in parts_of(raw, marks.element, marks.release)
     ]
 
 
-def unreleased(raw: bytes, marks: Delimiters) -> bytes:
+def unrelease_text(raw: bytes, marks: EdifactDelimiters) -> bytes:
     if not marks.release or marks.release not in raw:
         return raw
-    return released_pattern(marks).sub(rb"\1", raw)
+    return compile_released_pattern(marks).sub(rb"\1", raw)
 
 
 def text_of(raw: bytes, charset: str = "utf-8") -> str:
@@ -105,14 +105,14 @@ def text_of(raw: bytes, charset: str = "utf-8") -> str:
         return raw.decode("latin-1")
 
 
-def released(raw: bytes, marks: Delimiters) -> bytes:
+def release_text(raw: bytes, marks: EdifactDelimiters) -> bytes:
     """Text with a release character before each delimiter in it."""
     if not any(one in raw for one in marks.special()):
         return raw
     return re.sub(b"([" + re.escape(marks.special()) + b"])", lambda found: marks.release + found.group(), raw)
 
 
-def segment(marks: Delimiters, tag: str, *elements: Components | str, charset: str = "utf-8") -> bytes:
+def write_segment(marks: EdifactDelimiters, tag: str, *elements: Components | str, charset: str = "utf-8") -> bytes:
     """A segment, without empty components and elements at its end."""
     written = [tag.encode(), *(_element(one, marks, charset) for one in elements)]
     while not written[-1]:
@@ -120,14 +120,14 @@ def segment(marks: Delimiters, tag: str, *elements: Components | str, charset: s
     return marks.element.join(written) + marks.terminator + marks.line_end
 
 
-def _element(components: Components | str, marks: Delimiters, charset: str) -> bytes:
+def _element(components: Components | str, marks: EdifactDelimiters, charset: str) -> bytes:
     texts = [components] if isinstance(components, str) else list(components)
     while texts and not texts[-1]:
         texts.pop()
-    return marks.component.join(released(one.encode(charset, "replace"), marks) for one in texts)
+    return marks.component.join(release_text(one.encode(charset, "replace"), marks) for one in texts)
 
 
-def component(element: Sequence[Components], place: int, inner: int = 0) -> str:
+def find_component(element: Sequence[Components], place: int, inner: int = 0) -> str:
     """One component of a segment, empty where there is none."""
     if place >= len(element) or inner >= len(element[place]):
         return ""

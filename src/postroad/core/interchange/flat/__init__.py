@@ -8,8 +8,8 @@
 
 from __future__ import annotations
 
-from postroad.core.interchange.flat.assembling import assemble
-from postroad.core.interchange.flat.layout import Layout, layout_of
-from postroad.core.interchange.flat.splitting import examine, split
+from postroad.core.interchange.flat.assembler import assemble
+from postroad.core.interchange.flat.layout import FlatLayout, layout_of
+from postroad.core.interchange.flat.splitter import examine, split
 
-__all__ = ["Layout", "assemble", "examine", "layout_of", "split"]
+__all__ = ["FlatLayout", "assemble", "examine", "layout_of", "split"]

@@ -5,7 +5,7 @@ Kept rule: what has no place in a charset is refused, never replaced.
 
 from __future__ import annotations
 
-from postroad.core.interchange.fitting import unfit_value
+from postroad.core.interchange.assembly_errors import unfit_value
 
 _CODECS = {
     "ascii": "ascii", "us-ascii": "ascii", "utf-8": "utf-8", "utf8": "utf-8",
@@ -30,7 +30,7 @@ def charset_of(name: str) -> str:
     return codec
 
 
-def encoded(text: str, codec: str) -> bytes:
+def encode_text(text: str, codec: str) -> bytes:
     """A line feed becomes the new line of EBCDIC (15), as everywhere but in cp037's own table. May raise UnicodeError."""
     if codec not in EBCDIC:
         return text.encode(codec)
@@ -38,7 +38,7 @@ def encoded(text: str, codec: str) -> bytes:
     return raw.translate(_NEW_LINES)
 
 
-def decoded(raw: bytes, codec: str) -> str:
+def decode_text(raw: bytes, codec: str) -> str:
     if codec not in EBCDIC:
         return raw.decode(codec)
     raw = raw.translate(_NEW_LINES)

@@ -1,4 +1,4 @@
-"""What is agreed on of a flat file, from facts.
+"""The layout of a flat file, read from its options.
 
 form             delimited or positional (delimited)
 charset          of the file, EBCDIC too: cp037, cp273, cp500, cp1047, cp1140 … (utf-8)
@@ -18,8 +18,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from postroad.core.interchange.fitting import unfit_value
-from postroad.core.interchange.flat.charsets import EBCDIC, charset_of, encoded
+from postroad.core.interchange.assembly_errors import unfit_value
+from postroad.core.interchange.flat.charsets import EBCDIC, charset_of, encode_text
 from postroad.core.interchange.flat.templates import Template
 
 _ENDS = {"crlf": "\r\n", "lf": "\n", "cr": "\r", "none": ""}
@@ -28,7 +28,7 @@ _MOST_LENGTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Layout:
+class FlatLayout:
     charset: str
     member_charset: str
     member_end: str | None  # between records of members; none: as in the file
@@ -53,7 +53,7 @@ class Layout:
         return self.charset != self.member_charset or self.member_end is not None
 
 
-def layout_of(facts: Mapping[str, str]) -> Layout:
+def layout_of(facts: Mapping[str, str]) -> FlatLayout:
     """Refuses what cannot be, with the name of the fact."""
     form = facts.get("form", "delimited")
     if form not in ("delimited", "positional"):
@@ -63,7 +63,7 @@ def layout_of(facts: Mapping[str, str]) -> Layout:
     _check_marks(facts)
     column, positions = _total(facts.get("total", ""), delimited)
     member_codec = charset_of(facts["member_charset"]) if facts.get("member_charset") else codec
-    return Layout(
+    return FlatLayout(
         charset=codec,
         member_charset=member_codec,
         member_end=_member_end(facts, differs=member_codec != codec),
@@ -83,7 +83,7 @@ def layout_of(facts: Mapping[str, str]) -> Layout:
 def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
     name = facts.get("record_end", "nel" if codec in EBCDIC else "lf")
     if name == "nel":
-        return b"\x15" if codec in EBCDIC else encoded("\x85", codec) if codec == "latin-1" else _no_nel(codec)
+        return b"\x15" if codec in EBCDIC else encode_text("\x85", codec) if codec == "latin-1" else _no_nel(codec)
     if name not in _ENDS:
         raise unfit_value("record_end", f"{name!r} is none of {', '.join(_ENDS)}, nel")
     if name == "none" and (delimited or not facts.get("record_length")):
@@ -145,6 +145,6 @@ def _template(name: str, facts: Mapping[str, str], codec: str) -> Template | Non
 
 def _encoded(name: str, text: str, codec: str) -> bytes:
     try:
-        return encoded(text, codec)
+        return encode_text(text, codec)
     except UnicodeError:
         raise unfit_value(name, f"{text!r} cannot be said in {codec}") from None

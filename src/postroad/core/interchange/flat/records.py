@@ -1,4 +1,4 @@
-"""Records of a flat file, and the sum that is held against its trailer.
+"""Finds the records of a flat file, and computes the hash total that its trailer states.
 
 Kept rules: a record end between quotes ends nothing; sums are exact, whatever the decimals.
 """
@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 
-from postroad.core.interchange.flat.charsets import EBCDIC, decoded
-from postroad.core.interchange.flat.layout import Layout
+from postroad.core.interchange.flat.charsets import EBCDIC, decode_text
+from postroad.core.interchange.flat.layout import FlatLayout
 
 _DIGITS = 60  # of the largest sum
 _LINE_END = re.compile(rb"[\r\n]")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,15})?")
 
 
-def records_in(data: bytes, layout: Layout) -> Iterator[tuple[int, int, int]]:
+def records_in(data: bytes, layout: FlatLayout) -> Iterator[tuple[int, int, int]]:
     """Begin, end and beginning of the next, for each record; the last one may lack its end."""
     if not layout.record_end:
         yield from _by_length(len(data), layout.record_length)
@@ -40,7 +40,7 @@ def _by_length(size: int, length: int) -> Iterator[tuple[int, int, int]]:
         yield begin, end, end
 
 
-def _outside_quotes(data: bytes, begin: int, end: int, layout: Layout) -> int:
+def _outside_quotes(data: bytes, begin: int, end: int, layout: FlatLayout) -> int:
     """The first end before which every quote is closed; quotes are counted once each."""
     at, quotes = begin, 0
     while end >= 0:
@@ -51,7 +51,7 @@ def _outside_quotes(data: bytes, begin: int, end: int, layout: Layout) -> int:
     return -1
 
 
-def has_other_end(record: bytes, layout: Layout) -> bool:
+def has_other_end(record: bytes, layout: FlatLayout) -> bool:
     """Whether a record has a line end in it that is not the file's, so that it looks like several."""
     if not _LINE_END.search(record) or layout.charset in EBCDIC or layout.record_end not in (b"\n", b"\r\n", b"\r"):
         return False
@@ -59,10 +59,10 @@ def has_other_end(record: bytes, layout: Layout) -> bool:
     return _LINE_END.search(re.sub(quote + b"[^" + quote + b"]*" + quote, b"", record) if quote else record) is not None
 
 
-class Sum:
+class HashTotal:
     """A hash total as it grows."""
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: FlatLayout) -> None:
         self._layout, self._sum = layout, Decimal(0)
 
     def add(self, record: bytes) -> str:
@@ -83,12 +83,12 @@ class Sum:
     def _value(self, record: bytes) -> str:
         layout = self._layout
         if layout.positions is not None:
-            return decoded(record[slice(*layout.positions)], layout.charset)
-        text = decoded(record, layout.charset)
-        quote = decoded(layout.quote, layout.charset) if layout.quote else None
+            return decode_text(record[slice(*layout.positions)], layout.charset)
+        text = decode_text(record, layout.charset)
+        quote = decode_text(layout.quote, layout.charset) if layout.quote else None
         rows = csv.reader(
             [text],
-            delimiter=decoded(layout.separator, layout.charset),
+            delimiter=decode_text(layout.separator, layout.charset),
             quotechar=quote,
             quoting=csv.QUOTE_MINIMAL if quote else csv.QUOTE_NONE,
         )
@@ -100,7 +100,7 @@ class Sum:
         return f"{self._sum:f}"
 
 
-def same_total(said: str, found: str, width: int) -> bool:
-    """As numbers; where the trailer has so many bytes only, by the last digits."""
+def is_same_total(said: str, found: str, width: int) -> bool:
+    """Whether two totals are equal as numbers; a trailer of limited width states only the last digits."""
     cut = found[-width:] if width and len(found) > width else found
     return _NUMBER.fullmatch(said) is not None and Decimal(said) == Decimal(cut)

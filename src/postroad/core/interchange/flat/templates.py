@@ -1,4 +1,4 @@
-"""Header and trailer records, written and read by the same text.
+"""Templates of header and trailer records, used for writing and reading.
 
     HDR{sender:15}{receiver:15}{date}{number:6}        TRL,{records},{total}
 
@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
-from postroad.core.interchange.fitting import unfit_value
-from postroad.core.interchange.flat.charsets import encoded
+from postroad.core.interchange.assembly_errors import unfit_value
+from postroad.core.interchange.flat.charsets import encode_text
 
 NUMBERS = frozenset(("number", "records", "all", "members", "total"))
 NAMES = NUMBERS | {"sender", "receiver", "date", "time"}
@@ -79,7 +79,7 @@ class Template:
 
     def _raw(self, text: str) -> bytes:
         try:
-            return encoded(text, self._codec)
+            return encode_text(text, self._codec)
         except UnicodeError:
             raise unfit_value(self._what, f"{text!r} cannot be said in {self._codec}") from None
 

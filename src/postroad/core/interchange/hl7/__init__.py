@@ -10,21 +10,21 @@
 
 from __future__ import annotations
 
-from postroad.core.interchange.hl7.acknowledging import Answer, acknowledge, answering, read_answers
-from postroad.core.interchange.hl7.assembling import assemble
+from postroad.core.interchange.hl7.acknowledgements import Hl7Acknowledgement, acknowledge, answering, read_answers
+from postroad.core.interchange.hl7.assembler import assemble
 from postroad.core.interchange.hl7.separators import Separators
-from postroad.core.interchange.hl7.splitting import examine, judged, split, split_stream
-from postroad.core.interchange.nouns import Verdict
+from postroad.core.interchange.hl7.splitter import examine, judge_split, split, split_stream
+from postroad.core.interchange.nouns import PartnerStatus
 
 __all__ = [
-    "Answer",
+    "Hl7Acknowledgement",
+    "PartnerStatus",
     "Separators",
-    "Verdict",
     "acknowledge",
     "answering",
     "assemble",
     "examine",
-    "judged",
+    "judge_split",
     "read_answers",
     "split",
     "split_stream",

@@ -1,4 +1,4 @@
-"""One message, from its MSH to its last segment: read alone, with CR behind every segment, put into other separators.
+"""One message, from MSH to its last segment: parses, normalizes segment ends, changes separators.
 
 Kept rules: a message has no other header or trailer inside, so that a member can never end the batch around it; a line that
 begins no segment goes on with the text of the line before.
@@ -12,15 +12,15 @@ from functools import lru_cache
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.fitting import unfit
+from postroad.core.interchange.assembly_errors import unfit
 from postroad.core.interchange.hl7.separators import (
     LINE_ENDS,
-    Rewriting,
+    SeparatorRewriting,
     Separators,
     fields_of,
     read_separators,
-    readable,
     text_of,
+    to_readable,
 )
 from postroad.errors import Refused
 
@@ -29,16 +29,16 @@ _SPLITS_LETTERS = re.compile(r"ISO IR ?(?:14|87|159)|GB ?18030|BIG|CNS|UTF-(?:16
 _CONTROL = re.compile(rb"[\r\n\x0b](MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
 
 
-class Message(Struct, frozen=True, kw_only=True, gc=False):
+class Hl7Message(Struct, frozen=True, kw_only=True, gc=False):
     data: bytes  # every segment with CR behind it
     kind: str  # MSH-9 as it is: ADT^A01
     reference: str  # MSH-10
     marks: Separators
 
 
-def read_message(data: Buffer) -> Message:
+def read_message(data: Buffer) -> Hl7Message:
     """The message that is all of these bytes."""
-    raw, at, end = readable(data)
+    raw, at, end = to_readable(data)
     if not raw.startswith(b"MSH", at):
         raise unfit(f"a message begins with MSH, and this with {raw[at : at + 24]!r}")
     try:
@@ -50,15 +50,15 @@ def read_message(data: Buffer) -> Message:
     inside = _CONTROL.search(raw, at, end)
     if inside is not None:
         raise unfit(f"byte {inside.start(1)}: {inside.group(1).decode()} stands inside a message")
-    body = in_segments(raw[at:end], marks)
+    body = normalize_segments(raw[at:end], marks)
     header = fields_of(body[: body.index(b"\r")], marks, 10)
     if not header[10]:
         raise unfit("MSH-10 is empty, and an answer could not name the message")
-    return Message(data=body, kind=text_of(header[9]), reference=text_of(header[10]), marks=marks)
+    return Hl7Message(data=body, kind=text_of(header[9]), reference=text_of(header[10]), marks=marks)
 
 
-def in_segments(raw: bytes, marks: Separators) -> bytes:
-    """With CR and nothing else behind each segment."""
+def normalize_segments(raw: bytes, marks: Separators) -> bytes:
+    """Ends each segment with a single CR."""
     if b"\n" in raw:
         text = marks.escape + b"X0A" + marks.escape
         raw = _breaks(marks).sub(lambda found: b"\r" if _ends_segment(found) else text * len(found.group()), raw)
@@ -76,7 +76,7 @@ def _ends_segment(found: re.Match[bytes]) -> bool:
     return b"\r" in found.group() or found.group(1) is not None
 
 
-def in_separators(found: Message, wanted: Separators) -> Message:
+def convert_separators(found: Hl7Message, wanted: Separators) -> Hl7Message:
     """The message as it reads in these separators; refuses where the change could alter its text."""
     if found.marks == wanted:
         return found
@@ -88,13 +88,13 @@ def in_separators(found: Message, wanted: Separators) -> Message:
     more = found.data[4 + len(old.encoding()) : end]  # a truncation character, since 2.7
     if any(more[place : place + 1] in wanted.field + wanted.encoding() for place in range(len(more))):
         raise unfit(f"MSH-2 has a truncation character {text_of(more)!r} that is a separator of the envelope")
-    body = Rewriting(old, wanted).of(found.data[end:])
+    body = SeparatorRewriting(old, wanted).of(found.data[end:])
     data = b"MSH" + wanted.field + wanted.encoding() + more + body
     header = fields_of(data[: data.index(b"\r")], wanted, 10)
-    return Message(data=data, kind=text_of(header[9]), reference=text_of(header[10]), marks=wanted)
+    return Hl7Message(data=data, kind=text_of(header[9]), reference=text_of(header[10]), marks=wanted)
 
 
-def _check_charset(found: Message, charset: str) -> None:
+def _check_charset(found: Hl7Message, charset: str) -> None:
     """In some charsets the byte of a separator may be half of a letter."""
     if found.data.isascii() and b"\x1b" not in found.data:
         return

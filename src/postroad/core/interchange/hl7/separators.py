@@ -1,4 +1,4 @@
-r"""Which characters separate what: told by the first two fields of every header (MSH, BHS, FHS).
+r"""The separators of an HL7 message: given by the first two fields of every header (MSH, BHS, FHS).
 
     MSH|^~\&|…       field, then component, repetition, escape, subcomponent
 
@@ -53,7 +53,7 @@ def separators_of(facts: Mapping[str, str]) -> Separators:
     return Separators(**{name: facts[name].encode("latin-1", "replace") for name in NAMES if name in facts})
 
 
-def readable(data: Buffer) -> tuple[bytes, int, int]:
+def to_readable(data: Buffer) -> tuple[bytes, int, int]:
     """The bytes, and where in them what is not the frame of the transport begins and ends."""
     raw = whole_bytes(data)
     begin, end = len(_UTF_8_MARK) if raw.startswith(_UTF_8_MARK) else 0, len(raw)
@@ -99,7 +99,7 @@ def text_of(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def escaped(text: str, marks: Separators) -> bytes:
+def escape_text(text: str, marks: Separators) -> bytes:
     """Text with escape sequences for what would be a separator or the end of a segment."""
     return _escapes(marks)[0].sub(lambda found: _escapes(marks)[1][found.group()], text.encode())
 
@@ -114,7 +114,7 @@ def _escapes(marks: Separators) -> tuple[re.Pattern[bytes], dict[bytes, bytes]]:
     return re.compile(b"[" + re.escape(b"".join(named)) + b"]"), named
 
 
-class Rewriting:
+class SeparatorRewriting:
     """A message from one set of separators into another: every separator changes, and no text does."""
 
     def __init__(self, old: Separators, new: Separators) -> None:

@@ -9,8 +9,8 @@ Nothing is acknowledged by us: that is SWIFT's to do.
 
 from __future__ import annotations
 
-from postroad.core.interchange.swift.answers import Answer, read_answers
-from postroad.core.interchange.swift.assembling import assemble
-from postroad.core.interchange.swift.splitting import examine, split
+from postroad.core.interchange.swift.acknowledgements import SwiftAcknowledgement, read_answers
+from postroad.core.interchange.swift.assembler import assemble
+from postroad.core.interchange.swift.splitter import examine, split
 
-__all__ = ["Answer", "assemble", "examine", "read_answers", "split"]
+__all__ = ["SwiftAcknowledgement", "assemble", "examine", "read_answers", "split"]

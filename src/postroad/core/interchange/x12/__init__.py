@@ -10,24 +10,24 @@
 
 from __future__ import annotations
 
-from postroad.core.interchange.nouns import Verdict
-from postroad.core.interchange.x12.acknowledging import acknowledge
-from postroad.core.interchange.x12.answers import Answers, read_answers
-from postroad.core.interchange.x12.assembling import assemble
-from postroad.core.interchange.x12.delimiters import Delimiters
+from postroad.core.interchange.nouns import PartnerStatus
+from postroad.core.interchange.x12.acknowledgement_reader import X12Acknowledgements, read_answers
+from postroad.core.interchange.x12.acknowledgement_writer import acknowledge
+from postroad.core.interchange.x12.assembler import assemble
+from postroad.core.interchange.x12.delimiters import X12Delimiters
 from postroad.core.interchange.x12.envelopes import answering
-from postroad.core.interchange.x12.splitting import examine, examine_stream, judged, split, split_stream
+from postroad.core.interchange.x12.splitter import examine, examine_stream, judge_split, split, split_stream
 
 __all__ = [
-    "Answers",
-    "Delimiters",
-    "Verdict",
+    "PartnerStatus",
+    "X12Acknowledgements",
+    "X12Delimiters",
     "acknowledge",
     "answering",
     "assemble",
     "examine",
     "examine_stream",
-    "judged",
+    "judge_split",
     "read_answers",
     "split",
     "split_stream",

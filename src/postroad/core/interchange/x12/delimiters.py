@@ -1,4 +1,4 @@
-"""Which characters separate what, found in the ISA segment that begins every interchange.
+"""The delimiters of an interchange, found in its ISA segment.
 
     ISA*00*          *00*          *ZZ*SENDER         *ZZ*RECEIVER       *261116*1230*^*00501*000000001*0*P*:~
        │                                                                             │                     ││
@@ -19,9 +19,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.declared import read_delimiters
-from postroad.core.interchange.fitting import unfit
-from postroad.core.interchange.nouns import Fault
+from postroad.core.interchange.assembly_errors import unfit
+from postroad.core.interchange.document_options import read_delimiters
+from postroad.core.interchange.nouns import InterchangeFault
 from postroad.errors import Refused
 
 ISA_WIDTHS = (2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1)
@@ -34,8 +34,8 @@ _UTF_8_MARK = b"\xef\xbb\xbf"
 _UTF_16_BEGINNINGS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16", b"I\x00": "utf-16-le", b"\x00I": "utf-16-be"}
 
 
-class Delimiters(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
-    """What stands between elements, components, repetitions and segments of one interchange.
+class X12Delimiters(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
+    """The element, component, repetition and segment delimiters of one interchange.
 
     Patterns and facts are remembered by it, and looked up for every small interchange: hence a Struct."""
 
@@ -55,7 +55,7 @@ class Delimiters(Struct, frozen=True, kw_only=True, gc=False, cache_hash=True):
 
 
 @lru_cache(maxsize=256)
-def _facts(marks: Delimiters) -> dict[str, str]:
+def _facts(marks: X12Delimiters) -> dict[str, str]:
     return {
         "element": text_of(marks.element),
         "component": text_of(marks.component),
@@ -66,8 +66,8 @@ def _facts(marks: Delimiters) -> dict[str, str]:
     }
 
 
-def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
-    """As ``Delimiters.facts`` told them; the usual ones where nothing is said."""
+def delimiters_of(facts: Mapping[str, str]) -> X12Delimiters:
+    """The delimiters that ``Delimiters.facts`` describe; the usual ones for those missing."""
     usual = _USUAL_WITH_REPETITION if facts.get("version", "") >= REPEATS_SINCE else _USUAL
     charset = "latin-1" if facts.get("charset") == "latin-1" else "utf-8"
     told = [facts.get(name, default) for name, default in usual.items()]
@@ -77,7 +77,7 @@ def delimiters_of(facts: Mapping[str, str]) -> Delimiters:
         raise Refused("interchange.unfit", f"the delimiters {told} cannot be written in {charset}") from None
 
 
-def declared_delimiters(text: str) -> Delimiters:
+def read_declared_delimiters(text: str) -> X12Delimiters:
     """Those that a document declares; refuses ones that cannot be told apart."""
     named = read_delimiters("x12", text)
     marks = _delimiters(named["element"], named["component"], named["terminator"], named["repetition"], b"")
@@ -88,9 +88,11 @@ def declared_delimiters(text: str) -> Delimiters:
 
 
 @lru_cache(maxsize=256)
-def _delimiters(element: bytes, component: bytes, terminator: bytes, repetition: bytes, line_end: bytes) -> Delimiters:
-    """The same object for the same delimiters: partners do not change theirs."""
-    return Delimiters(
+def _delimiters(
+    element: bytes, component: bytes, terminator: bytes, repetition: bytes, line_end: bytes
+) -> X12Delimiters:
+    """Returns the same cached object for the same delimiters, since partners rarely change theirs."""
+    return X12Delimiters(
         element=element, component=component, terminator=terminator, repetition=repetition, line_end=line_end
     )
 
@@ -99,13 +101,13 @@ _USUAL = {"element": "*", "component": ":", "terminator": "~", "repetition": "",
 _USUAL_WITH_REPETITION = _USUAL | {"repetition": "^"}
 
 
-class InterchangeHeader(NamedTuple):
+class IsaHeader(NamedTuple):
     """An ISA segment."""
 
     elements: tuple[str, ...]  # ISA01 to ISA16, as they stand there
-    delimiters: Delimiters
+    delimiters: X12Delimiters
     end: int  # where its terminator begins
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[InterchangeFault, ...] = ()
 
 
 def text_of(raw: bytes) -> str:
@@ -129,7 +131,7 @@ def _is_utf_8(raw: bytes) -> bool:
     return text_of(raw).encode() == raw
 
 
-def readable(data: Buffer) -> tuple[bytes, int, str]:
+def to_readable(data: Buffer) -> tuple[bytes, int, str]:
     """The bytes in an encoding in which ASCII is ASCII, where they begin after a mark, and which encoding they came in."""
     raw = whole_bytes(data)
     encoding = _UTF_16_BEGINNINGS.get(raw[:2])
@@ -141,9 +143,9 @@ def readable(data: Buffer) -> tuple[bytes, int, str]:
         raise Refused("interchange.malformed", "it begins as UTF-16 and goes on as something else") from None
 
 
-def read_header(data: bytes, at: int) -> InterchangeHeader:
+def read_header(data: bytes, at: int) -> IsaHeader:
     """The ISA that begins here, blanks aside."""
-    begin = skipped(data, at, BLANKS)
+    begin = skip_blanks(data, at, BLANKS)
     found = _ISA.match(data, begin)
     if found is None:
         seen = data[begin : begin + 16]
@@ -164,10 +166,10 @@ def read_header(data: bytes, at: int) -> InterchangeHeader:
     elements = tuple(texts_of(data[begin:end], element)[1 : len(ISA_WIDTHS) + 1])
     marks = _delimiters(element, component, terminator, _repetition(elements), _line_end(data, end + len(terminator)))
     faults = (*_contradictions(marks, data[begin:end], begin), *_widths(elements, begin))
-    return InterchangeHeader(elements=elements, delimiters=marks, end=end, faults=faults)
+    return IsaHeader(elements=elements, delimiters=marks, end=end, faults=faults)
 
 
-def skipped(data: bytes, at: int, blanks: bytes) -> int:
+def skip_blanks(data: bytes, at: int, blanks: bytes) -> int:
     """The first place from here on that has none of the blanks."""
     while at < len(data) and data[at] in blanks:
         at += 1
@@ -199,19 +201,19 @@ def _repetition(elements: tuple[str, ...]) -> bytes:
 
 
 def _line_end(data: bytes, at: int) -> bytes:
-    return data[at : skipped(data, at, b"\r\n")][:2]
+    return data[at : skip_blanks(data, at, b"\r\n")][:2]
 
 
-def _contradictions(found: Delimiters, isa: bytes, at: int) -> tuple[Fault, ...]:
+def _contradictions(found: X12Delimiters, isa: bytes, at: int) -> tuple[InterchangeFault, ...]:
     """With any of these nobody can say where a segment ends."""
     text = _contradiction(found)
     if not text and found.terminator in isa:
         text = f"the segment terminator {text_of(found.terminator)!r} also stands inside ISA"
-    return (Fault(code="x12.delimiters", text=text, at=at, fatal=True),) if text else ()
+    return (InterchangeFault(code="x12.delimiters", text=text, at=at, fatal=True),) if text else ()
 
 
 @lru_cache(maxsize=256)
-def _contradiction(found: Delimiters) -> str:
+def _contradiction(found: X12Delimiters) -> str:
     roles = found.roles()
     if any(one in other for one, other in permutations(roles, 2)):
         return "a delimiter is part of another one"
@@ -222,10 +224,10 @@ def _contradiction(found: Delimiters) -> str:
     return ""
 
 
-def _widths(elements: tuple[str, ...], at: int) -> tuple[Fault, ...]:
+def _widths(elements: tuple[str, ...], at: int) -> tuple[InterchangeFault, ...]:
     if tuple(map(len, elements)) == ISA_WIDTHS:
         return ()
     wrong = [
         f"ISA{n:02d}" for n, (one, width) in enumerate(zip(elements, ISA_WIDTHS, strict=True), 1) if len(one) != width
     ]
-    return (Fault(code="x12.isa", text=f"not as long as the standard says: {', '.join(wrong)}", at=at),)
+    return (InterchangeFault(code="x12.isa", text=f"not as long as the standard says: {', '.join(wrong)}", at=at),)

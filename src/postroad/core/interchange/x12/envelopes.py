@@ -16,9 +16,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from postroad.core.interchange.fitting import moment_of, unfit_value
-from postroad.core.interchange.nouns import Envelope, Group, Split
-from postroad.core.interchange.x12.delimiters import ISA_WIDTHS, REPEATS_SINCE, Delimiters, delimiters_of
+from postroad.core.interchange.assembly_errors import moment_of, unfit_value
+from postroad.core.interchange.nouns import Envelope, InterchangeGroup, Split
+from postroad.core.interchange.x12.delimiters import ISA_WIDTHS, REPEATS_SINCE, X12Delimiters, delimiters_of
 
 HIGHEST_NUMBER = 999_999_999
 _DATES_OF_EIGHT_SINCE = "004010"
@@ -46,7 +46,7 @@ class GroupKey(NamedTuple):
     version: str  # GS08
 
 
-def key_of_group(group: Group) -> GroupKey:
+def key_of_group(group: InterchangeGroup) -> GroupKey:
     facts = group.facts
     return GroupKey(kind=group.kind, sender=facts["sender"], receiver=facts["receiver"], version=facts["version"])
 
@@ -59,7 +59,7 @@ def release_of(envelope: Envelope) -> str:
     return envelope.facts.get("release", version_of(envelope) + "0")
 
 
-def marks_of(envelope: Envelope) -> Delimiters:
+def marks_of(envelope: Envelope) -> X12Delimiters:
     """The delimiters that the envelope asks for; no repetitions in versions that have none."""
     version = version_of(envelope)
     marks = delimiters_of({"version": version, **envelope.facts})
@@ -69,10 +69,10 @@ def marks_of(envelope: Envelope) -> Delimiters:
     return marks if version >= REPEATS_SINCE else without_repetition(marks)
 
 
-def without_repetition(marks: Delimiters) -> Delimiters:
+def without_repetition(marks: X12Delimiters) -> X12Delimiters:
     if not marks.repetition:
         return marks  # the same object, by which sets in the same delimiters are known at once
-    return Delimiters(
+    return X12Delimiters(
         element=marks.element, component=marks.component, terminator=marks.terminator, line_end=marks.line_end
     )
 
@@ -89,48 +89,48 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
     return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, facts=told | dict(facts or {}))
 
 
-def opening(envelope: Envelope, number: int, marks: Delimiters) -> bytes:
+def write_opening(envelope: Envelope, number: int, marks: X12Delimiters) -> bytes:
     """ISA, every element filled up to its width."""
     given = {"sender": envelope.sender, "receiver": envelope.receiver, **envelope.facts}
     moment = moment_of(envelope)
     values = [(name, given.get(name, default)) for name, default in _ISA_NAMES]
     values += [("date", f"{moment:%y%m%d}"), ("time", f"{moment:%H%M}"), ("repetition", "U")]
-    values += [("version", version_of(envelope)), ("number", f"{checked_number(number):09d}")]
+    values += [("version", version_of(envelope)), ("number", f"{check_number(number):09d}")]
     values += [("acknowledgment", given.get("acknowledgment", "0")), ("usage", given.get("usage", "P"))]
     elements = [
         _value(name, text, width, marks) + b" " * (width - len(text))
         for (name, text), width in zip(values, ISA_WIDTHS, strict=False)
     ]
     elements[10] = marks.repetition or elements[10]
-    return segment(marks, b"ISA", *elements, marks.component)
+    return write_segment(marks, b"ISA", *elements, marks.component)
 
 
-def group_opening(envelope: Envelope, key: GroupKey, number: int, marks: Delimiters) -> bytes:
+def write_group_opening(envelope: Envelope, key: GroupKey, number: int, marks: X12Delimiters) -> bytes:
     moment, agency = moment_of(envelope), envelope.facts.get("agency", "X")
     named = zip(_GS_WIDTHS, (key.kind, key.sender, key.receiver, agency, key.version), strict=True)
     kind, sender, receiver, agent, version = (_value(name, text, _GS_WIDTHS[name], marks) for name, text in named)
     date = f"{moment:%Y%m%d}" if key.version >= _DATES_OF_EIGHT_SINCE else f"{moment:%y%m%d}"
     when = (date.encode(), f"{moment:%H%M}".encode())
-    return segment(marks, b"GS", kind, sender, receiver, *when, b"%d" % checked_number(number), agent, version)
+    return write_segment(marks, b"GS", kind, sender, receiver, *when, b"%d" % check_number(number), agent, version)
 
 
-def segment(marks: Delimiters, *elements: bytes) -> bytes:
+def write_segment(marks: X12Delimiters, *elements: bytes) -> bytes:
     return marks.element.join(elements) + marks.terminator + marks.line_end
 
 
-def checked_number(number: int) -> int:
+def check_number(number: int) -> int:
     if not 0 < number <= HIGHEST_NUMBER:
         raise unfit_value("number", f"control numbers go from 1 to {HIGHEST_NUMBER}, and {number} is none")
     return number
 
 
-def written_time(envelope: Envelope) -> tuple[str, str]:
+def write_time(envelope: Envelope) -> tuple[str, str]:
     """ISA09 and ISA10, by which an interchange is known to the partner beside its number."""
     moment = moment_of(envelope)
     return f"{moment:%y%m%d}", f"{moment:%H%M}"
 
 
-def _value(name: str, text: str, width: int, marks: Delimiters) -> bytes:
+def _value(name: str, text: str, width: int, marks: X12Delimiters) -> bytes:
     raw = text.encode()
     if len(text) > width:
         raise unfit_value(name, f"{text!r} is longer than the {width} characters that X12 has for it")

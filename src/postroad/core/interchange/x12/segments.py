@@ -1,4 +1,4 @@
-"""Segments that matter for the envelope, found without cutting the others apart.
+"""Finds the segments that matter for the envelope, without parsing the others.
 
 Kept rules: one search over the bytes stops at control segments only; a binary segment (BIN, BDS) is as long as it says, whatever
 stands in it; every search goes forward, so that hostile bytes cost no more than honest ones.
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from postroad.core.interchange.x12.delimiters import BLANKS, Delimiters, texts_of
+from postroad.core.interchange.x12.delimiters import BLANKS, X12Delimiters, texts_of
 from postroad.errors import Refused
 
 BINARY = (b"BIN", b"BDS")
@@ -28,7 +28,7 @@ class Binary(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
+def control_pattern(delimiters: X12Delimiters) -> re.Pattern[bytes]:
     """A terminator, and behind it the tag of a segment that the walk must stop at, and its first three elements."""
     terminator, element, text = re.escape(delimiters.terminator), re.escape(delimiters.element), _text(delimiters)
     tag = b"(S[TE]|G[SE]|BIN|BDS|ISA|IEA)"
@@ -37,7 +37,7 @@ def control_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
 
 
 @lru_cache(maxsize=64)
-def turn_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
+def turn_pattern(delimiters: X12Delimiters) -> re.Pattern[bytes]:
     """Where a set ends, and mostly the next begins: SE01, SE02, and ST01, ST02, ST03 if ST follows as segments do here.
 
     Without any of them: somewhere else the walk must look closer. It stops too often rather than too seldom, because one look
@@ -51,12 +51,12 @@ def turn_pattern(delimiters: Delimiters) -> re.Pattern[bytes]:
     return re.compile(terminator + first + b"(?:" + trailer + b"(?:" + header + b"|)|" + others + b")")
 
 
-def _blanks(delimiters: Delimiters) -> bytes:
+def _blanks(delimiters: X12Delimiters) -> bytes:
     """Without the terminator among them, a long run of line ends is passed once and not once from each of its places."""
     return re.escape(bytes(byte for byte in BLANKS if byte not in delimiters.terminator))
 
 
-def _text(delimiters: Delimiters) -> bytes:
+def _text(delimiters: X12Delimiters) -> bytes:
     """What an element may be, as a group."""
     terminator, element = re.escape(delimiters.terminator), re.escape(delimiters.element)
     if len(delimiters.element + delimiters.terminator) > 2:  # a class knows single bytes only, and a group costs memory
@@ -64,11 +64,11 @@ def _text(delimiters: Delimiters) -> bytes:
     return b"([^" + element + terminator + b"]*+)"
 
 
-def elements_of(segment: bytes, delimiters: Delimiters) -> list[str]:
+def elements_of(segment: bytes, delimiters: X12Delimiters) -> list[str]:
     return texts_of(segment, delimiters.element)
 
 
-def binary_at(data: bytes, at: int, delimiters: Delimiters) -> Binary:
+def binary_at(data: bytes, at: int, delimiters: X12Delimiters) -> Binary:
     """The content of the binary segment that begins here."""
     tag, element = data[at : at + 3], delimiters.element
     edges = [at + 3]
@@ -87,17 +87,17 @@ def binary_at(data: bytes, at: int, delimiters: Delimiters) -> Binary:
     return Binary(begin, end)
 
 
-def segments_between(data: bytes, begin: int, end: int, delimiters: Delimiters, binaries: Sequence[Binary]) -> int:
-    """How many segments end here, by their terminators; those in binary content are none."""
+def count_segments(data: bytes, begin: int, end: int, delimiters: X12Delimiters, binaries: Sequence[Binary]) -> int:
+    """Counts segments by their terminators; those in binary content do not count."""
     terminator = delimiters.terminator
     count = data.count(terminator, begin, end)
     return count - sum(data.count(terminator, one.begin, one.end) for one in binaries) if binaries else count
 
 
-def filled_segments_between(
-    data: bytes, begin: int, end: int, delimiters: Delimiters, binaries: Sequence[Binary]
+def count_filled_segments(
+    data: bytes, begin: int, end: int, delimiters: X12Delimiters, binaries: Sequence[Binary]
 ) -> int:
-    """The same without those in which nothing stands: two terminators in a row, or a blank line."""
+    """Counts segments that are not empty: two terminators in a row, or a blank line, do not count."""
     kept, at = [], begin
     for one in binaries:
         kept.append(data[at : one.begin])

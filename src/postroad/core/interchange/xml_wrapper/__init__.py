@@ -1,4 +1,4 @@
-"""XML wrappers: many XML documents as elements of one.
+"""XML wrappers: many XML documents as child elements of one.
 
     plain       elements of a root of one's own
     iso20022    payloads of a business file (head.002 Xchg), or the one document of an envelope (nvlp.001 BizMsgEnvlp)

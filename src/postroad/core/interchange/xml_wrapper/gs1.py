@@ -1,4 +1,4 @@
-"""GS1 XML: documents after one Standard Business Document Header.
+"""GS1 XML: documents that follow one Standard Business Document Header.
 
 What an envelope's facts may say, each with what is taken where they do not:
 
@@ -20,18 +20,18 @@ from typing import NamedTuple
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.xml import first_elements, to_utf8
-from postroad.core.interchange.fitting import unfit_member, unfit_value
-from postroad.core.interchange.judging import judged, no_interchange
-from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Numbers, Split
-from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline, root_of
-from postroad.core.interchange.xml_wrapper.plain import members_in
-from postroad.core.interchange.xml_wrapper.writing import (
+from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
+from postroad.core.interchange.judgement import judge_harmless, no_interchange
+from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Numbers, Split
+from postroad.core.interchange.xml_wrapper.markup import (
     DECLARATION,
-    attribute,
-    checked_name,
-    element,
-    written_time,
+    check_element_name,
+    write_attribute,
+    write_element,
+    write_time,
 )
+from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local_name, namespace_of, read_outline, root_of
+from postroad.core.interchange.xml_wrapper.own_root import members_in
 from postroad.errors import Refused
 
 STANDARD = "gs1"
@@ -47,14 +47,14 @@ _FACTS = {
 }
 
 
-def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
+def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     """Everything after the header is a member; refused where there is no header."""
-    found = outline(data, _is_member, most_members)
+    found = read_outline(data, _is_member, most_members)
     texts = found.texts
     if not any(path.startswith(_IDENTIFIED) for path in texts):
-        raise no_interchange(f"in the root {local(found.root)} there is no {_SBDH} that identifies documents")
+        raise no_interchange(f"in the root {local_name(found.root)} there is no {_SBDH} that identifies documents")
     facts = {name: texts.get(f"{_IDENTIFIED}/{path}", "") for name, path in _FACTS.items()}
-    form = "sbd" if local(found.root) == _SBD else "message"
+    form = "sbd" if local_name(found.root) == _SBD else "message"
     return Split(
         standard=STANDARD,
         reference=texts.get(f"{_IDENTIFIED}/InstanceIdentifier", ""),
@@ -66,8 +66,8 @@ def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
     )
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
-    return judged(examine(data, most_members), dirt, ())
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), dirt, ())
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
@@ -82,7 +82,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
             wrapper, opening = _opening(envelope, form, document, numbers)
             yield opening
         if document.name != first and not mixed:
-            detail = f"it is of type {local(document.name)}, and the header speaks of {local(first)}; set multiple_type"
+            detail = f"it is of type {local_name(document.name)}, and the header speaks of {local_name(first)}; set multiple_type"
             raise unfit_member(position, detail)
         yield bytes(document.raw) + b"\n"
     if not wrapper:
@@ -109,9 +109,9 @@ def _documents(members: Iterable[Buffer]) -> Iterator[tuple[int, _Document]]:
 def _documents_in(utf8: bytes) -> list[_Document]:
     """Of a message those after its header; a document without one is looked into no further than its name."""
     if _SBDH.encode() in utf8:
-        found = outline(utf8, _is_member)
+        found = read_outline(utf8, _is_member)
         if any(path.startswith(_SBDH) for path in found.texts):
-            message = "" if local(found.root) == _SBD else found.root
+            message = "" if local_name(found.root) == _SBD else found.root
             return [_Document(found.document(one), one.name, message) for one in found.members]
     root = root_of(utf8)
     return [_Document(root, first_elements(bytes(root), 1)[0], "")]
@@ -124,30 +124,30 @@ def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) 
         name, spaces = f"sh:{_SBD}", ""
     else:
         wanted = envelope.facts.get("message") or first.message
-        if not namespace(wanted):
+        if not namespace_of(wanted):
             detail = (
                 "say which GS1 message the documents stand in, as urn:gs1:ecom:order:xsd:3}orderMessage, or form sbd"
             )
             raise unfit_value("message", detail)
         name, spaces = (
-            f"message:{checked_name('message', local(wanted))}",
-            attribute("xmlns:message", namespace(wanted)),
+            f"message:{check_element_name('message', local_name(wanted))}",
+            write_attribute("xmlns:message", namespace_of(wanted)),
         )
     return name, DECLARATION + f'<{name}{spaces} xmlns:sh="{HEADER}">\n{header}\n'.encode()
 
 
 def _header(envelope: Envelope, first: _Document, numbers: Numbers) -> str:
     facts = envelope.facts
-    authority = attribute("Authority", facts.get("authority", "GS1"))
+    authority = write_attribute("Authority", facts.get("authority", "GS1"))
     reference = facts.get("reference") or str(numbers.next("interchange"))
     identified = "".join(
         (
-            element("sh:Standard", facts.get("standard", "GS1"), of="standard"),
-            element("sh:TypeVersion", facts.get("type_version", "3.4"), of="type_version"),
-            element("sh:InstanceIdentifier", reference, of="reference"),
-            element("sh:Type", facts.get("document_type") or local(first.name), of="document_type"),
-            element("sh:MultipleType", "true" if facts.get("multiple_type") in ("yes", "true") else "false"),
-            element("sh:CreationDateAndTime", written_time(envelope)),
+            write_element("sh:Standard", facts.get("standard", "GS1"), of="standard"),
+            write_element("sh:TypeVersion", facts.get("type_version", "3.4"), of="type_version"),
+            write_element("sh:InstanceIdentifier", reference, of="reference"),
+            write_element("sh:Type", facts.get("document_type") or local_name(first.name), of="document_type"),
+            write_element("sh:MultipleType", "true" if facts.get("multiple_type") in ("yes", "true") else "false"),
+            write_element("sh:CreationDateAndTime", write_time(envelope)),
         )
     )
     parties = "".join(
@@ -160,17 +160,21 @@ def _header(envelope: Envelope, first: _Document, numbers: Numbers) -> str:
 
 
 def _identifier(side: str, party: str, authority: str) -> str:
-    return element("sh:Identifier", party, of=side.lower()).replace("<sh:Identifier>", f"<sh:Identifier{authority}>", 1)
+    return write_element("sh:Identifier", party, of=side.lower()).replace(
+        "<sh:Identifier>", f"<sh:Identifier{authority}>", 1
+    )
 
 
 def _is_member(path: Path) -> bool:
-    return len(path) == 2 and local(path[1]) != _SBDH
+    return len(path) == 2 and local_name(path[1]) != _SBDH
 
 
-def _faults(found: Outline, facts: dict[str, str]) -> Iterator[Fault]:
+def _faults(found: Outline, facts: dict[str, str]) -> Iterator[InterchangeFault]:
     kinds = {one.name for one in found.members}
     if len(kinds) > 1 and facts["multiple_type"] not in ("true", "1"):
-        named = ", ".join(sorted(map(local, kinds)))
-        yield Fault(code="gs1.type", text=f"the header speaks of one type of document, and there are {named}")
+        named = ", ".join(sorted(map(local_name, kinds)))
+        yield InterchangeFault(
+            code="gs1.type", text=f"the header speaks of one type of document, and there are {named}"
+        )
     if not found.members:
-        yield Fault(code="gs1.empty", text="there is no document after the header")
+        yield InterchangeFault(code="gs1.empty", text="there is no document after the header")

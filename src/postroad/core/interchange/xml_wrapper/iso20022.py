@@ -15,13 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.faults import same_number
-from postroad.core.interchange.fitting import unfit_member, unfit_value
-from postroad.core.interchange.judging import judged, no_interchange
-from postroad.core.interchange.nouns import MOST_MEMBERS, Dirt, Envelope, Fault, Numbers, Split
-from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local, namespace, outline
-from postroad.core.interchange.xml_wrapper.plain import members_in
-from postroad.core.interchange.xml_wrapper.writing import DECLARATION, checked, element, roots, written_time
+from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
+from postroad.core.interchange.judgement import is_same_number, judge_harmless, no_interchange
+from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Numbers, Split
+from postroad.core.interchange.xml_wrapper.markup import DECLARATION, check_value, iter_roots, write_element, write_time
+from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local_name, namespace_of, read_outline
+from postroad.core.interchange.xml_wrapper.own_root import members_in
 from postroad.errors import Refused
 
 STANDARD = "iso20022"
@@ -32,11 +31,11 @@ _HOLDERS = {"Xchg": "Pyld", "BizMsgEnvlp": "Doc"}
 _SAID = "PyldDesc/ApplSpcfcs/TtlNbOfDocs"
 
 
-def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
+def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     """The payloads of a file, or the document of an envelope; refused where the root is neither."""
-    found = outline(data, _is_member, most_members)
-    form = local(found.root)
-    if _FAMILIES.get(form, "?") not in namespace(found.root).replace(":", "."):
+    found = read_outline(data, _is_member, most_members)
+    form = local_name(found.root)
+    if _FAMILIES.get(form, "?") not in namespace_of(found.root).replace(":", "."):
         raise no_interchange(
             f"the root {form} is neither a business file (Xchg of head.002) nor a BizMsgEnvlp of nvlp.001"
         )
@@ -52,8 +51,8 @@ def examine(data: Buffer, most_members: int = MOST_MEMBERS) -> Split:
     )
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MOST_MEMBERS) -> Split:
-    return judged(examine(data, most_members), dirt, ())
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), dirt, ())
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
@@ -67,7 +66,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
 def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
     said, count = envelope.facts.get("members", ""), 0
     yield DECLARATION + f'<bf:Xchg xmlns:bf="{FILE}">\n{_description(envelope, numbers)}\n'.encode()
-    for root in roots(members):
+    for root in iter_roots(members):
         count += 1
         yield b"<bf:Pyld>%b</bf:Pyld>\n" % root
     if said and said != str(count):
@@ -77,7 +76,7 @@ def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> It
 
 def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
     position = -1
-    for position, root in enumerate(roots(members)):
+    for position, root in enumerate(iter_roots(members)):
         if position:
             raise unfit_member(position, "an envelope (nvlp.001) holds one document; send a file (xchg), or one by one")
         yield DECLARATION + f'<env:BizMsgEnvlp xmlns:env="{ENVELOPE}">\n'.encode()
@@ -89,20 +88,20 @@ def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
 
 def _description(envelope: Envelope, numbers: Numbers) -> str:
     facts = envelope.facts
-    reference = checked("reference", facts.get("reference") or str(numbers.next("interchange")), 35)
-    kind = checked("payload_type", facts.get("payload_type", "ISO20022"), 256)
-    data = element("bf:PyldIdr", reference) + element("bf:CreDtAndTm", written_time(envelope))
-    data += element("bf:PssblDplctFlg", "true") if facts.get("duplicate") == "yes" else ""
+    reference = check_value("reference", facts.get("reference") or str(numbers.next("interchange")), 35)
+    kind = check_value("payload_type", facts.get("payload_type", "ISO20022"), 256)
+    data = write_element("bf:PyldIdr", reference) + write_element("bf:CreDtAndTm", write_time(envelope))
+    data += write_element("bf:PssblDplctFlg", "true") if facts.get("duplicate") == "yes" else ""
     said = facts.get("members", "")
     if said and not said.isdecimal():
         raise unfit_value("members", f"{said!r} is no number")
-    user = element("bf:SysUsr", checked("sender", envelope.sender, 140)) if envelope.sender else ""
-    specifics = f"<bf:ApplSpcfcs>{user}{element('bf:TtlNbOfDocs', said)}</bf:ApplSpcfcs>" if said else ""
-    return f"<bf:PyldDesc><bf:PyldData>{data}</bf:PyldData>{specifics}{element('bf:PyldTp', kind)}</bf:PyldDesc>"
+    user = write_element("bf:SysUsr", check_value("sender", envelope.sender, 140)) if envelope.sender else ""
+    specifics = f"<bf:ApplSpcfcs>{user}{write_element('bf:TtlNbOfDocs', said)}</bf:ApplSpcfcs>" if said else ""
+    return f"<bf:PyldDesc><bf:PyldData>{data}</bf:PyldData>{specifics}{write_element('bf:PyldTp', kind)}</bf:PyldDesc>"
 
 
 def _is_member(path: Path) -> bool:
-    return len(path) == 3 and _HOLDERS.get(local(path[0])) == local(path[1])
+    return len(path) == 3 and _HOLDERS.get(local_name(path[0])) == local_name(path[1])
 
 
 def _party(found: Outline, side: str) -> str:
@@ -116,12 +115,14 @@ def _facts(found: Outline, form: str) -> dict[str, str]:
     told = {name: found.texts[path] for name, path in names.items() if path in found.texts}
     if found.texts.get("PyldDesc/PyldData/PssblDplctFlg") in ("true", "1"):
         told["duplicate"] = "yes"
-    return told | {"form": form, "namespace": namespace(found.root)}
+    return told | {"form": form, "namespace": namespace_of(found.root)}
 
 
-def _faults(found: Outline) -> Iterator[Fault]:
+def _faults(found: Outline) -> Iterator[InterchangeFault]:
     said, count = found.texts.get(_SAID, ""), len(found.members)
-    if said and not same_number(said, str(count)):
-        yield Fault(code="iso20022.count", text=f"the header says {said!r} documents, and there are {count}")
-    if local(found.root) == "Xchg" and "PyldDesc/PyldData/PyldIdr" not in found.texts:
-        yield Fault(code="iso20022.header", text="the file has no payload identifier (PyldDesc/PyldData/PyldIdr)")
+    if said and not is_same_number(said, str(count)):
+        yield InterchangeFault(code="iso20022.count", text=f"the header says {said!r} documents, and there are {count}")
+    if local_name(found.root) == "Xchg" and "PyldDesc/PyldData/PyldIdr" not in found.texts:
+        yield InterchangeFault(
+            code="iso20022.header", text="the file has no payload identifier (PyldDesc/PyldData/PyldIdr)"
+        )

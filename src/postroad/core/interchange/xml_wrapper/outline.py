@@ -1,4 +1,4 @@
-"""Where in the bytes of an XML document its members stand, and what stands around them.
+"""Finds the members of an XML wrapper in its bytes, and the markup around them.
 
 Kept rules: whatever is inside a member is passed over, well-formed as it must be; a member that leaves its wrapper takes the
 namespaces along that it had from there, and nothing else of it is changed.
@@ -13,9 +13,9 @@ from typing import NamedTuple
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.soap.escape import attribute_value
-from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity, new_scanner, run_scanner, to_utf8
-from postroad.core.interchange.judging import too_many
-from postroad.core.interchange.nouns import MOST_MEMBERS
+from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity_refusal, new_scanner, run_scanner, to_utf8
+from postroad.core.interchange.judgement import too_many
+from postroad.core.interchange.nouns import MAX_MEMBERS
 
 _TAG = re.compile(rb"""<[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
@@ -28,8 +28,8 @@ Path = tuple[str, ...]  # names of elements from the root on, as namespace}local
 IsMember = Callable[[Path], bool]
 
 
-class Element(NamedTuple):
-    """One member where it stands."""
+class MemberElement(NamedTuple):
+    """One member, by its position in the bytes."""
 
     begin: int
     end: int
@@ -41,10 +41,10 @@ class Outline(NamedTuple):
     utf8: bytes
     root: str  # namespace}local
     attributes: Mapping[str, str]  # of the root
-    members: list[Element]
+    members: list[MemberElement]
     texts: Mapping[str, str]  # of the wrapper's own elements, by local names from below the root: PyldDesc/PyldTp
 
-    def document(self, member: Element) -> Buffer:
+    def document(self, member: MemberElement) -> Buffer:
         """The member on its own: a view where it lacks nothing."""
         lacking = [_declaration(*one) for one in member.lacking.items() if self._needs(member, one[0])]
         view = memoryview(self.utf8)[member.begin : member.end]
@@ -55,20 +55,20 @@ class Outline(NamedTuple):
         cut = name.end() if name else 0  # it always matches: expat read an element here
         return b"".join((raw[:cut], *lacking, raw[cut:]))
 
-    def _needs(self, member: Element, prefix: str) -> bool:
+    def _needs(self, member: MemberElement, prefix: str) -> bool:
         """The default namespace always; another where its prefix stands anywhere, for values name things by prefix too."""
         return not prefix or self.utf8.find(prefix.encode() + b":", member.begin, member.end) >= 0
 
 
-def local(name: str) -> str:
+def local_name(name: str) -> str:
     return name.rpartition(SEPARATOR)[2]
 
 
-def namespace(name: str) -> str:
+def namespace_of(name: str) -> str:
     return name.rpartition(SEPARATOR)[0]
 
 
-def outline(data: Buffer, is_member: IsMember, most_members: int = MOST_MEMBERS) -> Outline:
+def read_outline(data: Buffer, is_member: IsMember, most_members: int = MAX_MEMBERS) -> Outline:
     """Refuses what is no well-formed XML, too deep, or has a document type."""
     utf8 = to_utf8(whole_bytes(data))
     scan = _Scan(utf8, is_member, most_members)
@@ -81,7 +81,7 @@ def root_of(data: Buffer) -> Buffer:
     utf8 = to_utf8(whole_bytes(data))
     begin, end = _BEGINNING.match(utf8), _ENDING.match(utf8, max(utf8.rfind(b"</"), 0))
     if begin is None or end is None or begin.group(1) != end.group(1):
-        found = outline(utf8, lambda path: len(path) == 1)
+        found = read_outline(utf8, lambda path: len(path) == 1)
         return memoryview(utf8)[found.members[0].begin : found.members[0].end]
     check_well_formed(utf8)  # then the last end tag is the root's: a comment or an instruction behind it ends otherwise
     return memoryview(utf8)[begin.start(1) - 1 : end.end(1) + 1]
@@ -105,7 +105,7 @@ class _Scan:
         self._text: list[str] = []
         self.root = ""
         self.attributes: dict[str, str] = {}
-        self.members: list[Element] = []
+        self.members: list[MemberElement] = []
         self.texts: dict[str, str] = {}
 
     def run(self) -> None:
@@ -120,12 +120,12 @@ class _Scan:
     def _declare(self, prefix: str | None, uri: str | None) -> None:
         self._declared[prefix or ""] = uri or ""
         if len(self._declared) > DEFAULT_LIMITS.xml_attributes:
-            raise complexity(DEFAULT_LIMITS)
+            raise complexity_refusal(DEFAULT_LIMITS)
 
     def _start(self, name: str, attributes: dict[str, str]) -> None:
         declared = self._declared
         if len(self._path) + self._inside >= self._deepest or len(attributes) + len(declared) > self._widest:
-            raise complexity(DEFAULT_LIMITS)
+            raise complexity_refusal(DEFAULT_LIMITS)
         if declared:
             self._declared = {}
         if self._inside:
@@ -155,11 +155,11 @@ class _Scan:
         if self._inside:
             self._inside = 0
             self._scanner.CharacterDataHandler = self._characters
-            self.members.append(Element(self._begin, self._member_end(), name, self._lacking))
+            self.members.append(MemberElement(self._begin, self._member_end(), name, self._lacking))
             self._path.pop()
             return
         if self._text and len(self.texts) < _MOST_TEXTS:
-            self.texts.setdefault("/".join(map(local, self._path[1:])), "".join(self._text)[:_MOST_TEXT].strip())
+            self.texts.setdefault("/".join(map(local_name, self._path[1:])), "".join(self._text)[:_MOST_TEXT].strip())
         self._text = []
         self._path.pop()
         self._spaces.pop()

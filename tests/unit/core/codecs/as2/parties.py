@@ -6,7 +6,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from postroad.core.codecs.as2 import PROCESSED, Agreement, Built, BuiltMdn, Disposition, Mic, Station, build, build_mdn
+from postroad.core.codecs.as2 import (
+    PROCESSED,
+    As2Identity,
+    BuiltMdn,
+    BuiltMessage,
+    Disposition,
+    Mic,
+    PartnershipTerms,
+    build,
+    build_mdn,
+)
 from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.as2.heading import Heading
 from postroad.core.codecs.buffers import Buffer
@@ -18,22 +28,22 @@ HEAD = b"Content-Type: application/edi-x12\r\nContent-Transfer-Encoding: binary\
 DOCUMENT = b"ISA*00*          *00*          *ZZ*MYBIZ~\n\r\r\nIEA*1*1~\x00\xff\r\n"  # with every kind of line end
 MESSAGE_ID, MDN_ID = "<order-1@mybiz.example>", "<receipt-1@acme.example>"
 BUYER, SELLER = "My Biz", "ACME"
-ANYTHING = Agreement(must_be_signed=False)
+ANYTHING = PartnershipTerms(must_be_signed=False)
 
 
-def buyer(*identities: Identity) -> Station:
+def buyer(*identities: Identity) -> As2Identity:
     """The buyer's own side; it signs as the clerk."""
-    return Station(name=BUYER, identities=identities or (clerk(),))
+    return As2Identity(name=BUYER, identities=identities or (clerk(),))
 
 
-def seller(*identities: Identity) -> Station:
-    return Station(name=SELLER, identities=identities or (partner(),))
+def seller(*identities: Identity) -> As2Identity:
+    return As2Identity(name=SELLER, identities=identities or (partner(),))
 
 
-def seen(station: Station, *identities: Identity) -> Station:
+def seen(station: As2Identity, *identities: Identity) -> As2Identity:
     """A station as its partner knows it: certificates, and no keys."""
     known = identities or station.identities
-    return Station(name=station.name, certificates=tuple(identity.certificate for identity in known))
+    return As2Identity(name=station.name, certificates=tuple(identity.certificate for identity in known))
 
 
 def counted(size: int) -> bytes:
@@ -41,7 +51,7 @@ def counted(size: int) -> bytes:
     return bytes((7 * place + size) % 256 for place in range(size))
 
 
-def message(agreement: Agreement, body: Buffer = DOCUMENT, head: bytes = HEAD, **changes: str) -> Built:
+def message(agreement: PartnershipTerms, body: Buffer = DOCUMENT, head: bytes = HEAD, **changes: str) -> BuiltMessage:
     return build(
         head,
         [body],
@@ -57,7 +67,7 @@ def message(agreement: Agreement, body: Buffer = DOCUMENT, head: bytes = HEAD, *
 
 
 def receipt(
-    heading: Heading, mic: Mic | None, disposition: Disposition = PROCESSED, own: Station | None = None
+    heading: Heading, mic: Mic | None, disposition: Disposition = PROCESSED, own: As2Identity | None = None
 ) -> BuiltMdn:
     return build_mdn(
         heading, own or seller(), disposition=disposition, mic=mic, at=NOW, message_id=MDN_ID, boundary_seed=b"seed"
@@ -72,7 +82,7 @@ def with_header(headers: Headers, name: str, value: str | None) -> list[tuple[st
 
 def every_agreement(
     signs: Sequence[str] = ("", "sha256"), ciphers: Sequence[str] = ("", "aes256-cbc")
-) -> list[Agreement]:
+) -> list[PartnershipTerms]:
     orders = ("", "before", "after")
     return [
         replace(ANYTHING, sign=sign, encrypt=cipher, compress=order)

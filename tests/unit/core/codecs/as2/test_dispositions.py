@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.codecs.as2 import (
-    ANSWERS,
     PROCESSED,
+    REFUSAL_DISPOSITIONS,
     Disposition,
     disposition_of,
     error,
@@ -36,7 +36,7 @@ def test_a_disposition_is_read_however_it_is_written(value: str) -> None:
     assert read_disposition(value) == READ[value]
 
 
-@pytest.mark.parametrize("disposition", [PROCESSED, *ANSWERS.values(), warning("late")])
+@pytest.mark.parametrize("disposition", [PROCESSED, *REFUSAL_DISPOSITIONS.values(), warning("late")])
 def test_what_is_written_is_read_back(disposition: Disposition) -> None:
     assert read_disposition(str(disposition)) == disposition
 
@@ -53,12 +53,12 @@ def test_the_text_cannot_begin_another_field() -> None:
 
 @pytest.mark.req("T7")
 def test_every_refusal_of_as2_has_its_disposition() -> None:
-    assert [code for code in REFUSALS if code.startswith("as2.") and code not in ANSWERS] == []
-    assert [code for code in ANSWERS if code not in REFUSALS] == []
+    assert [code for code in REFUSALS if code.startswith("as2.") and code not in REFUSAL_DISPOSITIONS] == []
+    assert [code for code in REFUSAL_DISPOSITIONS if code not in REFUSALS] == []
 
 
 def test_dispositions_have_the_words_of_the_standard() -> None:
-    said = {code: str(disposition).partition("; ")[2] for code, disposition in ANSWERS.items()}
+    said = {code: str(disposition).partition("; ")[2] for code, disposition in REFUSAL_DISPOSITIONS.items()}
     assert said["as2.decryption-failed"] == "processed/error: decryption-failed"
     assert said["as2.insufficient-security"] == "processed/error: insufficient-message-security"
     assert said["as2.unsupported-format"] == "failed/Failure: unsupported format"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.codecs.as2 import Built, BuiltMdn, MdnWish, error, read_heading
+from postroad.core.codecs.as2 import BuiltMdn, BuiltMessage, MdnRequest, error, read_heading
 from postroad.core.codecs.mime import write_head
 from tests.unit.core.codecs.as2.parties import ANYTHING, message, receipt, seller
 from tests.unit.core.codecs.cms.people import clerk
@@ -20,15 +20,15 @@ from tests.unit.core.codecs.cms.people import clerk
 GOLDEN = Path(__file__).parent / "golden"
 CLEAR = replace(ANYTHING, encrypt="")
 HEADING = read_heading(message(CLEAR).headers)
-MADE: dict[str, Callable[[], Built | BuiltMdn]] = {
+MADE: dict[str, Callable[[], BuiltMessage | BuiltMdn]] = {
     "signed.as2": lambda: message(CLEAR, subject="Größe"),
     "plain.as2": lambda: message(replace(CLEAR, sign="", mdn="async", mdn_url="https://mybiz.example/as2")),
     "signed.mdn": lambda: receipt(HEADING, message(CLEAR).sent.mic, own=seller(clerk())),
-    "error.mdn": lambda: receipt(replace(HEADING, wish=MdnWish(wanted=True)), None, error("authentication-failed")),
+    "error.mdn": lambda: receipt(replace(HEADING, wish=MdnRequest(wanted=True)), None, error("authentication-failed")),
 }
 
 
-def written(made: Built | BuiltMdn) -> bytes:
+def written(made: BuiltMessage | BuiltMdn) -> bytes:
     return write_head(made.headers) + b"\r\n" + made.body
 
 

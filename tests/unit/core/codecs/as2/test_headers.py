@@ -8,7 +8,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from postroad.core.codecs.as2 import Agreement, Station, build
+from postroad.core.codecs.as2 import As2Identity, PartnershipTerms, build
 from postroad.core.codecs.as2.headers import date_value, subject_value
 from postroad.errors import Refused
 from tests.unit.core.codecs.as2.parties import ANYTHING, DOCUMENT, HEAD, NOW, counted, message
@@ -43,17 +43,17 @@ def test_control_characters_are_refused(field: str, value: str) -> None:
 @pytest.mark.parametrize("own", [True, False])
 def test_a_name_cannot_begin_a_header(own: bool) -> None:
     names = (BREAK, "ACME") if own else ("ACME", BREAK)
-    agreement = Agreement(sign="", encrypt="")
+    agreement = PartnershipTerms(sign="", encrypt="")
     with pytest.raises(Refused, match="no AS2 name"):
         build(
-            HEAD, [DOCUMENT], Station(name=names[0]), Station(name=names[1]), agreement,
+            HEAD, [DOCUMENT], As2Identity(name=names[0]), As2Identity(name=names[1]), agreement,
             message_id="<1@x>", at=NOW, boundary_seed=b"", randomness=counted,
         )  # fmt: skip
 
 
 def test_the_address_for_receipts_cannot_begin_a_header() -> None:
     with pytest.raises(Refused, match="address for receipts"):
-        message(Agreement(mdn="async", mdn_url=f"https://mybiz.example/{BREAK}"))
+        message(PartnershipTerms(mdn="async", mdn_url=f"https://mybiz.example/{BREAK}"))
 
 
 @pytest.mark.parametrize("message_id", ["", "<" + "x" * 998 + ">", "<Größe@x>"])
@@ -71,6 +71,6 @@ def test_the_document_header_is_whole_lines(head: bytes) -> None:
 def test_headers_of_the_document_do_not_become_ours() -> None:
     """Without any layer the document's header joins the request's; what means something there stays behind."""
     head = b"Content-Type: text/plain\r\nAS2-From: Eve\r\nContent-Length: 9\r\nContent-Encoding: gzip\r\nHost: eve\r\n"
-    names = [name.lower() for name, _ in message(Agreement(sign="", encrypt=""), head=head).headers]
+    names = [name.lower() for name, _ in message(PartnershipTerms(sign="", encrypt=""), head=head).headers]
     assert names.count("as2-from") == 1
     assert not {"content-length", "content-encoding", "host"} & set(names)

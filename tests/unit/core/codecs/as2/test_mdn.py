@@ -8,18 +8,18 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.codecs.as2 import (
+from postroad.core.codecs.as2 import (  # fmt: skip
     PROCESSED,
+    As2Identity,
     BuiltMdn,
     Disposition,
     Heading,
     Mdn,
-    MdnWish,
+    MdnOutcome,
+    MdnRequest,
+    MdnVerdict,
     Mic,
-    Outcome,
-    Sent,
-    Station,
-    Verdict,
+    SentMessage,
     error,
     failure,
     is_mdn,
@@ -28,7 +28,7 @@ from postroad.core.codecs.as2 import (
     read_mdn,
     read_mic,
     warning,
-)  # fmt: skip
+)
 from postroad.core.codecs.as2.headers import Headers
 from postroad.errors import Misconfigured, Refused
 from tests.unit.core.codecs.as2.parties import (
@@ -47,7 +47,7 @@ from tests.unit.core.codecs.cms.people import stranger
 
 BUILT = message(ANYTHING)
 SENT, HEADING = BUILT.sent, read_heading(BUILT.headers)
-UNSIGNED = replace(HEADING, wish=MdnWish(wanted=True))
+UNSIGNED = replace(HEADING, wish=MdnRequest(wanted=True))
 UNASKED = replace(SENT, mdn_signed=False)
 NOBODY = bytes.fromhex("3023 06092a864886f70d010702 a016 3014 020101 3100 300b 06092a864886f70d010701 3100")
 
@@ -56,7 +56,7 @@ def read(built: BuiltMdn, headers: Headers | None = None) -> Mdn:
     return read_mdn(headers or built.headers, built.body, seen(seller()))
 
 
-def judged(built: BuiltMdn, sent: Sent = SENT, headers: Headers | None = None) -> Verdict:
+def judged(built: BuiltMdn, sent: SentMessage = SENT, headers: Headers | None = None) -> MdnVerdict:
     return judge_mdn(read(built, headers), sent)
 
 
@@ -101,7 +101,7 @@ def test_the_receipt_is_signed_with_the_digest_that_was_asked_for() -> None:
 
 def test_a_receipt_that_cannot_be_signed_is_the_operators_fault() -> None:
     with pytest.raises(Misconfigured):
-        receipt(HEADING, None, own=Station(name=SELLER))
+        receipt(HEADING, None, own=As2Identity(name=SELLER))
 
 
 def test_a_receipt_is_the_same_bytes_each_time() -> None:
@@ -162,13 +162,13 @@ def test_a_mic_is_read_in_every_spelling(value: str, mic: Mic | None) -> None:
 
 @pytest.mark.req("T7")
 def test_a_receipt_that_holds_in_everything_is_a_success() -> None:
-    assert judged(receipt(HEADING, SENT.mic)) == Verdict(outcome=Outcome.ACKNOWLEDGED)
+    assert judged(receipt(HEADING, SENT.mic)) == MdnVerdict(outcome=MdnOutcome.ACKNOWLEDGED)
     assert judged(receipt(UNSIGNED, SENT.mic), UNASKED).acknowledged
 
 
 def test_a_warning_is_a_success_with_a_note() -> None:
     verdict = judged(receipt(HEADING, SENT.mic, warning("duplicate-document")))
-    assert verdict == Verdict(outcome=Outcome.ACKNOWLEDGED, reason="duplicate-document")
+    assert verdict == MdnVerdict(outcome=MdnOutcome.ACKNOWLEDGED, reason="duplicate-document")
 
 
 @pytest.mark.parametrize(
@@ -176,24 +176,24 @@ def test_a_warning_is_a_success_with_a_note() -> None:
 )
 def test_a_partner_that_did_not_take_the_message_is_believed(disposition: Disposition) -> None:
     verdict = judged(receipt(HEADING, SENT.mic, disposition))
-    assert verdict.outcome is Outcome.REJECTED
+    assert verdict.outcome is MdnOutcome.REJECTED
     assert disposition.text in verdict.reason
 
 
 @pytest.mark.req("T7")
 def test_a_receipt_without_the_mic_of_what_was_sent_is_no_success() -> None:
     other = replace(SENT.mic, digest=bytes(32))
-    assert judged(receipt(HEADING, None)).outcome is Outcome.ALTERED
-    assert judged(receipt(HEADING, other)).outcome is Outcome.ALTERED
+    assert judged(receipt(HEADING, None)).outcome is MdnOutcome.ALTERED
+    assert judged(receipt(HEADING, other)).outcome is MdnOutcome.ALTERED
     old = judged(receipt(HEADING, Mic(digest=bytes(20), algorithm="sha1")))
-    assert old.outcome is Outcome.ALTERED
+    assert old.outcome is MdnOutcome.ALTERED
     assert "sha1 where sha-256" in old.reason
 
 
 @pytest.mark.req("T7")
 def test_an_unsigned_receipt_is_no_success_where_a_signed_one_was_asked_for() -> None:
     verdict = judged(receipt(UNSIGNED, SENT.mic))
-    assert verdict.outcome is Outcome.UNPROVEN
+    assert verdict.outcome is MdnOutcome.UNPROVEN
     assert "not signed" in verdict.reason
 
 
@@ -206,21 +206,21 @@ def test_a_receipt_that_nobody_or_somebody_else_signed_is_no_success() -> None:
     damaged = replace(built, body=built.body[:start] + b64encode(b"\x30\x82\xff\xff") + built.body[stop:])
     for forged in (strangers, nobodys, damaged):
         for sent in (SENT, UNASKED):
-            assert judged(forged, sent).outcome is Outcome.UNPROVEN
+            assert judged(forged, sent).outcome is MdnOutcome.UNPROVEN
         assert read(forged).signature == "invalid"
 
 
 def test_a_changed_receipt_is_no_success() -> None:
     built = receipt(HEADING, None, error("decryption-failed"))
     changed = replace(built, body=built.body.replace(b"; processed/error: decryption-failed", b"; processed"))
-    assert judged(changed).outcome is Outcome.UNPROVEN
+    assert judged(changed).outcome is MdnOutcome.UNPROVEN
 
 
 def test_a_receipt_for_another_message_or_from_another_partner_is_no_success() -> None:
     built = receipt(HEADING, SENT.mic)
-    assert judged(built, replace(SENT, message_id="<other@mybiz.example>")).outcome is Outcome.UNPROVEN
-    assert judged(built, headers=with_header(built.headers, "AS2-From", "Eve")).outcome is Outcome.UNPROVEN
-    assert judged(built, headers=with_header(built.headers, "AS2-To", "Eve")).outcome is Outcome.UNPROVEN
+    assert judged(built, replace(SENT, message_id="<other@mybiz.example>")).outcome is MdnOutcome.UNPROVEN
+    assert judged(built, headers=with_header(built.headers, "AS2-From", "Eve")).outcome is MdnOutcome.UNPROVEN
+    assert judged(built, headers=with_header(built.headers, "AS2-To", "Eve")).outcome is MdnOutcome.UNPROVEN
 
 
 @pytest.mark.parametrize(("name", "is_meant"), [('"\\"My Biz\\""', True), ('"\\"\\""', False), ('"\\"My\\""', False)])

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.codecs.as2 import Agreement, Built, Mic, Opened, build, open_message
-from postroad.core.codecs.as2.partners import Station
+from postroad.core.codecs.as2 import BuiltMessage, Mic, OpenedMessage, PartnershipTerms, build, open_message
+from postroad.core.codecs.as2.partners import As2Identity
 from postroad.core.codecs.cms import compress, encrypt, sign
 from postroad.core.codecs.limits import WireLimits
 from postroad.errors import Misconfigured, Refused
@@ -38,22 +38,26 @@ RELATED = (
 
 
 def opened(
-    built: Built, agreement: Agreement = ANYTHING, *, own: Station | None = None, by: Station | None = None
-) -> Opened:
+    built: BuiltMessage,
+    agreement: PartnershipTerms = ANYTHING,
+    *,
+    own: As2Identity | None = None,
+    by: As2Identity | None = None,
+) -> OpenedMessage:
     return open_message(built.headers, built.body, own or seller(), by or seen(buyer()), agreement)
 
 
-def refusal(built: Built, agreement: Agreement = ANYTHING, **sides: Station) -> str:
+def refusal(built: BuiltMessage, agreement: PartnershipTerms = ANYTHING, **sides: As2Identity) -> str:
     with pytest.raises(Refused) as refused:
         opened(built, agreement, **sides)
     return refused.value.code
 
 
-def described(agreement: Agreement) -> str:
+def described(agreement: PartnershipTerms) -> str:
     return "-".join(filter(None, (agreement.sign, agreement.encrypt, agreement.compress))) or "plain"
 
 
-def changed(built: Built, body: bytes, **headers: str) -> Built:
+def changed(built: BuiltMessage, body: bytes, **headers: str) -> BuiltMessage:
     found = list(built.headers)
     for name, value in headers.items():
         found = with_header(found, name.replace("_", "-"), value)
@@ -65,7 +69,7 @@ def changed(built: Built, body: bytes, **headers: str) -> Built:
 
 @pytest.mark.req("T7")
 @pytest.mark.parametrize("agreement", every_agreement(("", "sha1", "sha256", "sha512")), ids=described)
-def test_document_and_mic_arrive_as_they_were(agreement: Agreement) -> None:
+def test_document_and_mic_arrive_as_they_were(agreement: PartnershipTerms) -> None:
     built = message(agreement)
     found = opened(built)
     assert bytes(found.entity.body) == DOCUMENT
@@ -97,9 +101,9 @@ def test_compression_stands_on_the_side_of_the_signature_that_was_agreed_on() ->
         (replace(PLAIN, encrypt="aes256-cbc", compress="after"), HEAD + b"\r\n" + DOCUMENT),
         (replace(PLAIN, sign="sha256", compress="after"), HEAD + b"\r\n" + DOCUMENT),
     ],
-    ids=lambda value: described(value) if isinstance(value, Agreement) else "",
+    ids=lambda value: described(value) if isinstance(value, PartnershipTerms) else "",
 )
-def test_the_mic_covers_what_the_standards_say(agreement: Agreement, covered: bytes) -> None:
+def test_the_mic_covers_what_the_standards_say(agreement: PartnershipTerms, covered: bytes) -> None:
     expected = Mic(digest=hashlib.sha256(covered).digest(), algorithm="sha256")
     assert message(agreement).sent.mic == expected
 
@@ -151,12 +155,12 @@ def test_a_signed_message_is_the_same_bytes_each_time() -> None:
 
 
 def test_how_the_receipt_is_asked_for() -> None:
-    later = dict(message(Agreement(mdn="async", mdn_url="https://mybiz.example/as2")).headers)
+    later = dict(message(PartnershipTerms(mdn="async", mdn_url="https://mybiz.example/as2")).headers)
     assert later["Receipt-Delivery-Option"] == "https://mybiz.example/as2"
     assert later["Disposition-Notification-Options"].endswith("signed-receipt-micalg=required, sha-256")
-    none = dict(message(Agreement(mdn="none")).headers)
+    none = dict(message(PartnershipTerms(mdn="none")).headers)
     assert not [name for name in none if name.startswith(("Disposition", "Receipt"))]
-    assert "Disposition-Notification-Options" not in dict(message(Agreement(mdn_signed=False)).headers)
+    assert "Disposition-Notification-Options" not in dict(message(PartnershipTerms(mdn_signed=False)).headers)
 
 
 # ---- what others send ------------------------------------------------------------------------------------------------
@@ -178,7 +182,7 @@ def test_a_transfer_encoding_around_a_layer_is_undone() -> None:
 
 
 @pytest.mark.parametrize("agreement", [ANYTHING, replace(PLAIN, compress="before")], ids=described)
-def test_a_layer_is_read_whatever_its_transfer_encoding_says(agreement: Agreement) -> None:
+def test_a_layer_is_read_whatever_its_transfer_encoding_says(agreement: PartnershipTerms) -> None:
     built = message(agreement)
     undeclared = changed(built, b64encode(built.body), Content_Transfer_Encoding="binary")
     undone = changed(built, built.body, Content_Transfer_Encoding="base64")
@@ -248,7 +252,7 @@ def test_a_changed_document_is_told_from_a_foreign_signature() -> None:
     built = message(replace(ANYTHING, encrypt=""))
     assert refusal(changed(built, built.body.replace(b"MYBIZ", b"MYBIT"))) == "as2.integrity-check-failed"
     assert refusal(built, by=seen(buyer(), stranger())) == "as2.authentication-failed"
-    assert refusal(built, by=Station(name=BUYER)) == "as2.authentication-failed"
+    assert refusal(built, by=As2Identity(name=BUYER)) == "as2.authentication-failed"
 
 
 def test_a_signature_without_signers_proves_nothing() -> None:
@@ -260,8 +264,8 @@ def test_a_signature_without_signers_proves_nothing() -> None:
 
 
 def test_whoever_has_another_key_cannot_decrypt() -> None:
-    assert refusal(message(ANYTHING), own=Station(name=SELLER, identities=(stranger(),))) == "as2.decryption-failed"
-    assert refusal(message(ANYTHING), own=Station(name=SELLER)) == "as2.decryption-failed"
+    assert refusal(message(ANYTHING), own=As2Identity(name=SELLER, identities=(stranger(),))) == "as2.decryption-failed"
+    assert refusal(message(ANYTHING), own=As2Identity(name=SELLER)) == "as2.decryption-failed"
 
 
 @pytest.mark.req("T7")
@@ -349,9 +353,9 @@ def test_a_message_larger_than_allowed_is_refused() -> None:
     [replace(PLAIN, sign="sha256"), replace(PLAIN, encrypt="aes256-cbc"), replace(PLAIN, mdn="async")],
     ids=["no key", "no certificate", "no address for receipts"],
 )
-def test_without_what_it_takes_the_operator_is_told(agreement: Agreement) -> None:
+def test_without_what_it_takes_the_operator_is_told(agreement: PartnershipTerms) -> None:
     with pytest.raises(Misconfigured):
         build(
-            HEAD, [DOCUMENT], Station(name=BUYER), Station(name=SELLER), agreement,
+            HEAD, [DOCUMENT], As2Identity(name=BUYER), As2Identity(name=SELLER), agreement,
             message_id="<1@x>", at=NOW, boundary_seed=b"", randomness=counted,
         )  # fmt: skip

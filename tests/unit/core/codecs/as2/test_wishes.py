@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.codecs.as2 import NO_WISH, MdnWish
-from postroad.core.codecs.as2.wishes import options_value, read_wish
+from postroad.core.codecs.as2 import NO_MDN_REQUEST, MdnRequest
+from postroad.core.codecs.as2.mdn_request import options_value, read_mdn_request
 from postroad.errors import Refused
 
 
-def wish(options: str = "", **fields: str) -> MdnWish:
+def wish(options: str = "", **fields: str) -> MdnRequest:
     found = {"disposition-notification-to": "x@example.com"} | {
         key.replace("_", "-"): text for key, text in fields.items()
     }
-    return read_wish(found | ({"disposition-notification-options": options} if options else {}))
+    return read_mdn_request(found | ({"disposition-notification-options": options} if options else {}))
 
 
 def test_nothing_is_wished_for_without_the_header() -> None:
-    assert read_wish({"disposition-notification-options": options_value("sha256")}) == NO_WISH
+    assert read_mdn_request({"disposition-notification-options": options_value("sha256")}) == NO_MDN_REQUEST
 
 
 def test_a_receipt_without_options_is_an_unsigned_one_at_once() -> None:
-    assert wish() == MdnWish(wanted=True)
+    assert wish() == MdnRequest(wanted=True)
 
 
 @pytest.mark.req("T7")
@@ -36,11 +36,11 @@ def test_a_receipt_without_options_is_an_unsigned_one_at_once() -> None:
     ],
 )
 def test_options_are_read_however_they_are_written(options: str) -> None:
-    assert wish(options) == MdnWish(wanted=True, signed=True, digests=("sha256", "sha1"))
+    assert wish(options) == MdnRequest(wanted=True, signed=True, digests=("sha256", "sha1"))
 
 
 def test_what_we_ask_for_is_understood_by_ourselves() -> None:
-    assert wish(options_value("sha384")) == MdnWish(wanted=True, signed=True, digests=("sha384",))
+    assert wish(options_value("sha384")) == MdnRequest(wanted=True, signed=True, digests=("sha384",))
 
 
 @pytest.mark.req("T7")
@@ -67,4 +67,4 @@ def test_what_is_required_and_not_supported_is_refused(options: str, code: str) 
 def test_what_is_optional_and_not_supported_is_left_out() -> None:
     lenient = wish("signed-receipt-protocol=optional, pkcs7-signature; signed-receipt-micalg=optional, md5")
     lenient.refuse_unsupported()
-    assert lenient == MdnWish(wanted=True, signed=True)
+    assert lenient == MdnRequest(wanted=True, signed=True)

@@ -8,20 +8,11 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 
 from postroad.core.codecs.cms import Identity, oids
-from postroad.core.codecs.cms.ber import Element, read
+from postroad.core.codecs.cms.ber import BerElement, read
 from postroad.core.codecs.cms.certificates import marks_of
-from postroad.core.codecs.cms.content import closed
-from postroad.core.codecs.cms.der import (
-    NULL,
-    OCTET_STRING,
-    SET,
-    element,
-    header,
-    sequence,
-    small_integer,
-    tagged,
-)
-from postroad.core.codecs.cms.digests import digest_named
+from postroad.core.codecs.cms.content import wrap_content
+from postroad.core.codecs.cms.der import NULL, OCTET_STRING, SET, context_tag, element, header, sequence, small_integer
+from postroad.core.codecs.cms.digests import find_digest
 
 END_MARK = b"\0\0"
 
@@ -31,7 +22,7 @@ def attribute(name: bytes, *values: bytes) -> bytes:
 
 
 def digest_attribute(content: bytes) -> bytes:
-    return attribute(oids.MESSAGE_DIGEST, element(OCTET_STRING, digest_named("sha256").of([content])))
+    return attribute(oids.MESSAGE_DIGEST, element(OCTET_STRING, find_digest("sha256").of([content])))
 
 
 CONTENT_TYPE = attribute(oids.CONTENT_TYPE, oids.DATA)
@@ -54,7 +45,7 @@ def signer_info(
         small_integer(1),
         mark or marks_of(signer.certificate).issuer_and_serial,
         sequence(digest, element(NULL)),
-        b"" if attributes is None else element(tagged(0), *attributes),
+        b"" if attributes is None else element(context_tag(0), *attributes),
         sequence(scheme, element(NULL)),
         element(OCTET_STRING, signer.key.sign(covered, padding.PKCS1v15(), hashes.SHA256())),
         behind,
@@ -62,9 +53,9 @@ def signer_info(
 
 
 def signed_data(*signer_infos: bytes, inside: bytes | None = None, content_type: bytes = oids.DATA) -> bytes:
-    encapsulated = b"" if inside is None else element(tagged(0), element(OCTET_STRING, inside))
+    encapsulated = b"" if inside is None else element(context_tag(0), element(OCTET_STRING, inside))
     lists = (element(SET, sequence(oids.SHA256)), sequence(content_type, encapsulated), element(SET, *signer_infos))
-    return closed(oids.SIGNED_DATA, [small_integer(1), *lists])
+    return wrap_content(oids.SIGNED_DATA, [small_integer(1), *lists])
 
 
 def as_ber(der: bytes, piece_bytes: int = 7) -> bytes:
@@ -72,9 +63,9 @@ def as_ber(der: bytes, piece_bytes: int = 7) -> bytes:
     return _as_ber(read(der), piece_bytes)
 
 
-def _as_ber(found: Element, piece_bytes: int) -> bytes:
+def _as_ber(found: BerElement, piece_bytes: int) -> bytes:
     content = bytes(found.content())
-    if found.tag in (OCTET_STRING, tagged(0, constructed=False)):
+    if found.tag in (OCTET_STRING, context_tag(0, constructed=False)):
         cuts = range(0, len(content), piece_bytes)
         inside = b"".join(element(OCTET_STRING, content[cut : cut + piece_bytes]) for cut in cuts)
     elif found.tag & 0x20:

@@ -8,7 +8,7 @@ from time import process_time
 import pytest
 
 from postroad.core.codecs.cms import content_kind, decompress, decrypt, oids, verify
-from postroad.core.codecs.cms.ber import DEEPEST, MOST_ELEMENTS, canonical, read
+from postroad.core.codecs.cms.ber import MAX_DEPTH, MAX_ELEMENTS, canonical, read
 from postroad.core.codecs.cms.der import (
     OCTET_STRING,
     SEQUENCE,
@@ -92,14 +92,14 @@ def nested_with_lengths(levels: int) -> bytes:
 
 @pytest.mark.parametrize("make", [nested, nested_with_lengths])
 def test_depth_is_limited(make: Callable[[int], bytes]) -> None:
-    assert read(make(DEEPEST)).octets() == b""
-    assert refusal(make(DEEPEST + 1)).code == "cms.too-complex"
+    assert read(make(MAX_DEPTH)).octets() == b""
+    assert refusal(make(MAX_DEPTH + 1)).code == "cms.too-complex"
     assert refusal(make(5000)).code == "cms.too-complex"
 
 
-@pytest.mark.parametrize("levels", [1, DEEPEST])
+@pytest.mark.parametrize("levels", [1, MAX_DEPTH])
 def test_the_number_of_elements_is_limited_and_depth_does_not_multiply_the_work(levels: int) -> None:
-    pieces = b"\x04\0" * (MOST_ELEMENTS - levels)
+    pieces = b"\x04\0" * (MAX_ELEMENTS - levels)
     started = process_time()
     assert read(nested(levels, pieces)).octets() == b""
     assert refusal(nested(levels, pieces + b"\x04\0" * levels + b"\x04\0" * 5_000_000)).code == "cms.too-complex"

@@ -8,8 +8,8 @@ import zlib
 import pytest
 
 from postroad.core.codecs.cms import compress, content_kind, decompress, oids
-from postroad.core.codecs.cms.content import closed
-from postroad.core.codecs.cms.der import OCTET_STRING, element, sequence, small_integer, tagged
+from postroad.core.codecs.cms.content import wrap_content
+from postroad.core.codecs.cms.der import OCTET_STRING, context_tag, element, sequence, small_integer
 from postroad.core.codecs.limits import WireLimits
 from postroad.errors import Refused
 from tests.unit.core.codecs.cms.crafted import as_ber
@@ -20,8 +20,8 @@ GENEROUS = WireLimits(body_bytes=1 << 30)
 
 
 def compressed(stream: bytes, algorithm: bytes = oids.ZLIB, tag: int = OCTET_STRING) -> bytes:
-    inside = sequence(oids.DATA, element(tagged(0), element(tag, stream)))
-    return closed(oids.COMPRESSED_DATA, [small_integer(0), sequence(algorithm), inside])
+    inside = sequence(oids.DATA, element(context_tag(0), element(tag, stream)))
+    return wrap_content(oids.COMPRESSED_DATA, [small_integer(0), sequence(algorithm), inside])
 
 
 def refusal(message: bytes, limits: WireLimits = GENEROUS) -> Refused:

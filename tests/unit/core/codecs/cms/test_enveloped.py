@@ -14,8 +14,8 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 from postroad.core.codecs.cms import Identity, content_kind, decrypt, encrypt, oids
 from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.ciphers import CIPHERS
-from postroad.core.codecs.cms.content import closed
-from postroad.core.codecs.cms.der import NULL, OCTET_STRING, SET, element, sequence, small_integer, tagged
+from postroad.core.codecs.cms.content import wrap_content
+from postroad.core.codecs.cms.der import NULL, OCTET_STRING, SET, context_tag, element, sequence, small_integer
 from postroad.core.codecs.cms.recipients import Padding
 from postroad.errors import Refused
 from tests.unit.core.codecs.cms.crafted import as_ber, attribute
@@ -66,8 +66,8 @@ def enveloped(
     behind: bytes = b"",
     content_type: bytes = oids.ENVELOPED_DATA,
 ) -> bytes:
-    inside = sequence(oids.DATA, cipher, element(tagged(0, constructed=False), encrypted))
-    return closed(content_type, [small_integer(0), element(SET, *(recipients or (wrapped(),))), inside, behind])
+    inside = sequence(oids.DATA, cipher, element(context_tag(0, constructed=False), encrypted))
+    return wrap_content(content_type, [small_integer(0), element(SET, *(recipients or (wrapped(),))), inside, behind])
 
 
 def cbc(content: bytes, key: bytes = KEY) -> bytes:
@@ -117,7 +117,7 @@ def test_an_older_identity_still_decrypts_during_a_roll_over() -> None:
 
 def test_a_renewed_certificate_with_the_same_key_is_another_name_for_it() -> None:
     renewed = identity("Clerk", clerk().key, serial=8)
-    mark = element(tagged(0, constructed=False), marks_of(clerk().certificate).key_identifier)
+    mark = element(context_tag(0, constructed=False), marks_of(clerk().certificate).key_identifier)
     message = enveloped(cbc(padded(CONTENT)), CBC, [wrapped(mark=mark)])
     assert decrypt(message, [renewed]) == CONTENT
 
@@ -184,7 +184,7 @@ def test_gcm_inside_enveloped_data_is_read_as_bouncycastle_writes_it() -> None:
 def test_attributes_are_authenticated_too() -> None:
     attributes = attribute(oids.CONTENT_TYPE, oids.DATA)
     encrypted, tag = gcm(CONTENT, element(SET, attributes))
-    behind = element(tagged(1), attributes) + element(OCTET_STRING, tag)
+    behind = element(context_tag(1), attributes) + element(OCTET_STRING, tag)
     message = enveloped(encrypted, GCM, behind=behind, content_type=oids.AUTH_ENVELOPED_DATA)
     assert decrypt(message, [clerk()]) == CONTENT
     without = enveloped(encrypted, GCM, behind=element(OCTET_STRING, tag), content_type=oids.AUTH_ENVELOPED_DATA)
@@ -219,9 +219,9 @@ def oaep_way(*parameters: bytes) -> bytes:
     return sequence(oids.RSA_OAEP, sequence(*parameters))
 
 
-SHA256_IN = element(tagged(0), sequence(oids.SHA256))
-MASK_SHA256_IN = element(tagged(1), sequence(oids.MGF1, sequence(oids.SHA256)))
-LABEL_IN = element(tagged(2), sequence(oids.P_SPECIFIED, element(OCTET_STRING, b"label")))
+SHA256_IN = element(context_tag(0), sequence(oids.SHA256))
+MASK_SHA256_IN = element(context_tag(1), sequence(oids.MGF1, sequence(oids.SHA256)))
+LABEL_IN = element(context_tag(2), sequence(oids.P_SPECIFIED, element(OCTET_STRING, b"label")))
 
 
 @pytest.mark.parametrize(
@@ -247,9 +247,9 @@ def test_every_way_of_oaep_is_read(way: bytes, by: padding.OAEP) -> None:
         (sequence(oids.AES256_CBC, element(OCTET_STRING, VECTOR[1:])), PKCS1, "cms.malformed"),
         (sequence(oids.AES256_GCM, sequence(element(OCTET_STRING, b"short"))), PKCS1, "cms.malformed"),
         (CBC, sequence(oids.MD5), "cms.unsupported"),
-        (CBC, oaep_way(element(tagged(0), sequence(oids.MD5))), "cms.unsupported"),
-        (CBC, oaep_way(element(tagged(1), sequence(oids.MD5))), "cms.unsupported"),
-        (CBC, oaep_way(element(tagged(2), sequence(oids.MD5))), "cms.unsupported"),
+        (CBC, oaep_way(element(context_tag(0), sequence(oids.MD5))), "cms.unsupported"),
+        (CBC, oaep_way(element(context_tag(1), sequence(oids.MD5))), "cms.unsupported"),
+        (CBC, oaep_way(element(context_tag(2), sequence(oids.MD5))), "cms.unsupported"),
     ],
 )
 def test_what_is_not_known_is_named_and_refused(cipher: bytes, way: bytes, code: str) -> None:
@@ -257,7 +257,7 @@ def test_what_is_not_known_is_named_and_refused(cipher: bytes, way: bytes, code:
 
 
 def test_a_recipient_that_is_reached_in_another_way_is_passed_over() -> None:
-    agreement = element(tagged(1), small_integer(3))
+    agreement = element(context_tag(1), small_integer(3))
     message = enveloped(cbc(padded(CONTENT)), CBC, [agreement, wrapped()])
     assert decrypt(message, [clerk()]) == CONTENT
     assert "other certificates" in str(refusal(enveloped(cbc(padded(CONTENT)), CBC, [agreement])))

@@ -8,9 +8,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from postroad.core.codecs.cms import Identity, Verified, oids, sign, verify
+from postroad.core.codecs.cms import Identity, VerifiedSignature, oids, sign, verify
 from postroad.core.codecs.cms.certificates import marks_of
-from postroad.core.codecs.cms.der import OCTET_STRING, element, tagged
+from postroad.core.codecs.cms.der import OCTET_STRING, context_tag, element
 from postroad.errors import Refused
 from tests.unit.core.codecs.cms.crafted import (
     CONTENT_TYPE,
@@ -43,7 +43,7 @@ def refusal(signed: bytes, content: bytes | None = CONTENT, *trusted: Identity, 
     return caught.value
 
 
-def verified(signed: bytes, content: bytes | None = CONTENT, *trusted: Identity) -> Verified:
+def verified(signed: bytes, content: bytes | None = CONTENT, *trusted: Identity) -> VerifiedSignature:
     certificates = [one.certificate for one in trusted or (clerk(),)]
     return verify(signed, None if content is None else [content], certificates)
 
@@ -198,8 +198,8 @@ def test_attributes_without_end_are_refused() -> None:
 def test_attributes_may_be_signed_in_the_order_of_the_standard_and_sent_in_another() -> None:
     ordered, reverse = sorted(HONEST), sorted(HONEST, reverse=True)
     in_order = signer_info(clerk(), CONTENT, ordered)
-    assert element(tagged(0), *ordered) in in_order
-    sent = in_order.replace(element(tagged(0), *ordered), element(tagged(0), *reverse))
+    assert element(context_tag(0), *ordered) in in_order
+    sent = in_order.replace(element(context_tag(0), *ordered), element(context_tag(0), *reverse))
     assert verified(signed_data(sent)).signers == (clerk().certificate,)
     assert verified(signed_data(signer_info(clerk(), CONTENT, reverse))).signers == (clerk().certificate,)
 
@@ -212,7 +212,7 @@ def test_other_types_of_content_need_attributes() -> None:
 
 
 def test_a_signer_may_be_named_by_the_identifier_of_its_key() -> None:
-    mark = element(tagged(0, constructed=False), marks_of(clerk().certificate).key_identifier)
+    mark = element(context_tag(0, constructed=False), marks_of(clerk().certificate).key_identifier)
     assert verified(signed_data(signer_info(clerk(), CONTENT, HONEST, mark=mark))).signers == (clerk().certificate,)
     assert (
         refusal(signed_data(signer_info(clerk(), CONTENT, HONEST, mark=mark)), CONTENT, stranger()).pointer
@@ -256,7 +256,7 @@ def test_the_full_name_of_the_algorithm_is_understood() -> None:
 
 
 def test_what_nobody_signed_may_stand_behind_but_nothing_else() -> None:
-    unsigned = element(tagged(1), attribute(oids.SIGNING_TIME, oids.DATA))
+    unsigned = element(context_tag(1), attribute(oids.SIGNING_TIME, oids.DATA))
     assert verified(signed_data(signer_info(clerk(), CONTENT, HONEST, behind=unsigned)))
     assert refusal(signed_data(signer_info(clerk(), CONTENT, HONEST, behind=unsigned * 2))).code == "cms.malformed"
 
@@ -271,7 +271,7 @@ def test_a_certificate_counts_only_while_it_is_valid() -> None:
 def test_a_renewed_certificate_with_the_same_key_counts_when_the_old_one_is_over() -> None:
     """Both are named by the identifier of their key; the one that is valid is told."""
     old = identity("Clerk", clerk().key, serial=8, until=datetime(2021, 1, 1, tzinfo=UTC))
-    mark = element(tagged(0, constructed=False), marks_of(old.certificate).key_identifier)
+    mark = element(context_tag(0, constructed=False), marks_of(old.certificate).key_identifier)
     signed = signed_data(signer_info(clerk(), CONTENT, HONEST, mark=mark))
     trusted = [old.certificate, clerk().certificate]
     assert verify(signed, [CONTENT], trusted, at=SIGNED_AT).signers == (clerk().certificate,)

@@ -6,7 +6,7 @@ from struct import pack
 
 import pytest
 
-from postroad.core.codecs.dime import Record, TypeFormat, looks_like_dime, read_dime, write_dime
+from postroad.core.codecs.dime import DimeRecord, TypeFormat, looks_like_dime, read_dime, write_dime
 from postroad.core.codecs.limits import WireLimits
 from postroad.errors import Refused
 
@@ -25,8 +25,8 @@ def raw(
 
 
 TEXT = raw(FIRST | LAST, 1, type_=b"text/plain", id_=b"cid:a", data=b"hello")
-ROOT = Record(type_format=TypeFormat.URI, type=SOAP, id="cid:root", data=b"<a/>")
-IMAGE = Record(type_format=TypeFormat.MEDIA_TYPE, type="image/jpeg", id="cid:image", data=bytes(range(11)))
+ROOT = DimeRecord(type_format=TypeFormat.URI, type=SOAP, id="cid:root", data=b"<a/>")
+IMAGE = DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type="image/jpeg", id="cid:image", data=bytes(range(11)))
 
 
 def refusal(body: bytes, limits: WireLimits | None = None) -> Refused:
@@ -198,7 +198,7 @@ def test_limits() -> None:
 
 def test_names_longer_than_the_format_has_room_for_are_refused() -> None:
     with pytest.raises(Refused, match="DIME has room for 65535") as refused:
-        write_dime([Record(type_format=TypeFormat.UNKNOWN, type="", id="é" * 32_768, data=b"")])
+        write_dime([DimeRecord(type_format=TypeFormat.UNKNOWN, type="", id="é" * 32_768, data=b"")])
     assert refused.value.code == "wire.too-large"
 
 
@@ -207,7 +207,7 @@ def test_names_longer_than_the_format_has_room_for_are_refused() -> None:
 )
 def test_a_record_that_cannot_be_written_is_a_mistake_of_the_caller(type_format: TypeFormat, data: bytes) -> None:
     with pytest.raises(ValueError, match="cannot have the type format"):
-        write_dime([Record(type_format=type_format, type="", id="", data=data)])
+        write_dime([DimeRecord(type_format=type_format, type="", id="", data=data)])
 
 
 def test_chunks_of_nothing_are_a_mistake_of_the_caller() -> None:
@@ -216,8 +216,8 @@ def test_chunks_of_nothing_are_a_mistake_of_the_caller() -> None:
 
 
 def test_what_is_unknown_is_written_without_a_type() -> None:
-    net_dime = Record(type_format=TypeFormat.UNKNOWN, type="a/b", id="", data=b"x")
-    untyped = Record(type_format=TypeFormat.MEDIA_TYPE, type="", id="", data=b"x")
+    net_dime = DimeRecord(type_format=TypeFormat.UNKNOWN, type="a/b", id="", data=b"x")
+    untyped = DimeRecord(type_format=TypeFormat.MEDIA_TYPE, type="", id="", data=b"x")
     for record in (net_dime, untyped):
         assert b"".join(write_dime([record])) == raw(FIRST | LAST, 3, data=b"x")
 

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.mime import Entity, encoded, entity_of, parameter, read_entity, read_parameters, write_head
+from postroad.core.codecs.mime import (
+    Entity,
+    encode_content,
+    entity_of,
+    find_parameter,
+    read_entity,
+    read_parameters,
+    write_head,
+)
 from postroad.core.codecs.mime.entity import CUT_HEADER
 from postroad.core.codecs.mime.fields import LF_LINES, SPACED_NAME, TWICE
 from postroad.core.codecs.mime.transfer import Encoding
@@ -251,8 +259,8 @@ def test_a_length_in_a_part_is_not_believed() -> None:
     ],
 )
 def test_content_is_written_in_a_transfer_encoding(encoding: Encoding, data: bytes, written: bytes) -> None:
-    assert encoded(data, encoding) == written
-    assert encoded(memoryview(data), encoding) == written
+    assert encode_content(data, encoding) == written
+    assert encode_content(memoryview(data), encoding) == written
     assert with_encoding(encoding, written).data() == data
 
 
@@ -298,8 +306,8 @@ def test_parameters_are_read(value: str, parameters: tuple[tuple[str, str], ...]
 
 
 def test_the_first_parameter_of_a_name_counts() -> None:
-    assert parameter(read_parameters("a/b; c=d; C=e"), "c") == "d"
-    assert parameter((), "c") == ""
+    assert find_parameter(read_parameters("a/b; c=d; C=e"), "c") == "d"
+    assert find_parameter((), "c") == ""
 
 
 @pytest.mark.req("Z2")

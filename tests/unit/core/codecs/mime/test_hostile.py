@@ -10,7 +10,7 @@ from contextlib import suppress
 import pytest
 
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.mime import encoded, read_entity, read_multipart, read_parameters, read_related
+from postroad.core.codecs.mime import encode_content, read_entity, read_multipart, read_parameters, read_related
 from postroad.core.codecs.mime.transfer import Encoding
 from postroad.errors import Refused
 
@@ -158,4 +158,6 @@ def test_a_deep_nest_of_multiparts_is_one_part() -> None:
 @pytest.mark.parametrize("encoding", ["base64", "quoted-printable"])
 def test_encoding_much_takes_time_in_proportion(encoding: Encoding) -> None:
     small, large = bytes(range(256)) * 200, bytes(range(256)) * 1600
-    assert cpu_s(lambda: encoded(large, encoding)) <= max(24 * cpu_s(lambda: encoded(small, encoding)), ENOUGH_S)
+    assert cpu_s(lambda: encode_content(large, encoding)) <= max(
+        24 * cpu_s(lambda: encode_content(small, encoding)), ENOUGH_S
+    )

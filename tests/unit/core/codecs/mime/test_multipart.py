@@ -6,14 +6,7 @@ import pytest
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.mime import (
-    Multipart,
-    fresh_boundary,
-    read_entity,
-    read_multipart,
-    write_head,
-    write_multipart,
-)
+from postroad.core.codecs.mime import Multipart, make_boundary, read_entity, read_multipart, write_head, write_multipart
 from postroad.core.codecs.mime.entity import CUT_HEADER
 from postroad.core.codecs.mime.fields import LF_LINES, SPACED_NAME
 from postroad.core.codecs.mime.multipart import NO_PART
@@ -229,12 +222,12 @@ def test_a_head_without_its_last_line_end_is_written_whole() -> None:
 
 
 def test_a_fresh_boundary_follows_from_the_seed_and_is_not_in_the_data() -> None:
-    first = fresh_boundary([b"data"], b"seed")
-    assert fresh_boundary([b"other data"], b"seed") == first
-    assert fresh_boundary([b"data"], b"other seed") != first
-    second = fresh_boundary([b"data", memoryview(b"<" + first + b">")[1:-1]], b"seed")
+    first = make_boundary([b"data"], b"seed")
+    assert make_boundary([b"other data"], b"seed") == first
+    assert make_boundary([b"data"], b"other seed") != first
+    second = make_boundary([b"data", memoryview(b"<" + first + b">")[1:-1]], b"seed")
     assert second != first
-    third = fresh_boundary([first, second], b"seed")
+    third = make_boundary([first, second], b"seed")
     assert third not in (first, second)
     assert len(third) <= 70
     assert read_entity(b"Content-Type: multipart/mixed; boundary=%b\r\n\r\n" % third).content_type.endswith(

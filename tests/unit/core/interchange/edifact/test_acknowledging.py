@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.edifact import (
-    Verdict,
+    PartnerStatus,
     acknowledge,
     answering,
     assemble,
@@ -65,7 +65,7 @@ def sent(**facts: str) -> tuple[bytes, list[Placed]]:
 def test_answers_are_matched_to_what_was_sent(groups: str) -> None:
     data, places = sent(groups=groups)
     found = became_of(places, said_in("edifact", answer(data, rejected=(1,))))
-    assert verdicts(found) == [(0, Verdict.ACCEPTED), (1, Verdict.REJECTED), (2, Verdict.ACCEPTED)]
+    assert verdicts(found) == [(0, PartnerStatus.ACCEPTED), (1, PartnerStatus.REJECTED), (2, PartnerStatus.ACCEPTED)]
     assert found.became[1].reasons == ("an error that is not named",)
     assert found.unmatched == ()
 
@@ -73,7 +73,7 @@ def test_answers_are_matched_to_what_was_sent(groups: str) -> None:
 def test_a_rejected_interchange_rejects_all() -> None:
     data, places = sent()
     found = became_of(places, said_in("edifact", answer(data, taken=False)))
-    assert verdicts(found) == [(0, Verdict.REJECTED), (1, Verdict.REJECTED), (2, Verdict.REJECTED)]
+    assert verdicts(found) == [(0, PartnerStatus.REJECTED), (1, PartnerStatus.REJECTED), (2, PartnerStatus.REJECTED)]
 
 
 def test_what_we_never_sent_is_told() -> None:
@@ -88,7 +88,7 @@ def test_received_and_notes_are_understood() -> None:
     _, places = sent()
     told = b"UNH+1+CONTRL:D:3:UN'UCI+1+MYBIZ+ACME+8'UCM+2+ORDERS:D:96A:UN+7'UCS+3+12'UCD+39+2:1'UNT+6+1'"
     found = became_of(places, said_in("edifact", interchange([told])))
-    assert verdicts(found) == [(0, Verdict.RECEIVED), (1, Verdict.NOTED), (2, Verdict.RECEIVED)]
+    assert verdicts(found) == [(0, PartnerStatus.RECEIVED), (1, PartnerStatus.NOTED), (2, PartnerStatus.RECEIVED)]
     assert found.became[1].reasons == ("UCS+3+12", "UCD+39+2:1")
 
 

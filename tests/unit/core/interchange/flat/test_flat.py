@@ -8,7 +8,7 @@ import time
 import pytest
 
 from postroad.core.interchange.flat import assemble, examine, split
-from postroad.core.interchange.flat.charsets import decoded, encoded
+from postroad.core.interchange.flat.charsets import decode_text, encode_text
 from postroad.core.interchange.nouns import Dirt
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import Counting, envelope
@@ -78,9 +78,9 @@ def test_without_header_and_trailer_nothing_is_drawn_and_nothing_added() -> None
 
 def test_the_charset_of_unix_on_mainframes() -> None:
     """As IBM's table of code page 1047 has them."""
-    assert encoded("[]^¬Ý¨\n", "cp1047") == bytes((0xAD, 0xBD, 0x5F, 0xB0, 0xBA, 0xBB, 0x15))
-    assert decoded(bytes(range(256)), "cp1047") != decoded(bytes(range(256)), "cp037")
-    assert encoded(decoded(bytes(range(256)), "cp1047"), "cp1047") == bytes(range(256))
+    assert encode_text("[]^¬Ý¨\n", "cp1047") == bytes((0xAD, 0xBD, 0x5F, 0xB0, 0xBA, 0xBB, 0x15))
+    assert decode_text(bytes(range(256)), "cp1047") != decode_text(bytes(range(256)), "cp037")
+    assert encode_text(decode_text(bytes(range(256)), "cp1047"), "cp1047") == bytes(range(256))
 
 
 # ---- what is wrong ---------------------------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ def test_what_touches_no_member_is_harmless(data: bytes, code: str) -> None:
 @pytest.mark.parametrize("facts", [{}, {"member_start": "b"}, {"charset": "cp037", "record_end": "nel"}])
 def test_a_quote_that_is_not_closed_is_never_let_pass(data: bytes, facts: dict[str, str]) -> None:
     """All records behind it would be one."""
-    raw = encoded(data.decode(), facts["charset"]) if "charset" in facts else data
+    raw = encode_text(data.decode(), facts["charset"]) if "charset" in facts else data
     assert "flat.quote" in codes(raw, facts)
     with pytest.raises(Refused, match=r"flat\.quote"):
         split(raw, Dirt.PASS, facts)

@@ -4,15 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.hl7 import (
-    Verdict,
-    acknowledge,
-    answering,
-    assemble,
-    examine,
-    read_answers,
-    split,
-)
+from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
@@ -62,7 +54,7 @@ def test_answers_are_matched_to_what_was_sent() -> None:
     places: list[Placed] = []
     data = b"".join(assemble([ADMIT, RESULT], envelope(), Counting(), places.append))
     found = became_of(places, said_in("hl7", answer(data, rejected=(1,))))
-    assert verdicts(found) == [(0, Verdict.ACCEPTED), (1, Verdict.REJECTED)]
+    assert verdicts(found) == [(0, PartnerStatus.ACCEPTED), (1, PartnerStatus.REJECTED)]
     assert found.became[1].reasons == ("not taken",)
     assert [one.reference for one in became_of([], said_in("hl7", answer(ADMIT))).unmatched] == ["M1"]
 
@@ -73,7 +65,7 @@ def test_of_two_answers_the_later_counts_and_errors_are_notes() -> None:
     data = b"".join(head + b"\rMSA|" + one + b"\r" for head, one in zip(heads, told, strict=True))
     placed = Placed(position=0, interchange="1", group="1", kind="ADT^A01", reference="M1")
     [became] = became_of([placed], said_in("hl7", data)).became
-    assert (became.verdict, became.reasons) == (Verdict.REJECTED, ("no bed", "ERR|^^^101"))
+    assert (became.verdict, became.reasons) == (PartnerStatus.REJECTED, ("no bed", "ERR|^^^101"))
 
 
 def test_an_answer_without_a_verdict_is_refused() -> None:

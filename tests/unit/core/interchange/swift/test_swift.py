@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.nouns import Dirt, Placed, Verdict
+from postroad.core.interchange.nouns import Dirt, PartnerStatus, Placed
 from postroad.core.interchange.swift import assemble, examine, read_answers, split
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in
@@ -167,8 +167,8 @@ def test_acknowledgements_are_matched_to_what_was_sent() -> None:
     came = b"$".join((acknowledgement(True, "MUR1"), acknowledgement(False, "") + TWO, acknowledgement(True, "OTHER")))
     found = became_of(sent, said_in("swift", came))
     assert [(one.filed.delivery, one.verdict, one.reasons) for one in found.became] == [
-        (0, Verdict.ACCEPTED, ()),
-        (1, Verdict.REJECTED, ("H50",)),
+        (0, PartnerStatus.ACCEPTED, ()),
+        (1, PartnerStatus.REJECTED, ("H50",)),
     ]
     assert [one.facts for one in found.unmatched] == [{"user_reference": "OTHER"}]
 

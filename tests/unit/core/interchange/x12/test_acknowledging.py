@@ -8,17 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.interchange.answers import Scope
-from postroad.core.interchange.nouns import Fault, Placed, Split
-from postroad.core.interchange.x12 import (
-    Verdict,
-    acknowledge,
-    answering,
-    assemble,
-    examine,
-    read_answers,
-    split,
-)
+from postroad.core.interchange.acknowledgements import StatusScope
+from postroad.core.interchange.nouns import InterchangeFault, Placed, Split
+from postroad.core.interchange.x12 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in
 from tests.unit.core.interchange.x12.samples import (
@@ -108,7 +100,9 @@ def test_faults_are_told_where_they_are(data: bytes, with_errors: Sequence[str],
 @pytest.mark.req("B10")
 def test_members_may_be_rejected_one_by_one() -> None:
     found = split(interchange())
-    unsupported = replace(found, faults=(Fault(code="x12.unsupported", text="nobody takes it", group=0, member=1),))
+    unsupported = replace(
+        found, faults=(InterchangeFault(code="x12.unsupported", text="nobody takes it", group=0, member=1),)
+    )
     assert told(unsupported, rejected=[1]) == [
         *("AK1*PO*12", "AK2*850*0001", "AK5*A", "AK2*850*0002", "AK5*R*1", "AK9*P*2*2*1"),
     ]
@@ -126,7 +120,7 @@ def test_many_members_with_many_faults_cost_no_more_than_each_of_them() -> None:
         for n in range(1, 20_001)
     ]
     became = became_of(places, said_in("x12", answer)).became
-    assert [one.verdict for one in became] == [Verdict.NOTED] * 20_000
+    assert [one.verdict for one in became] == [PartnerStatus.NOTED] * 20_000
     assert time.process_time() - began < 10  # half a second; minutes, if each were looked for among all
 
 
@@ -140,7 +134,7 @@ def test_delimiters_in_which_nothing_can_be_said_are_not_used_for_the_answer() -
 
 def test_whoever_remembers_earlier_interchanges_has_its_say() -> None:
     found = split(interchange())
-    repeated = replace(found, faults=(Fault(code="x12.repeated", text="came on Monday"),))
+    repeated = replace(found, faults=(InterchangeFault(code="x12.repeated", text="came on Monday"),))
     assert told(repeated, taken=False) == ["TA1*000000007*261116*1200*R*025"]
 
 
@@ -167,7 +161,7 @@ def sent(*members: bytes) -> tuple[bytes, list[Placed]]:
     return b"".join(assemble(members, envelope({"acknowledgment": "1"}), Counting(), places.append)), places
 
 
-def outcomes(answer: bytes, places: Sequence[Placed]) -> list[tuple[str, Verdict, tuple[str, ...]]]:
+def outcomes(answer: bytes, places: Sequence[Placed]) -> list[tuple[str, PartnerStatus, tuple[str, ...]]]:
     found = became_of(places, said_in("x12", answer))
     assert found.unmatched == ()
     return [(one.filed.reference, one.verdict, one.reasons) for one in found.became]
@@ -184,30 +178,30 @@ def test_our_own_answers_are_understood() -> None:
     data, places = sent(ORDER, SECOND, INVOICE)
     found = split(data)
     answer = b"".join(acknowledge(found, answering(found, NOON), Counting()))
-    assert [verdict for _, verdict, _ in outcomes(answer, places)] == [Verdict.ACCEPTED] * 3
+    assert [verdict for _, verdict, _ in outcomes(answer, places)] == [PartnerStatus.ACCEPTED] * 3
 
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize(
     ("segments", "expected"),
     [
-        ([b"AK1*PO*1~", b"AK9*A*2*2*2~"], [("0001", Verdict.ACCEPTED, ()), ("0002", Verdict.ACCEPTED, ())]),
+        ([b"AK1*PO*1~", b"AK9*A*2*2*2~"], [("0001", PartnerStatus.ACCEPTED, ()), ("0002", PartnerStatus.ACCEPTED, ())]),
         (
             [b"AK1*PO*000001~", b"AK2*850*0002~", b"AK5*R*5*99~", b"AK9*P*2*2*1~"],
             [
-                ("0001", Verdict.ACCEPTED, ()),
-                ("0002", Verdict.REJECTED, ("one or more segments are in error", "code 99")),
+                ("0001", PartnerStatus.ACCEPTED, ()),
+                ("0002", PartnerStatus.REJECTED, ("one or more segments are in error", "code 99")),
             ],
         ),
         (
             [b"AK1*PO*1~", b"AK2*850*0002~", b"AK5*E~", b"AK9*E*2*2*2~"],
-            [("0001", Verdict.ACCEPTED, ()), ("0002", Verdict.NOTED, ())],
+            [("0001", PartnerStatus.ACCEPTED, ()), ("0002", PartnerStatus.NOTED, ())],
         ),
         (
             [b"AK1*PO*1~", b"AK9*R*2*2*0*2~"],
             [
-                ("0001", Verdict.REJECTED, ("the version of the group is not supported",)),
-                ("0002", Verdict.REJECTED, ("the version of the group is not supported",)),
+                ("0001", PartnerStatus.REJECTED, ("the version of the group is not supported",)),
+                ("0002", PartnerStatus.REJECTED, ("the version of the group is not supported",)),
             ],
         ),
     ],
@@ -227,8 +221,8 @@ def test_what_is_in_error_is_handed_on_as_the_partner_wrote_it() -> None:
 def test_ta1_says_that_the_envelope_came_or_that_nothing_was_taken() -> None:
     _, places = sent(ORDER)
     for status, expected in (
-        (b"A*000", ("0001", Verdict.RECEIVED, ())),
-        (b"R*021", ("0001", Verdict.REJECTED, ("the number of groups is invalid",))),
+        (b"A*000", ("0001", PartnerStatus.RECEIVED, ())),
+        (b"R*021", ("0001", PartnerStatus.REJECTED, ("the number of groups is invalid",))),
     ):
         answer = header() + b"TA1*000000001*261116*1200*" + status + b"~IEA*0*000000007~"
         assert outcomes(answer, places) == [expected]
@@ -241,8 +235,8 @@ def test_answers_about_what_we_never_sent_are_told() -> None:
     found = became_of(places, said_in("x12", foreign))
     assert found.became == ()
     assert [(one.scope, one.group, one.facts.get("date")) for one in found.unmatched] == [
-        (Scope.INTERCHANGE, "", "261115"),
-        (Scope.GROUP, "2", None),
+        (StatusScope.INTERCHANGE, "", "261115"),
+        (StatusScope.GROUP, "2", None),
     ]
 
 

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from postroad.core.interchange.nouns import Described, Envelope, Placed
+from postroad.core.interchange.nouns import DescribedDocument, Envelope, Placed
 from postroad.core.interchange.x12 import assemble, split, split_stream
-from postroad.core.interchange.x12 import assembling as assembling_room
+from postroad.core.interchange.x12 import assembler as assembling_room
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import INVOICE, ORDER, SECOND, Counting, envelope, header, interchange
 
@@ -244,7 +244,7 @@ def test_a_wrong_count_is_refused_where_the_last_terminator_is_missing_too() -> 
 
 @pytest.mark.parametrize("head", [b"ST*850*00\r\n01~", b"ST*850*0001\n~"])
 def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(head: bytes) -> None:
-    document = Described(head + b"BEG*1~SE*3*0001~", {"delimiters": "2a.3a.7e.20"})
+    document = DescribedDocument(head + b"BEG*1~SE*3*0001~", {"delimiters": "2a.3a.7e.20"})
     stream = b"".join(assemble([document], envelope({"counts": "repair"}), Counting()))
     assert b"~ST*850*0001~BEG*1~SE*3*0001~GE*" in stream
     with pytest.raises(Refused, match="SE says"):
@@ -252,7 +252,7 @@ def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(he
 
 
 def test_a_set_without_a_number_is_not_written() -> None:
-    document = Described(b"ST*850**0001~BEG*1~SE*3*~", {"delimiters": "2a.3a.7e.20"})
+    document = DescribedDocument(b"ST*850**0001~BEG*1~SE*3*~", {"delimiters": "2a.3a.7e.20"})
     with pytest.raises(Refused, match="has no number; set setNumbers") as refused:
         b"".join(assemble([ORDER, document], envelope({"counts": "repair"}), Counting()))
     assert refused.value.pointer == "/members/1"

@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.interchange.nouns import Dirt
 from postroad.core.interchange.x12 import examine, split
-from postroad.core.interchange.x12.delimiters import Delimiters, delimiters_of, read_header
+from postroad.core.interchange.x12.delimiters import X12Delimiters, delimiters_of, read_header
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import ORDER, header, interchange
 
@@ -34,7 +34,7 @@ def in_other(data: bytes, element: bytes, component: bytes, terminator: bytes) -
 def test_delimiters_are_found_in_isa(element: bytes, component: bytes, terminator: bytes) -> None:
     data = in_other(interchange(), element, component, terminator)
     found = split(data, Dirt.REFUSE)
-    assert delimiters_of(found.facts) == Delimiters(element=element, component=component, terminator=terminator)
+    assert delimiters_of(found.facts) == X12Delimiters(element=element, component=component, terminator=terminator)
     assert found.members[0].data == in_other(ORDER, element, component, terminator)
 
 

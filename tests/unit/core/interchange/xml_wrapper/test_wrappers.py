@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.codecs.xml import parse
 from postroad.core.interchange.nouns import Dirt
-from postroad.core.interchange.xml_wrapper import gs1, iso20022, plain
+from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import Counting, envelope
 
@@ -39,8 +39,8 @@ def parts(standard: ModuleType, data: bytes) -> list[bytes]:
 @pytest.mark.parametrize(
     ("standard", "facts"),
     [
-        (plain, {}),
-        (plain, {"root": "orders", "namespace": "urn:some&where"}),
+        (own_root, {}),
+        (own_root, {"root": "orders", "namespace": "urn:some&where"}),
         (iso20022, {}),
         (iso20022, {"members": "4"}),
         (gs1, {"form": "sbd", "multiple_type": "yes"}),
@@ -60,33 +60,33 @@ def test_what_is_put_together_comes_apart_again(standard: ModuleType, facts: dic
 def test_only_the_root_is_spliced_in_and_in_utf_8() -> None:
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?><!-- a --><?b c?><o>ä</o><!-- d -->'.encode("latin-1")
     wide = '<?xml version="1.0" encoding="UTF-16"?><o>€</o>'.encode("utf-16")
-    assert parts(plain, put_together(plain, latin, wide)) == ["<o>ä</o>".encode(), "<o>€</o>".encode()]
+    assert parts(own_root, put_together(own_root, latin, wide)) == ["<o>ä</o>".encode(), "<o>€</o>".encode()]
     after = [b"<o>1</o>\n", b"<o><o/></o><!--</o>-->", b"<o >2</o\n>", b"\n<o/><?x </o>?>"]
-    assert parts(plain, put_together(plain, *after)) == [b"<o>1</o>", b"<o><o/></o>", b"<o >2</o\n>", b"<o/>"]
+    assert parts(own_root, put_together(own_root, *after)) == [b"<o>1</o>", b"<o><o/></o>", b"<o >2</o\n>", b"<o/>"]
 
 
 def test_parties_and_time_are_said_and_escaped() -> None:
-    whole = b"".join(plain.assemble([], envelope({}, 'A&B "x"', "<C>"), Counting()))
-    found = plain.split(whole)
+    whole = b"".join(own_root.assemble([], envelope({}, 'A&B "x"', "<C>"), Counting()))
+    found = own_root.split(whole)
     assert (found.sender, found.receiver, found.facts["created"]) == ('A&B "x"', "<C>", "2026-11-16T12:00:00Z")
-    assert b"sender" not in put_together(plain, attributes="no")
+    assert b"sender" not in put_together(own_root, attributes="no")
 
 
 def test_a_member_takes_the_namespaces_of_its_wrapper_along() -> None:
     wrapped = b'<w xmlns="urn:d" xmlns:p="urn:p" xmlns:q="urn:q&amp;1"><a/><b xmlns="">p:x</b><c d="q:e" xmlns:q="urn:own"/></w>'
-    assert parts(plain, wrapped) == [
+    assert parts(own_root, wrapped) == [
         b'<a xmlns="urn:d"/>',
         b'<b xmlns:p="urn:p" xmlns="">p:x</b>',
         b'<c xmlns="urn:d" d="q:e" xmlns:q="urn:own"/>',
     ]
-    assert parts(plain, b'<w xmlns:q="urn:q&amp;1"><q:a/></w>') == [b'<q:a xmlns:q="urn:q&amp;1"/>']
+    assert parts(own_root, b'<w xmlns:q="urn:q&amp;1"><q:a/></w>') == [b'<q:a xmlns:q="urn:q&amp;1"/>']
 
 
 @pytest.mark.parametrize(
     "member",
     [b"", b"text", b"<a>", b"<a/><b/>", b'<!DOCTYPE a [<!ENTITY b "c">]><a>&b;</a>', b"<p:a/>", b"<a>" * 10_000],
 )
-@pytest.mark.parametrize("standard", [plain, iso20022, gs1])
+@pytest.mark.parametrize("standard", [own_root, iso20022, gs1])
 def test_what_is_no_document_does_not_fit(standard: ModuleType, member: bytes) -> None:
     with pytest.raises(Refused, match="member 1") as refused:
         put_together(standard, member, form="sbd" if standard is gs1 else "xchg")
@@ -96,9 +96,9 @@ def test_what_is_no_document_does_not_fit(standard: ModuleType, member: bytes) -
 @pytest.mark.parametrize(
     ("standard", "facts", "name"),
     [
-        (plain, {"root": "a b"}, "root"),
-        (plain, {"root": "xmlThing"}, "root"),
-        (plain, {"reference": "a\x00b"}, "reference"),
+        (own_root, {"root": "a b"}, "root"),
+        (own_root, {"root": "xmlThing"}, "root"),
+        (own_root, {"reference": "a\x00b"}, "reference"),
         (iso20022, {"form": "zip"}, "form"),
         (iso20022, {"members": "two"}, "members"),
         (iso20022, {"members": "2"}, "members"),
@@ -116,15 +116,15 @@ def test_a_value_that_does_not_fit_is_named(standard: ModuleType, facts: dict[st
 
 def test_a_count_that_is_wrong_is_told() -> None:
     wrapped = b'<w count="3"><a/></w>'
-    assert [one.code for one in plain.examine(wrapped).faults] == ["xml.count"]
+    assert [one.code for one in own_root.examine(wrapped).faults] == ["xml.count"]
     with pytest.raises(Refused, match=r"xml\.count"):
-        plain.split(wrapped, Dirt.REPAIR)
-    assert len(plain.split(wrapped, Dirt.PASS).members) == 1
+        own_root.split(wrapped, Dirt.REPAIR)
+    assert len(own_root.split(wrapped, Dirt.PASS).members) == 1
 
 
 def test_there_is_a_limit_to_members() -> None:
     with pytest.raises(Refused, match="more than 1 members"):
-        plain.examine(b"<w><a/><b/></w>", most_members=1)
+        own_root.examine(b"<w><a/><b/></w>", most_members=1)
 
 
 # ---- ISO 20022 -------------------------------------------------------------------------------------------------------

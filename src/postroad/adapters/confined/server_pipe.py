@@ -1,0 +1,36 @@
+"""The worker's end of the two pipes that connect it to the server."""
+
+from __future__ import annotations
+
+import os
+from typing import BinaryIO
+
+from postroad.adapters.confined.frames import HEADER_BYTES
+
+STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
+
+
+class ServerPipe:
+    """The two pipes to the server, under descriptors that nobody writes to by accident."""
+
+    def __init__(self, reading: BinaryIO, writing: BinaryIO) -> None:
+        self._reading = reading
+        self._writing = writing
+
+    @classmethod
+    def take_over(cls) -> ServerPipe:
+        line = cls(os.fdopen(os.dup(STANDARD_INPUT), "rb"), os.fdopen(os.dup(STANDARD_OUTPUT), "wb"))
+        nothing = os.open(os.devnull, os.O_RDWR)
+        os.dup2(nothing, STANDARD_INPUT)
+        os.dup2(nothing, STANDARD_OUTPUT)
+        os.set_blocking(STANDARD_ERROR, False)  # a full pipe loses what is printed, and holds nobody up
+        return line
+
+    def heard(self) -> bytes:
+        """The next frame; empty when the server is gone."""
+        header = self._reading.read(HEADER_BYTES)
+        return self._reading.read(int.from_bytes(header, "big")) if len(header) == HEADER_BYTES else b""
+
+    def say(self, frame: bytes) -> None:
+        self._writing.write(frame)
+        self._writing.flush()

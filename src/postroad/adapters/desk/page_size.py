@@ -1,0 +1,28 @@
+"""Chooses how many rows of a long queue to read at once, so that a page stays within some megabytes.
+
+Kept rule: a row carries the whole header of its message, from some hundred bytes to a megabyte for one with ten thousand
+recipients. So the first page is small, and each one after it is as large as the rows of the last one allow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from postroad.core.projection.delivery_rows import COLUMN
+
+ROWS_LEAST, ROWS_MOST = 16, 2_000
+PAGE_BYTES = 4 << 20
+
+
+class PageSize:
+    def __init__(self, most: int = ROWS_MOST) -> None:
+        self._most = min(ROWS_MOST, most)
+        self._least = min(ROWS_LEAST, most)
+        self.rows = self._least
+
+    def seen(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """These rows came; the next page weighs no more than it may if its rows are like them."""
+        if rows:
+            each = sum(len(row[COLUMN["header"]]) for row in rows) // len(rows) + 1
+            self.rows = max(self._least, min(self._most, PAGE_BYTES // each, 4 * self.rows))

@@ -1,0 +1,125 @@
+"""Applies the changes of one batch to delivery rows in memory, before they are written to a database.
+
+Under load a delivery is often queued, handed out and acknowledged within one batch. Folded, that is one row inserted as it
+ended, and not one inserted, changed twice, and moved in and out of the queue's index.
+
+Kept rule: the same outcome as the named statements ``hand_out`` and ``settle``. Only deliveries that the index cannot have
+yet are folded: those of entries after its position, at the first service of their copy.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from postroad.core.delivery.mailbox import IN_A_BATCH_US
+from postroad.core.projection.tables import TABLES, Changes, first_delivery
+
+Row = tuple[Any, ...]
+
+STATE, ATTEMPTS, LEASED_AT_US, AVAILABLE_AT_US, SETTLED_AT_US, REASON, LEASE_SEQ, SETTLE_SEQ = map(
+    TABLES["delivery"].index,
+    ("state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason", "lease_seq", "settle_seq"),
+)
+
+
+def hand_out(delivery: list[Any], change: Row) -> int:
+    """Applies a hand-out to the row; returns the entry whose lease it replaces, or 0."""
+    attempts, leased_at_us, available_at_us, reason, seq, _ = change
+    replaced: int = delivery[LEASE_SEQ]
+    if replaced >= seq:
+        return 0
+    delivery[ATTEMPTS] += attempts
+    delivery[LEASED_AT_US], delivery[LEASE_SEQ] = leased_at_us, seq
+    if delivery[AVAILABLE_AT_US] != IN_A_BATCH_US:  # where it stays
+        delivery[AVAILABLE_AT_US] = available_at_us
+        delivery[REASON] = reason if not delivery[SETTLE_SEQ] else delivery[REASON]
+    return replaced
+
+
+def settle(delivery: list[Any], change: Row) -> None:
+    if not delivery[SETTLE_SEQ]:
+        delivery[STATE], delivery[SETTLED_AT_US], delivery[REASON], delivery[SETTLE_SEQ], _ = change
+
+
+def fold(changes: Changes, position: int) -> Changes:
+    """The changes as a database takes them.
+
+    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch; ``insert_trail`` is also for the
+    leases of this batch that others of it take the place of.
+    """
+    hand_outs, settles = changes.get("hand_out", []), changes.get("settle", [])
+    if not (hand_outs or settles):
+        return changes
+    folding = _Folding(changes.get("insert_delivery", []), position)
+    if folding.new:
+        hand_outs, settles = folding.hand_out(hand_outs), folding.settle(settles)
+    return {
+        **changes,
+        "insert_delivery": folding.unchanged(),
+        "insert_changed_delivery": list(folding.changed.values()),
+        "insert_trail": changes.get("insert_trail", []) + folding.replaced + _repeated(hand_outs),
+        "hand_out": hand_outs,
+        "settle": settles,
+    }
+
+
+class _Folding:
+    """The new deliveries of a batch, and what becomes of them in it."""
+
+    def __init__(self, inserted: list[Row], position: int) -> None:
+        self._inserted = inserted
+        self.new = {row[0]: row for row in inserted if row[0] >> 16 > position}
+        self.changed: dict[int, Any] = {}  # whole rows, as lists
+        self.replaced: list[Row] = []
+
+    def hand_out(self, changes: list[Row]) -> list[Row]:
+        """Applies hand-outs of deliveries that are new in this batch, and returns the others."""
+        others: list[Row] = []
+        for change in changes:
+            delivery = self._changing(change[5])
+            if delivery is None:
+                others.append(change)
+            elif replaced := hand_out(delivery, change):
+                self.replaced.append((change[5], replaced))
+        return others
+
+    def settle(self, changes: list[Row]) -> list[Row]:
+        """Applies settlements of deliveries that are new in this batch, and returns the others."""
+        others: list[Row] = []
+        changed = self.changed
+        for change in changes:
+            delivery = changed.get(change[4]) or self._changing(change[4])
+            if delivery is None:
+                others.append(change)
+            else:
+                settle(delivery, change)
+        return others
+
+    def unchanged(self) -> list[Row]:
+        return [row for row in self._inserted if row[0] not in self.changed] if self.changed else self._inserted
+
+    def _changing(self, number: int) -> list[Any] | None:
+        delivery: list[Any] | None = self.changed.get(number)
+        if delivery is None and (row := self.new.get(number)) is not None:
+            delivery = self.changed[number] = first_delivery(row)
+        return delivery
+
+
+def first_hand_outs(hand_outs: list[Row]) -> list[Row]:
+    """Each delivery with the first entry of the batch that hands it out, for ``keep_replaced``."""
+    first: dict[int, int] = {}
+    for change in hand_outs:
+        first.setdefault(change[5], change[4])
+    return list(first.items())
+
+
+def _repeated(hand_outs: list[Row]) -> list[Row]:
+    """The leases among these, with their delivery, that a later one among these takes the place of."""
+    last: dict[int, int] = {}
+    repeated: list[Row] = []
+    for change in hand_outs:
+        seq, number = change[4], change[5]
+        if last.get(number, seq) != seq:
+            repeated.append((number, last[number]))
+        last[number] = seq
+    return repeated

@@ -1,0 +1,32 @@
+"""The server's pool of processes that read large bodies."""
+
+from __future__ import annotations
+
+from postroad.adapters.confined.frames import SourceAnswers, WorkerTerms
+from postroad.adapters.confined.pool import WorkerPool
+from postroad.adapters.large_bodies.frames import ReadingCall, read_answer
+from postroad.errors import Refused
+from postroad.flow.stages.body_reader import LargeBody, ReadBody
+
+ROOM = "postroad.adapters.large_bodies.worker_main"
+DEADLINE_S = 30.0
+MEMORY_BYTES = 1 << 30
+RECYCLE_AFTER = 100_000
+
+
+class ReadingWorkers(WorkerPool):
+    """Belongs to one event loop; starts nothing before the first large body comes."""
+
+    def __init__(self, *, processes: int = 1, deadline_s: float = DEADLINE_S, memory_bytes: int = MEMORY_BYTES) -> None:
+        terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s)
+        super().__init__(terms, room=ROOM, processes=processes, recycle_after=RECYCLE_AFTER, penalties=None)
+
+    async def read(self, large: LargeBody) -> ReadBody:
+        """Reads a body; raises Refused with ``wire.too-complex`` if that exceeds the worker's limits."""
+        outcome = await self.attempt(ReadingCall(large))
+        if isinstance(outcome, SourceAnswers) or outcome.code:
+            detail = (
+                f"the body cannot be read within {self._terms.deadline_s:g} seconds and the memory that it is given"
+            )
+            raise Refused("wire.too-complex", f"{detail}; make it smaller or simpler")
+        return read_answer(outcome.output)

@@ -1,0 +1,59 @@
+"""Converts Saxon's errors into readable text: the line in the user's source and the error, without our file names.
+
+Saxon's exceptions lack the line for faults at run time; it prints that, and what ``xsl:message`` says, to standard error.
+There a pipe is waiting that never blocks the writer, so however much a stylesheet prints, 64 KB are kept and the rest is lost.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+
+from postroad.adapters.confined.frames import WorkerOutcome
+
+LONGEST_DETAIL = 1_000
+_PIPE_BYTES = 65_536
+_LINE = re.compile(r"\bon line (\d+)")
+_OUR_FILE = re.compile(r"\s+(?:of|in) (?:file:\S*?(?=:?(?:\s|$)))|;?\s*systemId: \S+")
+_REPORT = re.compile(r"^(?:Static |Type )?[Ee]rror\b", re.MULTILINE)
+_TERMINATED = "terminated by xsl:message"
+
+
+class StandardErrorPipe:
+    """The reading end of the pipe on standard error."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        os.set_blocking(descriptor, False)
+
+    def take(self) -> str:
+        """Text printed since the last call."""
+        try:
+            return os.read(self._descriptor, _PIPE_BYTES).decode("utf-8", "replace")
+        except BlockingIOError:
+            return ""
+
+
+def refusal(code: str, fault: str, printed: str, what: str = "") -> WorkerOutcome:
+    """The outcome for a fault, with what was printed about it; ``what`` says what is at fault, if not the source."""
+    place = _LINE.search(fault) or _last_place(printed)
+    detail = _tidy(fault).removesuffix(".")
+    if _TERMINATED in fault and (words := _last_message(printed)):
+        detail = f"xsl:message ended the transform: {words}"
+    return WorkerOutcome(code=code, detail=(what + detail)[:LONGEST_DETAIL], line=int(place[1]) if place else 0)
+
+
+def _last_message(printed: str) -> str:
+    """What ``xsl:message`` said before Saxon began its report."""
+    lines = _REPORT.split(printed, maxsplit=1)[0].strip().splitlines()
+    return _tidy(lines[-1]) if lines else ""
+
+
+def _last_place(printed: str) -> re.Match[str] | None:
+    """The report comes after all messages; its first line names the place, later ones name where that was called from."""
+    reports = list(_REPORT.finditer(printed))
+    return _LINE.search(printed, reports[-1].start()) if reports else None
+
+
+def _tidy(text: str) -> str:
+    return " ".join(_OUR_FILE.sub("", text).split())

@@ -1,0 +1,53 @@
+"""Writes the head of a push request, and reads Retry-After from a response.
+
+Kept rule: what frames the request (host, length, connection) is written here alone; a caller's header can neither repeat it
+nor bring a line of its own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
+
+from postroad import __version__
+from postroad.adapters.transport.destination import Destination
+from postroad.adapters.transport.no_answer import NoAnswer
+
+FRAMING = frozenset({
+    "host", "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade", "keep-alive",
+    "proxy-authorization", "proxy-connection", "accept-encoding", "cookie",
+})  # fmt: skip
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
+
+
+def request_head(destination: Destination, headers: Mapping[str, str], length: int) -> bytes:
+    """The bytes before the body; raises NoAnswer when a header cannot be sent."""
+    lines = [
+        f"POST {destination.target} HTTP/1.1",
+        f"host: {destination.authority}",
+        f"content-length: {length}",
+        "accept-encoding: identity",
+    ]
+    if not any(name.lower() == "user-agent" for name in headers):
+        lines.append(f"user-agent: postroad/{__version__}")
+    for name, value in headers.items():
+        if name.lower() in FRAMING or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise NoAnswer(f"the header {name[:80]!r} cannot be sent as it is")
+        lines.append(f"{name}: {value}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def retry_after_s(text: str, now_s: float) -> float | None:
+    """Seconds to wait by Retry-After, given as seconds or as a date; None if it cannot be parsed."""
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        when = parsedate_to_datetime(text)
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return None
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return max(0.0, aware.timestamp() - now_s)

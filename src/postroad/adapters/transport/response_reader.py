@@ -1,0 +1,137 @@
+"""Reads the response to one request without trusting any of it.
+
+Kept rules: memory is bounded whatever arrives; and a success counts only when the whole answer was read, because it may carry
+a message. Of a failure the status is enough, so its body is cut and may be incomplete.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import httptools
+
+from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer
+
+HEAD_BYTES = 32 << 10
+HEAD_FIELDS = 100
+FAILURE_BYTES = 4 << 10  # kept of the body of a failure
+OVERHEAD = 8  # bytes on the wire for each byte of body: a receiver that sends single bytes in chunks needs 6
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceiverResponse:
+    """The answer as it came; header names are in small letters, and the last of several with one name counts in ``headers``."""
+
+    status: int
+    headers: dict[str, str]
+    fields: tuple[tuple[str, str], ...] = ()  # every one, in order: a list may be said in several
+    body: bytes = field(repr=False)
+
+
+class ResponseReader:
+    """Fed with what the connection receives; ``answer`` is there once nothing more needs to be read."""
+
+    def __init__(self, body_bytes: int) -> None:
+        self.answer: ReceiverResponse | None = None
+        self.reusable = False  # the answer ended exactly, and the receiver keeps the connection open
+        self._success_bytes = body_bytes
+        self._parser = httptools.HttpResponseParser(self)
+        self._headers: list[tuple[str, str]] = []
+        self._fields = 0
+        self._body = bytearray()
+        self._received = 0
+        self._status: int | None = None  # of the final answer, once its head is complete
+
+    def feed(self, data: bytes) -> None:
+        """Raises NoAnswer when this can no longer become one."""
+        if self.answer is not None:
+            self.reusable = False
+            return
+        self._received += len(data)
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            raise NoAnswer("it answered by switching to another protocol; answer with 2xx") from None
+        except httptools.HttpParserError:
+            self._broken()
+        if self.answer is None:
+            self._check_limits()
+
+    def ended(self) -> ReceiverResponse:
+        """The receiver closed its side properly; raises NoAnswer when something is missing."""
+        delimited = any(name in ("content-length", "transfer-encoding") for name, _ in self._headers)
+        if self._status is not None and not delimited:
+            return self._made(self._status)
+        return self.broken_off()
+
+    def broken_off(self) -> ReceiverResponse:
+        """Ends reading after a disconnect; raises NoAnswer unless it is a failure whose status is known."""
+        if self._status is not None and not _is_success(self._status):
+            return self._made(self._status)
+        if not self._received:
+            raise ClosedUnanswered("it closed the connection without an answer")
+        raise NoAnswer("it closed the connection before its answer was complete")
+
+    def known(self) -> ReceiverResponse | None:
+        """The response as far as it is known when time runs out."""
+        return self._made(self._status) if self._status is not None and not _is_success(self._status) else None
+
+    # -------------------------------------------------------------------------------------------- called by the parser
+    def on_message_begin(self) -> None:
+        self._headers.clear()
+        self.reusable = False  # a second answer, when there is one already: nobody asked for it
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._fields += 1
+        if self._status is None and self._fields <= HEAD_FIELDS:
+            self._headers.append((name.decode("latin-1").lower(), value.decode("latin-1").strip()))
+
+    def on_headers_complete(self) -> None:
+        status = self._parser.get_status_code()
+        if self.answer is None and status >= 200:
+            self._status = status
+
+    def on_body(self, data: bytes) -> None:
+        room = self._limit + 1 - len(self._body)
+        if room > 0:
+            self._body += data[:room]
+
+    def on_message_complete(self) -> None:
+        if self._status is not None and self.answer is None and len(self._body) <= self._limit:
+            self.reusable = self._parser.should_keep_alive()
+            self.answer = self._made(self._status)
+
+    # ------------------------------------------------------------------------------------------------------- decisions
+    @property
+    def _limit(self) -> int:
+        return self._success_bytes if self._status is None or _is_success(self._status) else FAILURE_BYTES
+
+    def _broken(self) -> None:
+        """What the parser could not read may come after the answer; then it only spoils the connection."""
+        self.reusable = False
+        if self.answer is None:
+            self.answer = self.known()
+        if self.answer is None:
+            raise NoAnswer("what it answered is not HTTP")
+
+    def _check_limits(self) -> None:
+        if self._status is None:
+            if self._received > HEAD_BYTES or self._fields > HEAD_FIELDS:
+                raise NoAnswer(f"the head of its answer is longer than {HEAD_BYTES} bytes or {HEAD_FIELDS} fields")
+            return
+        if len(self._body) <= self._limit and self._received <= HEAD_BYTES + OVERHEAD * self._limit:
+            return
+        if _is_success(self._status):
+            raise NoAnswer(
+                f"its answer is longer than {self._limit} bytes; answer with less, post the response instead, "
+                "or have the operator raise push_answer_bytes"
+            )
+        self.answer = self._made(self._status)
+
+    def _made(self, status: int) -> ReceiverResponse:
+        body = bytes(self._body[: self._limit])
+        return ReceiverResponse(status=status, headers=dict(self._headers), fields=tuple(self._headers), body=body)
+
+
+def _is_success(status: int) -> bool:
+    return 200 <= status < 300

@@ -1,0 +1,19 @@
+"""Logs a programming error that occurred while a request was served.
+
+The rule: where it happened and of what kind, never what was being processed. An exception's own text may quote a
+payload or a password, so it stays out of the log; the lines of code do not.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+
+log = logging.getLogger("postroad.http")
+
+
+def log_error(method: bytes, path: bytes, error: BaseException) -> None:
+    places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
+    log.error(
+        "%s %s failed with %s\n%s", method.decode("latin-1"), path.decode("latin-1"), type(error).__qualname__, places
+    )

@@ -1,0 +1,20 @@
+"""A request whose body is still arriving: its sink, its progress, and since when the client has been awaited.
+
+The rule: what is received is counted here once, for the clock that asks whether it comes fast enough.
+"""
+
+from __future__ import annotations
+
+from postroad.api.http.asgi import AsgiExchange
+from postroad.api.http.fast import FastCall
+from postroad.api.http.framing import Framing
+
+
+class IncomingRequest:
+    __slots__ = ("framing", "received", "sink", "started_at_s")
+
+    def __init__(self, framing: Framing, sink: FastCall | AsgiExchange, started_at_s: float) -> None:
+        self.framing = framing
+        self.sink = sink
+        self.received = 0
+        self.started_at_s = started_at_s

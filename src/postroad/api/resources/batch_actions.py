@@ -1,0 +1,94 @@
+"""Batch actions: release, pause, resume and drop batches, and remove one message.
+
+A batch's version is its ETag. Whoever sends it as If-Match acts only on the batch that they have read; without it, on the batch
+as it is, since messages may join it at any moment.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+
+from postroad.api.resources import batch_shapes as shapes
+from postroad.api.resources.batches import BATCH, MEMBERS, details_answer
+from postroad.api.resources.conditional import IfMatch, check_if_match
+from postroad.api.resources.context import Api, ApiContext, Asking
+from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.model.caller import Caller
+from postroad.flow.administration import batch_actions as steering
+from postroad.flow.administration.batches import find_visible_batch
+from postroad.flow.administration.dead_letters import MAX_NUMBER
+
+router = APIRouter(route_class=GuardedRoute, tags=["batches"])
+
+Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as the members tell")]
+
+
+@router.post(BATCH + "/release", response_model=shapes.BatchDetails)
+async def release_batch(
+    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
+) -> Response:
+    """Close an open batch now, whatever its criteria say, and let it go if it was held back."""
+    seen = await _seen(api, caller, batch, if_match)
+    await steering.release(api.network, caller, batch, wish.reason, seen)
+    return await details_answer(api, caller, batch)
+
+
+@router.post(BATCH + "/hold", response_model=shapes.BatchDetails)
+async def hold_batch(
+    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
+) -> Response:
+    """Hold a batch back: it goes on gathering and is closed as ever, but not assembled."""
+    seen = await _seen(api, caller, batch, if_match)
+    await steering.hold(api.network, caller, batch, wish.reason, seen)
+    return await details_answer(api, caller, batch)
+
+
+@router.post(BATCH + "/let-go", response_model=shapes.BatchDetails)
+async def let_batch_go(
+    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
+) -> Response:
+    """Hold a batch back no longer."""
+    seen = await _seen(api, caller, batch, if_match)
+    await steering.let_go(api.network, caller, batch, wish.reason, seen)
+    return await details_answer(api, caller, batch)
+
+
+@router.post(BATCH + "/resume", response_model=shapes.BatchDetails)
+async def resume_batch(
+    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
+) -> Response:
+    """Let a suspended batch go on: with the same bytes where they were made and nobody has left since, else assembled anew."""
+    seen = await _seen(api, caller, batch, if_match)
+    await steering.resume(api.network, caller, batch, wish.reason, seen)
+    return await details_answer(api, caller, batch)
+
+
+@router.post(BATCH + "/drop", response_model=shapes.BatchDetails)
+async def drop_batch(
+    api: Api, caller: Asking, batch: str, wish: shapes.ReasonedWish, if_match: IfMatch = None
+) -> Response:
+    """Drop a suspended batch: its members become dead letters, which can be resent."""
+    seen = await _seen(api, caller, batch, if_match)
+    await steering.drop(api.network, caller, batch, wish.reason, seen)
+    return await details_answer(api, caller, batch)
+
+
+@router.post(MEMBERS + "/{delivery}/take-out", response_model=shapes.BatchDetails)
+async def take_member_out(
+    api: Api, caller: Asking, batch: str, delivery: Delivery, wish: shapes.ReasonedWish, if_match: IfMatch = None
+) -> Response:
+    """Take one message out of a batch that is not on its way: it becomes a dead letter, the others go on."""
+    seen = await _seen(api, caller, batch, if_match)
+    number = api.network.tokens.veil.real_number(delivery)
+    await steering.take_out(api.network, caller, batch, number, wish.reason, seen)
+    return await details_answer(api, caller, batch)
+
+
+async def _seen(api: ApiContext, caller: Caller, batch: str, if_match: str | None) -> int | None:
+    """The version that the caller insists on, if any."""
+    if not if_match or if_match.strip() == "*":
+        return None
+    current = await find_visible_batch(api.network, caller, batch)
+    return check_if_match(if_match, current.version)

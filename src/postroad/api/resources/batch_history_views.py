@@ -1,0 +1,87 @@
+"""Response types for batches and interchanges in traces."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from postroad.core.codecs.lexical import write_time
+from postroad.core.configuration.shapes import StrictShape
+from postroad.core.model.history import BatchMembership, InterchangeContents, NumberRange, PartnerAnswer
+
+
+class GatheredView(StrictShape):
+    """That a message has joined a batch, and what became of it there."""
+
+    batch: str
+    state: Annotated[str, Field(description="Of the batch; `left` when the message is not in it any more")]
+    interchange: Annotated[str, Field(description="Session of the stream that was made of the batch")]
+    reference: Annotated[str, Field(description="Control number by which the partner knows that")]
+    document: Annotated[str, Field(description="What the message's document is called in it")]
+    verdict: Annotated[str, Field(description="What the partner says of it")]
+    reasons: list[str]
+
+
+class DrawnView(StrictShape):
+    """The control numbers of one scope that an interchange uses."""
+
+    scope: str
+    first: int
+    last: int
+
+
+class PartnerAnswerView(StrictShape):
+    """What a partner says of an interchange that it was sent."""
+
+    at: str
+    session: Annotated[str, Field(description="Of the message by which it says so")]
+    verdict: str
+    detail: str
+    otherwise: Annotated[int, Field(description="Members of which something else is said than of the whole")]
+
+
+class ContainedView(StrictShape):
+    """What an interchange was made of."""
+
+    batch: Annotated[str, Field(description="Empty for an answer to a partner's interchange")]
+    members: int
+    standard: str
+    numbers: list[DrawnView]
+    answers: list[PartnerAnswerView]
+
+
+def gathered_view(gathered: BatchMembership) -> dict[str, Any]:
+    return {
+        "batch": gathered.batch,
+        "state": gathered.state,
+        "interchange": gathered.interchange,
+        "reference": gathered.reference,
+        "document": gathered.document,
+        "verdict": gathered.verdict,
+        "reasons": gathered.reasons,
+    }
+
+
+def contained_view(contained: InterchangeContents) -> dict[str, Any]:
+    return {
+        "batch": contained.batch,
+        "members": contained.members,
+        "standard": contained.standard,
+        "numbers": [drawn_view(one) for one in contained.numbers],
+        "answers": [answer_view(one) for one in contained.answers],
+    }
+
+
+def drawn_view(drawn: NumberRange) -> dict[str, Any]:
+    return {"scope": drawn.scope, "first": drawn.first, "last": drawn.last}
+
+
+def answer_view(answered: PartnerAnswer) -> dict[str, Any]:
+    return {
+        "at": write_time(answered.at_us),
+        "session": answered.session,
+        "verdict": answered.verdict,
+        "detail": answered.detail,
+        "otherwise": answered.otherwise,
+    }

@@ -1,0 +1,59 @@
+"""Messages as they were delivered at each stop: their parts and contents."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from fastapi import APIRouter, Path, Response
+from pydantic import Field
+
+from postroad.api.resources.context import Api, Asking, answer
+from postroad.api.resources.parts import part_answer
+from postroad.api.resources.paths import SESSION
+from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
+from postroad.core.configuration.shapes import StrictShape
+from postroad.core.model.part_facts import PartFacts
+from postroad.flow.administration.messages import contents as reading
+from postroad.flow.administration.messages.contents import read_mdn_at_stop
+
+router = APIRouter(route_class=HistoryRoute, tags=["messages"])
+payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
+
+PARTS = SESSION + "/stops/{delivery}/parts"
+Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as the trace tells")]
+
+
+class PartView(StrictShape):
+    id: str
+    content_type: str
+    size: Annotated[int, Field(description="Bytes")]
+    attachment: bool
+
+
+class PartList(StrictShape):
+    items: list[PartView]
+
+
+@router.get(PARTS, response_model=PartList)
+async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
+    """The parts of a message as it was delivered to one stop, without those that its sender withheld there."""
+    parts = await reading.list_parts_at_stop(api.network, caller, session, delivery)
+    return answer({"items": [_view(part) for part in parts]})
+
+
+@payloads.get(PARTS + "/{part:path}", response_class=Response)
+async def read_part_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery, part: str) -> Response:
+    """The bytes of one part as it was delivered to one stop. When a person asks, that is on record."""
+    return part_answer(part, await reading.read_part_at_stop(api.network, caller, session, delivery, part))
+
+
+@router.get(SESSION + "/stops/{delivery}/receipt", response_class=Response)
+async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
+    """The signed receipt by which an AS2 partner has confirmed a message, as it came: its headers and every byte of its body."""
+    receipt = await read_mdn_at_stop(api.network, caller, session, delivery)
+    headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
+    return Response(receipt, headers=headers, media_type="message/rfc822")
+
+
+def _view(part: PartFacts) -> dict[str, object]:
+    return {"id": part.id, "contentType": part.content_type, "size": part.size, "attachment": part.attachment}

@@ -1,0 +1,1 @@
+"""Commands for messages: post, poll, trace, search, batches, dead letters and formats."""

@@ -1,0 +1,142 @@
+"""The commands ``postroad batches`` and ``postroad batch``: list, inspect, release, pause, resume and drop batches."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from postroad.cli.framework.command import command
+from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.output import Output
+from postroad.cli.views.batches import describe_action, show_batch, show_batches, show_members
+
+if TYPE_CHECKING:
+    from postroad.client.batches import Batches
+
+STATES = ("open", "closed", "assembled", "sent", "suspended", "dropped", "dissolved", "all")
+MEMBERS_SHOWN = 20
+
+
+@command
+@click.argument("service", default="")
+@click.option("--state", type=click.Choice(STATES), help="Only those; else all that are still to be sent.")
+@with_connection
+def batches(out: Output, service: str, state: str | None, connection: NetworkConnection) -> None:
+    """List batches: how full each is, when it goes, and why it has not.
+
+    SERVICE is the batcher, by address or GCID; without it, all of yours are meant.
+    """
+    with connection.client() as client:
+        found = client.batches.listed(service, state or "")
+    for one in found:
+        out.value(one)
+    show_batches(out, found)
+    if not found:
+        out.say("No batches.")
+
+
+@click.group()
+def batch() -> None:
+    """Look after one batch of messages that leave together."""
+
+
+@command
+@click.argument("batch")
+@with_connection
+def show(out: Output, batch: str, connection: NetworkConnection) -> None:
+    """Show one batch: its criteria, its interchange with control numbers, what the partner says, and its first members.
+
+    BATCH is its id, as `postroad batches` tells.
+    """
+    with connection.client() as client:
+        found = client.batches.batch(batch)
+        some = client.batches.members(batch, most=MEMBERS_SHOWN + 1)
+    out.value(found)
+    show_batch(out, found, some[:MEMBERS_SHOWN], is_all=len(some) <= MEMBERS_SHOWN)
+
+
+@command
+@click.argument("batch")
+@with_connection
+def members(out: Output, batch: str, connection: NetworkConnection) -> None:
+    """List all that ever joined a batch, in the order of arrival."""
+    with connection.client() as client:
+        found = client.batches.members(batch)
+    for one in found:
+        out.value(one)
+    show_members(out, found)
+    if not found:
+        out.say("No members.")
+
+
+@command
+@click.argument("batch")
+@click.option("--reason", default="", help="Goes on record.")
+@with_connection
+def release(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
+    """Close a batch now, whatever its criteria say, and let it go if it was held back."""
+    _change_batch(out, connection, "released", lambda batches: batches.release(batch, reason=reason))
+
+
+@command
+@click.argument("batch")
+@click.option("--reason", default="", help="Goes on record.")
+@with_connection
+def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
+    """Hold a batch back: it goes on gathering, and is not sent before it is let go."""
+    _change_batch(out, connection, "held back", lambda batches: batches.hold(batch, reason=reason))
+
+
+@command
+@click.argument("batch")
+@click.option("--reason", default="", help="Goes on record.")
+@with_connection
+def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
+    """Hold a batch back no longer."""
+    _change_batch(out, connection, "let go", lambda batches: batches.let_go(batch, reason=reason))
+
+
+@command
+@click.argument("batch")
+@click.argument("delivery", type=int)
+@click.option("--reason", required=True, help="Goes on record.")
+@with_connection
+def take_out(out: Output, batch: str, delivery: int, reason: str, connection: NetworkConnection) -> None:
+    """Take one message out of a batch: it becomes a dead letter, and the others go on.
+
+    DELIVERY is its number, as the members tell.
+    """
+    _change_batch(out, connection, "taken out", lambda batches: batches.take_out(batch, delivery, reason))
+
+
+@command
+@click.argument("batch")
+@click.option("--reason", default="", help="Goes on record.")
+@with_connection
+def resume(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
+    """Let a suspended batch go on, with the same bytes where they were made."""
+    _change_batch(out, connection, "resumed", lambda batches: batches.resume(batch, reason=reason))
+
+
+@command
+@click.argument("batch")
+@click.option("--reason", required=True, help="Goes on record.")
+@with_connection
+def drop(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
+    """Drop a suspended batch: its members become dead letters, which can be resent."""
+    _change_batch(out, connection, "dropped", lambda batches: batches.drop(batch, reason))
+
+
+def _change_batch(
+    out: Output, connection: NetworkConnection, done: str, act: Callable[[Batches], dict[str, Any]]
+) -> None:
+    with connection.client() as client:
+        found = act(client.batches)
+    out.value(found)
+    out.say(describe_action(done, found))
+
+
+for below in (show, members, release, hold, let_go, take_out, resume, drop):
+    batch.add_command(below)

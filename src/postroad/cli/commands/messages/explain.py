@@ -1,0 +1,75 @@
+"""The command ``postroad explain``: the route of a message, and the reasons for it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from postroad.cli.framework.command import command
+from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.output import Output
+
+if TYPE_CHECKING:
+    from postroad.client import Client
+
+
+@command
+@click.argument("what", metavar="FILE|SESSION")
+@click.option("--svg", type=click.Path(path_type=Path), help="Draw the route into this file.", metavar="FILE")
+@click.option("--from", "sender", default="", help="The service that would post it; a service's own key says it.")
+@click.option("--to", multiple=True, metavar="SERVICE", help="Recipient of a FILE that is only a document; repeatable.")
+@click.option("--topic", default="", help="Topic of a FILE that is only a document.")
+@click.option("--type", "kind", type=click.Choice(["notification", "request"]), default="notification",
+              show_default=True, help="Type of a FILE that is only a document.")  # fmt: skip
+@click.option("--property", "properties", multiple=True, metavar="NAME[:TYPE]=VALUE",
+              help="Property of a FILE that is only a document.")  # fmt: skip
+@with_connection
+def explain(out: Output, what: str, svg: Path | None, connection: NetworkConnection, **options: Any) -> None:
+    """Say which way a message goes, and why.
+
+    FILE holds a message as it could be posted (JSON or SOAP), or a document to send --to somebody: nothing is stored or
+    sent. SESSION names a message that was posted: which rules were tried, what they saw and did, and the route.
+    """
+    with connection.client() as client:
+        ask = _explanation_query(client, what, options)
+        if svg is not None:
+            svg.write_text(ask("svg"))
+        if out.as_json:
+            out.value(ask("json"))
+        elif svg is None:
+            out.say(ask("text").rstrip())
+        else:
+            out.say(f"the route is drawn in {svg}")
+
+
+def _explanation_query(client: Client, what: str, options: dict[str, Any]) -> Any:
+    from postroad.cli.input.messages import is_session
+
+    if is_session(what):
+        return lambda form: client.explanation(what, form)
+    prepared = _message(what, **options)
+    return lambda form: client.explain_message(prepared, form)
+
+
+def _message(file: str, *, sender: str, to: tuple[str, ...], topic: str, kind: str, properties: tuple[str, ...]) -> Any:
+    from msgspec.structs import replace
+
+    from postroad.cli.input.message_options import document_part, parse_properties
+    from postroad.cli.input.messages import message_from, read_content
+    from postroad.client import message
+
+    content = read_content(file)
+    found = message_from(content)
+    if found is None and not to:
+        raise click.UsageError(f"{file} is a document and no message: say --to whom it would be sent")
+    if found is None:
+        found = message(
+            to=to,
+            type=kind,
+            topic=topic,
+            properties=parse_properties(properties),
+            document=document_part(content, file),
+        )
+    return replace(found, sender=sender or found.sender)

@@ -1,0 +1,46 @@
+"""The command ``postroad find``: find a message by its session, handle, search key or other text.
+
+By whatever one knows of it.
+"""
+
+from __future__ import annotations
+
+import sys
+from shlex import quote
+
+import click
+
+from postroad.cli.framework.command import command
+from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.exit_codes import ExitCode
+from postroad.cli.framework.output import Output
+from postroad.cli.views.search_results import show_search_results
+from postroad.core.audit.history.status_text import NOTHING_FOUND, SEARCH_HINT
+
+
+@command
+@click.argument("text")
+@click.option(
+    "--most", default=50, type=click.IntRange(0), help="Show at most so many, newest first; 0: all.", show_default=True
+)
+@with_connection
+def find(out: Output, text: str, most: int, connection: NetworkConnection) -> None:
+    """Find messages by whatever is known of them, and say where they are.
+
+    TEXT is a session, token, handle, control number, a partner's reference, a batch's id or a business key, or the address or
+    GCID of a service; whole, in capitals or small letters. Of a single message it is said where it is, since when, and what
+    happens next and when. Found is what the key's owner may see; where nothing is, the exit code is 3.
+    """
+    if not text.strip():
+        raise click.BadParameter("write what you know of the message", param_hint="TEXT")
+    with connection.client() as client:
+        found = client.find(text, most=most + 1 if most else 0)
+    if not found:
+        out.error("not-found", f"Nothing is known by {text!r}. {NOTHING_FOUND} {SEARCH_HINT}")
+        sys.exit(ExitCode.REFUSED)
+    shown = found[:most] if most else found
+    for one in shown:
+        out.value(one)
+    show_search_results(out, shown)
+    if len(shown) < len(found):
+        out.say(f"… and more; all of them: postroad find --most 0 {quote(text)}")

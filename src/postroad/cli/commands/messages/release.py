@@ -1,0 +1,30 @@
+"""The command ``postroad release``: push all messages that wait for release for a service."""
+
+from __future__ import annotations
+
+import click
+
+from postroad.cli.framework.command import command
+from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.output import Output
+
+
+@command
+@click.argument("service")
+@with_connection
+def release(out: Output, service: str, connection: NetworkConnection) -> None:
+    """Have everything pushed that is held back for a service.
+
+    Said of services whose profile has `release:`. What comes later is held back again.
+    """
+    with connection.client() as client:
+        released = client.release(service)
+    out.value(released)
+    out.say(_said(released["service"], released["going"], released["notBefore"]))
+
+
+def _said(service: str, going: int, not_before: str | None) -> str:
+    if not going:
+        return f"{service}: no message waits for a release (to try a paused push now: `postroad services try-push {service}`)"
+    messages = "1 message is" if going == 1 else f"{going} messages are"
+    return f"{service}: {messages} going" + (f", when the delivery window opens at {not_before}" if not_before else "")

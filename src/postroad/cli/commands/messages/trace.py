@@ -1,0 +1,43 @@
+"""The command ``postroad trace``: the full history of a message's transaction."""
+
+from __future__ import annotations
+
+from binascii import b2a_base64
+from typing import Any
+
+import click
+
+from postroad.cli.framework.command import command
+from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.output import Output
+from postroad.cli.views.traces import trace_tree
+from postroad.client import Part
+
+
+@command
+@click.argument("session")
+@click.option("--documents", is_flag=True, help="Show what was in the message, and what each service changed in it.")
+@with_connection
+def trace(out: Output, session: str, documents: bool, connection: NetworkConnection) -> None:
+    """Show the whole history of a message's transaction.
+
+    SESSION is what posting returned, of any message of the transaction. Shown is what the key's organization may see. Documents
+    are shown to the services concerned and not to operators, so name a service's key with --documents.
+    """
+    with connection.client() as client:
+        history = client.trace(session)
+        contents = client.contents(history) if documents else {}
+    out.value(history)
+    if documents:
+        out.value({"documents": {str(delivery): list(map(part_value, parts)) for delivery, parts in contents.items()}})
+    out.show(trace_tree(history, contents))
+    if documents and not contents:
+        out.say("No documents: they are shown to the services concerned. Name the key of one with --key-file.")
+
+
+def part_value(part: Part) -> dict[str, Any]:
+    known = {"id": part.id, "contentType": part.content_type, "attachment": part.attachment, "size": len(part.data)}
+    try:
+        return known | {"text": part.data.decode()}
+    except UnicodeDecodeError:
+        return known | {"base64": b2a_base64(part.data, newline=False).decode()}

@@ -1,0 +1,1 @@
+"""Commands for the operator of a network: serve, verify, index, doctor, benchmarks and support."""

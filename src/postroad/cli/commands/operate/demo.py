@@ -1,0 +1,34 @@
+"""The command ``postroad demo``: a running network, a purchase order that passes through it, and what to try next."""
+
+from __future__ import annotations
+
+import click
+
+from postroad.cli.demo.demonstration import run_demo
+from postroad.cli.framework.command import command
+from postroad.cli.framework.output import Output
+from postroad.cli.framework.server_process import run_until_signalled
+from postroad.cli.framework.settings import gather_settings
+
+DEFAULTS = {"segment_bytes": 4 << 20, "least_free_bytes": 64 << 20, "log_level": "warning"}
+
+
+@command
+@click.option("--once", is_flag=True, help="Exit when all has been shown.")
+@click.option("--data", default="var/demo", help="Folder of the demo's network.", metavar="FOLDER", show_default=True)
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), help="Port to listen on; a free one if it is in use.  [default: 8470]"
+)
+def demo(out: Output, once: bool, data: str, port: int | None) -> None:
+    """Show a network at work: a purchase order travels, with its trace.
+
+    Starts a network of its own and registers six organizations with their services and rules. MyBiz orders over JSON and over
+    SOAP; on the way its order is transformed, completed and checked; Acme confirms, and a sender that Acme does not want to hear
+    from is stopped. The network keeps running so that you can try more.
+
+    Settings other than the folder come from postroad.toml and POSTROAD_* variables, as with `postroad serve`: POSTROAD_PORT=9200.
+    """
+    if once:
+        port = 0
+    settings = gather_settings(None, data, () if port is None else (f"port={port}",), DEFAULTS)
+    run_until_signalled(run_demo(out, settings, once=once))

@@ -1,0 +1,53 @@
+"""The command ``postroad doctor``: check everything that a network needs on this machine."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from postroad.bootstrap.settings import Settings
+from postroad.cli.commands.operate.health_checks import check_all
+from postroad.cli.framework.command import command
+from postroad.cli.framework.exit_codes import ExitCode
+from postroad.cli.framework.output import Output
+from postroad.cli.framework.settings import gather_settings
+from postroad.cli.views.settings import settings_rows
+
+COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
+
+
+@command
+@click.option(
+    "--settings", "only_settings", is_flag=True, help="List every setting, its value and where it comes from."
+)
+@click.option("--config", type=click.Path(path_type=Path), help="Settings in TOML.")
+@click.option("--data", default="", help="Where journal, index and keys lie.", metavar="FOLDER")
+@click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one setting; repeatable.")
+def doctor(out: Output, only_settings: bool, config: Path | None, data: str, changes: tuple[str, ...]) -> None:
+    """Check this machine and its settings.
+
+    Exit code 1 when something would keep a network from running.
+    """
+    settings = gather_settings(config, data, changes)
+    if only_settings:
+        _list_settings(out, settings, config, data, changes)
+    else:
+        _check(out, settings)
+
+
+def _check(out: Output, settings: Settings) -> None:
+    findings = check_all(settings)
+    out.value([finding._asdict() for finding in findings])
+    for finding in findings:
+        mark = click.style(f"{finding.state:<8}", fg=COLOURS[finding.state])
+        out.say(f"{mark}{finding.what}: {finding.detail}")
+    if any(finding.state == "fault" for finding in findings):
+        sys.exit(ExitCode.ERROR)
+
+
+def _list_settings(out: Output, settings: Settings, config: Path | None, data: str, changes: tuple[str, ...]) -> None:
+    rows = settings_rows(settings, config, data, changes)
+    out.value([row._asdict() for row in rows])
+    out.table(("setting", "value", "from"), ((row.name, row.value, row.origin) for row in rows))

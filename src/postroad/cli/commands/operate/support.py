@@ -1,0 +1,92 @@
+"""The command ``postroad support``: ask the network's operators, and read their answers."""
+
+from __future__ import annotations
+
+from typing import Any
+from urllib.parse import quote
+
+import click
+
+from postroad.cli.framework.command import command
+from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.output import Output, strip_controls
+
+
+@click.group()
+def support() -> None:
+    """Ask the network's operators, and read what they answer."""
+
+
+@command
+@with_connection
+def list_(out: Output, connection: NetworkConnection) -> None:
+    """List what your organization has asked; for operators, what all have."""
+    with connection.client() as client:
+        found = client.every("/v1/support")
+    for one in found:
+        out.value(one)
+    if not found:
+        out.say("Nobody has asked anything.")
+        return
+    rows = [
+        [one["id"], one["organization"], one["state"], one["changedAt"], strip_controls(one["subject"])]
+        for one in found
+    ]
+    out.table(["ID", "ORGANIZATION", "STATE", "LAST WORD", "SUBJECT"], rows)
+
+
+@command
+@click.argument("subject")
+@click.argument("text")
+@click.option("--session", default="", help="The message that it is about.")
+@with_connection
+def open_(out: Output, subject: str, text: str, session: str, connection: NetworkConnection) -> None:
+    """Ask something, about a message perhaps, whose trace the operators then see."""
+    with connection.client() as client:
+        show_request(out, client.change("POST", "/v1/support", {"subject": subject, "text": text, "session": session}))
+
+
+@command
+@click.argument("request")
+@with_connection
+def show(out: Output, request: str, connection: NetworkConnection) -> None:
+    """Show a request with all that was written."""
+    with connection.client() as client:
+        show_request(out, client.get(_request_path(request)))
+
+
+@command
+@click.argument("request")
+@click.argument("text")
+@with_connection
+def write(out: Output, request: str, text: str, connection: NetworkConnection) -> None:
+    """Write, and give the other side the word."""
+    with connection.client() as client:
+        show_request(out, client.change("POST", f"{_request_path(request)}/notes", {"text": text}))
+
+
+@command
+@click.argument("request")
+@click.argument("text", default="")
+@with_connection
+def close(out: Output, request: str, text: str, connection: NetworkConnection) -> None:
+    """Close a request, with a last word perhaps."""
+    with connection.client() as client:
+        show_request(out, client.change("POST", f"{_request_path(request)}/notes", {"text": text, "close": True}))
+
+
+def _request_path(request: str) -> str:
+    return f"/v1/support/{quote(request, safe='')}"
+
+
+def show_request(out: Output, request: Any) -> None:
+    out.value(request)
+    about = f", about message {request['session']}" if request["session"] else ""
+    out.say(f"{request['id']} {click.style(strip_controls(request['subject']), bold=True)} ({request['state']}{about})")
+    for note in request["notes"]:
+        who = f"{note['by']} (operator)" if note["operator"] else note["by"]
+        out.say("\n  ".join([f"\n{who}, {note['at']}", *map(strip_controls, note["text"].splitlines())]))
+
+
+for name, one in {"list": list_, "open": open_, "show": show, "write": write, "close": close}.items():
+    support.add_command(one, name)

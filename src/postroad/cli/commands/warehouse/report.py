@@ -1,0 +1,127 @@
+"""The command ``postroad report``: the warehouse's tables as a table, a file or a chart."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from postroad.bootstrap.settings import Settings
+from postroad.cli.commands.warehouse.pipeline_steps import warehouse_folder
+from postroad.cli.framework.command import command
+from postroad.cli.framework.output import Output
+from postroad.cli.framework.settings import with_settings
+from postroad.cli.framework.spark import require_warehouse
+from postroad.cli.views.reports import show_summary, write_summary
+
+if TYPE_CHECKING:
+    from postroad.warehouse.reports.summary import Summary
+
+TOP = 20
+
+
+@click.group()
+def report() -> None:
+    """See traffic, errors, latency, partners and what is odd, from the warehouse.
+
+    Reads the tables that `postroad pipeline run` has made; needs neither the server nor Spark.
+    """
+
+
+def report_command(function: Callable[..., None]) -> Callable[..., None]:
+    """Add the options of every report; the command itself is only a name and a help text."""
+
+    @functools.wraps(function)
+    def run(
+        out: Output,
+        begin: datetime | None,
+        end: datetime | None,
+        top: int,
+        plot: Path | None,
+        target: Path | None,
+        folder: Path | None,
+        settings: Settings,
+    ) -> None:
+        require_warehouse()
+        summary = _summary(function.__name__, warehouse_folder(settings, folder), begin, end, top)
+        show_summary(out, summary)
+        if target is not None:
+            write_summary(summary, target)
+            out.say(f"written to {target}")
+        if plot is not None:
+            from postroad.warehouse.reports.chart_files import draw_chart
+
+            draw_chart(summary.chart, plot)
+            out.say(f"drawn to {plot}")
+
+    for option in (
+        click.option("--warehouse", "folder", type=click.Path(path_type=Path), help="Where the tables lie."),
+        click.option("--out", "target", type=click.Path(path_type=Path), help="Also write it to a .csv or .json file."),
+        click.option("--plot", type=click.Path(path_type=Path), help="Draw it to a .png or .svg file."),
+        click.option("--top", type=click.IntRange(1), default=TOP, show_default=True, help="Rows at most."),
+        click.option("--to", "end", type=click.DateTime(["%Y-%m-%d"]), help="Last day (UTC); else the latest."),
+        click.option("--from", "begin", type=click.DateTime(["%Y-%m-%d"]), help="First day (UTC); else the earliest."),
+    ):
+        run = option(run)
+    return with_settings(run)
+
+
+def _summary(name: str, folder: Path, begin: datetime | None, end: datetime | None, top: int) -> Summary:
+    from postroad.warehouse.reports.catalog import REPORTS
+    from postroad.warehouse.reports.report_tables import Period, ReportTables
+
+    period = Period(begin.date() if begin is not None else None, end.date() if end is not None else None)
+    return REPORTS[name](ReportTables(folder), period, top)
+
+
+@report_command
+def traffic(**_: Any) -> None:
+    """Messages by day and type."""
+
+
+@report_command
+def errors(**_: Any) -> None:
+    """What went wrong, by code, and whose it was most."""
+
+
+@report_command
+def latency(**_: Any) -> None:
+    """How long waiting, working and answering took: percentiles."""
+
+
+@report_command
+def slow(**_: Any) -> None:
+    """Services that take long with what they are given."""
+
+
+@report_command
+def partners(**_: Any) -> None:
+    """Who sends most to whom."""
+
+
+@report_command
+def undelivered(**_: Any) -> None:
+    """Messages that expired, failed, were rejected or withdrawn, or are still under way."""
+
+
+@report_command
+def anomalies(**_: Any) -> None:
+    """Sudden changes of an organization's volume, error rate or latency."""
+
+
+@report_command
+def cost(**_: Any) -> None:
+    """What organizations were charged, and what they earned."""
+
+
+@report_command
+def batches(**_: Any) -> None:
+    """What send ports gathered and sent, what closed their batches, and which need somebody."""
+
+
+for one in (traffic, errors, latency, slow, partners, undelivered, anomalies, cost, batches):
+    report.add_command(command(one))

@@ -1,0 +1,96 @@
+"""Runs a network from the command line: signals, the published address, and the log on standard error.
+
+The server's log on standard error: text for people, or one JSON object per line.
+
+Kept rule: what was attached to a record (``extra``) becomes fields of the JSON line; an exception is told whole, since it is a
+programming mistake or an outage, and neither carries a payload.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+from collections.abc import Callable, Coroutine, Iterator
+from datetime import UTC, datetime
+from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL
+from pathlib import Path
+from socket import gaierror
+from typing import Any
+
+import msgspec
+
+from postroad.bootstrap.settings import Settings
+from postroad.cli.framework.connection import URL_FILE
+from postroad.errors import Misconfigured
+
+
+def run_until_signalled(work: Coroutine[Any, Any, None]) -> None:
+    """Run the work on uvloop; SIGINT and SIGTERM cancel it, which is its normal end."""
+    import uvloop
+
+    uvloop.run(_cancelled_by_signals(work))
+
+
+async def _cancelled_by_signals(work: Coroutine[Any, Any, None]) -> None:
+    loop = asyncio.get_running_loop()
+    task = loop.create_task(work)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, task.cancel)
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+@contextlib.contextmanager
+def published_address(data: Path) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes the address to the data folder; the file is removed when the network stops."""
+    file = data / URL_FILE
+    file.unlink(missing_ok=True)
+
+    def leave(url: str) -> None:
+        data.mkdir(parents=True, exist_ok=True)
+        file.write_text(url + "\n")
+
+    try:
+        yield leave
+    finally:
+        file.unlink(missing_ok=True)
+
+
+def describe_listen_error(settings: Settings, error: OSError) -> OSError | Misconfigured:
+    """Return the error as a wrong setting, or the error itself when it has another cause."""
+    where = f"{settings.host}:{settings.port}"
+    if isinstance(error, gaierror):
+        return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
+    faults = {
+        EADDRINUSE: f"port: {where} is taken; stop the program that listens there, or choose another port with --port",
+        EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
+        EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
+    }
+    return Misconfigured([faults[error.errno]]) if error.errno in faults else error
+
+
+WORDS = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+USUAL = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime", "taskName"}
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line |= {name: value for name, value in record.__dict__.items() if name not in USUAL}
+        if record.exc_info:
+            line["exception"] = self.formatException(record.exc_info)
+        return msgspec.json.encode(line, enc_hook=str).decode()
+
+
+def log_to_stderr(level: str, *, as_json: bool) -> None:
+    lines = logging.StreamHandler()
+    lines.setFormatter(JsonLines() if as_json else logging.Formatter(WORDS))
+    logging.basicConfig(level=level.upper(), handlers=[lines], force=True)
+    logging.getLogger("httpx2").setLevel("WARNING")  # it would log every request of the demo's own clients

@@ -1,0 +1,140 @@
+"""Provisionings and cookies in the client: messages to the provisioning service, and page requests.
+
+A provider's word is a message like any other, and so is the answer to it: one without a status says that it is done. Kept rule:
+whatever comes to the provider's page in a query is a stranger's until it has been checked, the address to return to most of all.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlsplit
+
+from postroad.client import requests
+from postroad.client.compose import message
+from postroad.client.conversations import Conversations
+from postroad.client.documents import make_part
+from postroad.client.routing import service_path
+from postroad.client.steps import Talk
+from postroad.core.model.message import Message, MessageType
+from postroad.core.model.polling import PollRequest, Selector, Settlement
+from postroad.errors import Refused, Unavailable
+
+OWN_SERVICE = "Network/Provisioning"
+STEP_S, STEPS = 2.0, 15  # how long an answer is waited for
+HEX = re.compile(r"[0-9a-f]{16}", re.ASCII)
+PARAMETERS = ("serviceID", "token", "returnURL")
+
+Value = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProvisioningVisit:
+    """A person's arrival at the provider's page: the service's GCID, the token and the return URL."""
+
+    gcid: str
+    token: str
+    return_url: str
+
+    @classmethod
+    def from_query(cls, query: str | Mapping[str, str], network: str) -> ProvisioningVisit:
+        """Parse and check the query of the page's URL; ``network`` is where people may return to."""
+        pairs = parse_qsl(query.removeprefix("?")) if isinstance(query, str) else list(query.items())
+        given = [(name, value) for name, value in pairs if name in PARAMETERS]
+        found = dict(given)
+        if len(given) != len(PARAMETERS) or len(found) != len(PARAMETERS):
+            raise Refused("value.invalid", "A visit brings serviceID, token and returnURL, each once")
+        visit = cls(gcid=found["serviceID"], token=found["token"], return_url=found["returnURL"])
+        if not (HEX.fullmatch(visit.gcid) and HEX.fullmatch(visit.token)):
+            raise Refused("value.invalid", "serviceID and token are 16 hex digits each; begin again at the network")
+        if not _leads_to(visit.return_url, network):
+            raise Refused("value.invalid", f"returnURL does not lead to {network}; begin again at the network")
+        return visit
+
+
+def _leads_to(url: str, network: str) -> bool:
+    """Whether a browser that follows the address arrives at the network."""
+    plain = url.isascii() and url.isprintable() and not set(url) & set('\\ "<>')
+    try:
+        parts, home = urlsplit(url), urlsplit(network)
+        same = (parts.scheme, parts.netloc) == (home.scheme, home.netloc)
+    except ValueError:
+        return False
+    return plain and same and parts.scheme in ("http", "https") and bool(parts.netloc)
+
+
+# ---- what a provider's service says
+
+
+def build_confirmation(gcid: str, token: str, cookie: Any = None) -> Message:
+    return _said("provisioning.confirm", {"GCID": gcid, "token": token}, cookie)
+
+
+def build_revocation(gcid: str) -> Message:
+    return _said("provisioning.revoke", {"GCID": gcid})
+
+
+def build_registration(sender: str, cookie: Any) -> Message:
+    return _said("cookie.register", {"GCID": sender}, cookie)
+
+
+def _said(topic: str, arguments: dict[str, str], cookie: Any = None) -> Message:
+    documents = []
+    if cookie is not None:
+        documents = [make_part(cookie)]
+        arguments["cookie"] = documents[0].id
+    return message(to=OWN_SERVICE, type=MessageType.REQUEST, topic=topic, arguments=arguments, documents=documents)
+
+
+def send_and_wait(talks: Conversations, prepared: Message, *, gcid: str = "", then: str = "") -> Talk[None]:
+    """Send a message and wait for its answer; raises the refusal if it is one.
+
+    Another consumer of the same service may take the answer away. Where a provisioning shows that it came to the state that was
+    wanted, that is an answer too.
+    """
+    posted = yield from talks.post(prepared)
+    select = Selector(type=MessageType.RESPONSE, transaction=posted.transaction)
+    for _ in range(STEPS):
+        answers = yield from talks.poll(PollRequest(max=1, wait_s=STEP_S, select=select))
+        for answer in answers:
+            yield from talks.settle(Settlement(tokens=(answer.token,)))
+            if answer.status is not None:
+                raise Refused(answer.status.code, answer.status.text, session=posted.session)
+            return
+        if then and (yield from _state(talks, gcid)) == then:
+            return
+    raise Unavailable(
+        "answer.late",
+        f"{OWN_SERVICE} has not answered, or another consumer of this service took the answer; `postroad trace "
+        f"{posted.session}` tells",
+    )
+
+
+def _state(talks: Conversations, gcid: str) -> Talk[str]:
+    try:
+        found: Value = yield from talks.value(requests.read(provisioning_path(gcid)))
+    except Refused:
+        return ""
+    state: str = found["state"]
+    return state
+
+
+# ---- what people ask for
+
+
+def provisioning_path(service: str) -> str:
+    return f"/v1/provisionings/{quote(service)}"
+
+
+def inspection_path(gcid: str) -> str:
+    return f"{provisioning_path(gcid)}/inspection"
+
+
+def provisionings_path(organization: str) -> str:
+    return f"/v1/organizations/{quote(organization, safe='')}/provisionings"
+
+
+def cookie_path(service: str, sender: str) -> str:
+    return service_path(service, "cookies") + f"/{quote(sender)}"

@@ -1,0 +1,1 @@
+"""Explanations and histories as SVG pictures and plain text."""

@@ -1,0 +1,32 @@
+"""The order of the members of a batch in its interchange.
+
+Kept rule: the order is total and depends on the members alone. Members without a value, or with one that is not of its type, come
+last; what is equal in everything stays in the order of arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from postroad.core.model.batch import BatchMember
+from postroad.core.model.batch_policy import BatchPolicy, SortKey
+from postroad.core.routing.conditions.place_key import place_key
+from postroad.core.routing.conditions.values import READERS
+
+
+def order_members(policy: BatchPolicy, members: Iterable[BatchMember]) -> list[BatchMember]:
+    """Return the members in the order in which the interchange has them."""
+    ordered = sorted(members, key=lambda member: member.number)
+    for key in reversed(policy.sort_by):  # sorting is stable: what the later keys have ordered stays so
+        ordered = _sorted_by(key, ordered)
+    return ordered
+
+
+def _sorted_by(key: SortKey, members: list[BatchMember]) -> list[BatchMember]:
+    place, read = place_key(key.place), READERS[key.type]
+    texts = [dict(member.sort).get(place) for member in members]
+    read_values = [(None if text is None else read(text), member) for text, member in zip(texts, members, strict=True)]
+    present: list[tuple[Any, BatchMember]] = [(value, member) for value, member in read_values if value is not None]
+    present.sort(key=lambda pair: pair[0], reverse=key.descending)
+    return [member for _, member in present] + [member for value, member in read_values if value is None]

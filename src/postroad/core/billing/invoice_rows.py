@@ -1,0 +1,51 @@
+"""Invoices as CSV rows and as plain values."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Mapping
+from io import StringIO
+from typing import Any
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from postroad.core.billing.line_text import line_text
+from postroad.core.codecs.csv_cells import csv_cell
+from postroad.core.model.billing import Invoice
+
+COLUMNS = (
+    *("number", "document", "corrects", "organization", "period", "currency", "issued_on", "due_on", "line", "text"),
+    *("kind", "part", "service", "tariff", "quantity", "kilobytes", "micros", "amount"),
+)
+
+
+def as_csv(invoices: Iterable[Invoice], addresses: Mapping[str, str]) -> str:
+    """One row per line of each invoice, under a row of names."""
+    text = StringIO()
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerow(COLUMNS)
+    for invoice in invoices:
+        writer.writerows([csv_cell(cell) for cell in row] for row in invoice_rows(invoice, addresses))
+    return text.getvalue()
+
+
+def invoice_rows(invoice: Invoice, addresses: Mapping[str, str]) -> list[list[Any]]:
+    """The cells of ``COLUMNS`` for each line."""
+    return [
+        [
+            *(invoice.number, invoice.document.value, invoice.corrects, invoice.organization, invoice.period),
+            *(invoice.currency, invoice.issued_on, invoice.due_on, line.number, line_text(line, addresses)),
+            *(line.kind, line.part, addresses.get(line.service, line.service), line.tariff),
+            *(line.quantity, line.kilobytes, line.micros, f"{line.amount:f}"),
+        ]
+        for line in invoice.lines
+    ]
+
+
+def as_value(invoice: Invoice, addresses: Mapping[str, str]) -> dict[str, Any]:
+    """The invoice with its lines worded; amounts are texts, so that no program makes floats of them."""
+    value: dict[str, Any] = {to_camel(name): field for name, field in msgspec.to_builtins(invoice).items()}
+    for entry, line in zip(value["lines"], invoice.lines, strict=True):
+        entry |= {"text": line_text(line, addresses), "service": addresses.get(line.service, line.service)}
+    return value

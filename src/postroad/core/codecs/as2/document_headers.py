@@ -1,0 +1,41 @@
+"""Headers of a document without layers: they are among the headers of the HTTP request.
+
+Kept rule: only these are the document's, in both directions. Everything else there is AS2's, HTTP's or some proxy's. Fields are
+as ``fields_of`` finds them: the first value of each name, by its name in small letters.
+"""
+
+from __future__ import annotations
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.lexical import check_size
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.mime import Entity, entity_of, write_head
+from postroad.errors import Refused
+
+DOCUMENT_HEADERS = {
+    "content-type": "Content-Type",
+    "content-transfer-encoding": "Content-Transfer-Encoding",
+    "content-disposition": "Content-Disposition",
+    "content-description": "Content-Description",
+    "content-language": "Content-Language",
+    "content-location": "Content-Location",
+    "content-id": "Content-ID",
+}
+
+
+def select_document_headers(fields: dict[str, str]) -> list[tuple[str, str]]:
+    """The document's own among the fields, in one order whatever theirs is."""
+    return [(DOCUMENT_HEADERS[name], fields[name]) for name in DOCUMENT_HEADERS if name in fields]
+
+
+def read_plain_entity(fields: dict[str, str], body: Buffer, limits: WireLimits) -> Entity:
+    """The content of the request as an entity. Its ``raw`` is the body alone, since the head was never sent as such.
+
+    Its ``raw`` is the body alone: the rest was never sent like that.
+    """
+    check_size(body, limits)
+    try:
+        head = write_head(select_document_headers(fields))
+    except ValueError:
+        raise Refused("as2.malformed", "A header has control characters or is no Latin-1; leave them out") from None
+    return entity_of(head, body)

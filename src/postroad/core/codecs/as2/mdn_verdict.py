@@ -1,0 +1,78 @@
+"""Judges an MDN: whether it proves that the partner received exactly what was sent.
+
+Kept rule: for an acknowledgement everything must hold that was agreed on: the right message, the right partner, the signature
+that was asked for, a disposition that accepts, and the MIC of what was sent. A receipt that fails in one of them is no success.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from hmac import compare_digest
+
+from postroad.core.codecs.as2.mdn_reader import Mdn
+from postroad.core.codecs.as2.mic import micalg
+from postroad.core.codecs.as2.names import quote_name
+from postroad.core.codecs.as2.outgoing import SentMessage
+
+
+class MdnOutcome(StrEnum):
+    ACKNOWLEDGED = "acknowledged"
+    REJECTED = "rejected"  # the partner says that it has not taken the message
+    ALTERED = "altered"  # the partner took something else than was sent, or does not say what
+    UNPROVEN = "unproven"  # it is not the partner's word, or not about this message: the receipt still has to come
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MdnVerdict:
+    outcome: MdnOutcome
+    reason: str = ""  # a sentence for people; for an acknowledgement, the partner's warning
+
+    @property
+    def acknowledged(self) -> bool:
+        return self.outcome is MdnOutcome.ACKNOWLEDGED
+
+
+def judge_mdn(mdn: Mdn, sent: SentMessage) -> MdnVerdict:
+    if doubt := _doubt(mdn, sent):
+        return MdnVerdict(outcome=MdnOutcome.UNPROVEN, reason=f"{doubt}; it says {mdn.disposition}")
+    if not mdn.disposition.accepted:
+        return MdnVerdict(
+            outcome=MdnOutcome.REJECTED, reason=f"The partner did not take the message: {mdn.disposition}"
+        )
+    if difference := _difference(mdn, sent):
+        return MdnVerdict(outcome=MdnOutcome.ALTERED, reason=difference)
+    return MdnVerdict(outcome=MdnOutcome.ACKNOWLEDGED, reason=mdn.disposition.text)
+
+
+def _doubt(mdn: Mdn, sent: SentMessage) -> str:
+    """Why the receipt may not be the partner's word on this message; "" when it is."""
+    if mdn.original_message_id.strip("<> ") != sent.message_id.strip("<> "):
+        return f"The receipt is for another message, {mdn.original_message_id[:200]!r}"
+    if not _is_named(mdn.sender, sent.recipient) or not _is_named(mdn.recipient, sent.sender):
+        return (
+            f"The receipt is from {mdn.sender!r} to {mdn.recipient!r}, not from {sent.recipient!r} to {sent.sender!r}"
+        )
+    if mdn.signature == "invalid":
+        return f"The receipt's signature does not hold: {mdn.fault}"
+    if mdn.signature == "none" and sent.mdn_signed:
+        return "The receipt is not signed though a signed one was asked for"
+    return ""
+
+
+def _is_named(name: str, expected: str) -> bool:
+    """Whether it is the expected name; some products leave it out, and some put it into quotation marks twice."""
+    return name in ("", expected, quote_name(expected), f'"{expected}"')
+
+
+def _difference(mdn: Mdn, sent: SentMessage) -> str:
+    if mdn.mic is None:
+        return "The receipt has no Received-Content-MIC, so it does not say what was received"
+    if compare_digest(mdn.mic.digest, sent.mic.digest):
+        return ""
+    if mdn.mic.algorithm not in ("", sent.mic.algorithm):
+        return (
+            f"The partner counted the MIC with {micalg(mdn.mic.algorithm)[:40]} where {micalg(sent.mic.algorithm)} was "
+            "asked for; agree on one digest"
+        )
+    return f"The partner received something else than was sent: its MIC is {mdn.mic}, ours is {sent.mic}"

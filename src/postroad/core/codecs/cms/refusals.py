@@ -1,0 +1,44 @@
+"""Refusals of the CMS codec; each names the byte offset or the part of the signature that is wrong.
+
+Each says where in the bytes, or whose part of the signature, is at fault.
+
+Kept rule: whatever depends on a private key is refused by ``decryption_failed`` alone, always with the same words, so that
+nobody learns from the answers how far a forged message got.
+"""
+
+from __future__ import annotations
+
+from postroad.errors import Refused
+
+CONTENT, SIGNATURE, SIGNERS = "/content", "/signature", "/signers"  # pointers: what of a signed message is at fault
+
+
+def malformed(detail: str, offset: int) -> Refused:
+    return Refused("cms.malformed", f"{detail} (byte {offset}); ask the sender to make the message again")
+
+
+def too_complex(detail: str) -> Refused:
+    return Refused("cms.too-complex", f"{detail}; ask the sender for a plainer message")
+
+
+def unsupported(detail: str) -> Refused:
+    return Refused("cms.unsupported", detail)
+
+
+def signature_invalid(detail: str, pointer: str) -> Refused:
+    return Refused("cms.signature-invalid", detail, pointer=pointer)
+
+
+def decryption_failed() -> Refused:
+    return Refused(
+        "cms.decryption-failed",
+        "The message cannot be decrypted; check that it was encrypted for the certificate that is registered now",
+    )
+
+
+def not_for_us() -> Refused:
+    """Refusal of content encrypted for others. It reveals nothing, since recipients are not encrypted."""
+    return Refused(
+        "cms.decryption-failed",
+        "The message is encrypted for other certificates than ours; send the sender our current certificate",
+    )

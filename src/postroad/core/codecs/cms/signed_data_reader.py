@@ -1,0 +1,184 @@
+"""Verifies SignedData against the certificates registered for the signer; builds no chain.
+
+Kept rules: at least one signature by a registered certificate, and every such signature holds; the content's digest is signed
+exactly once; a signature without attributes is never taken for one over attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from cryptography import x509
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.cms import oids
+from postroad.core.codecs.cms.attributes import check_attributes, could_be_attributes, list_signed_forms
+from postroad.core.codecs.cms.ber import BerElement, BerFields
+from postroad.core.codecs.cms.certificates import marks_of
+from postroad.core.codecs.cms.content import open_content
+from postroad.core.codecs.cms.der import INTEGER, OID, SEQUENCE, SET, context_tag
+from postroad.core.codecs.cms.digests import SHA256, Digest, digest_in
+from postroad.core.codecs.cms.refusals import CONTENT, SIGNATURE, SIGNERS, signature_invalid, too_complex
+from postroad.core.codecs.cms.schemes import is_valid_signature
+
+MAX_SIGNERS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VerifiedSignature:
+    signers: tuple[x509.Certificate, ...]  # the registered ones that signed, in the order of their signatures
+    digest: str  # of the first of them
+    content_digest: bytes
+    content: bytes | None  # when it came inside the message
+
+
+def verify(
+    signed: Buffer,
+    content: Sequence[Buffer] | None,
+    trusted: Sequence[x509.Certificate],
+    *,
+    at: datetime | None = None,
+) -> VerifiedSignature:
+    """Who of the registered certificates signed the content: that which is given, or that which came inside.
+
+    With ``at``, a certificate that is not valid then counts for nothing.
+    """
+    message = _read(signed)
+    covered = _covered(message, content)
+    found = [
+        (_signer(info, candidates, covered, at), info.digest)
+        for info, candidates in _known(message.signer_infos, trusted)
+    ]
+    if not found:
+        raise signature_invalid(_nobody_known(message.signer_infos), SIGNERS)
+    return VerifiedSignature(
+        signers=tuple(certificate for certificate, _ in found),
+        digest=found[0][1].name,
+        content_digest=covered.digest(found[0][1]),
+        content=None if message.inside is None else message.inside.octets(),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Message:
+    content_type: bytes
+    inside: BerElement | None
+    signer_infos: tuple[BerElement, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _SignerInfo:
+    digest: Digest
+    attributes: BerElement | None
+    scheme: BerElement
+    signature: bytes
+
+
+class _Covered:
+    """What is signed, hashed once for each digest."""
+
+    __slots__ = ("_digests", "pieces", "type")
+
+    def __init__(self, pieces: Sequence[Buffer], content_type: bytes) -> None:
+        self.pieces = pieces
+        self.type = content_type
+        self._digests: dict[str, bytes] = {}
+
+    def digest(self, digest: Digest) -> bytes:
+        if digest.name not in self._digests:
+            self._digests[digest.name] = digest.of(self.pieces)
+        return self._digests[digest.name]
+
+
+def _read(signed: Buffer) -> _Message:
+    _, content = open_content(signed, "signed")
+    fields = content.fields()
+    fields.take("version", INTEGER)
+    fields.take("list of digest algorithms", SET)
+    encapsulated = fields.take("signed content", SEQUENCE).fields()
+    content_type = encapsulated.take("type of the signed content", OID).oid()
+    inside = encapsulated.maybe(context_tag(0))
+    fields.maybe(context_tag(0))  # certificates: only registered ones count
+    fields.maybe(context_tag(1))  # revocations
+    signer_infos = fields.take("list of signers", SET).children()
+    fields.end()
+    if len(signer_infos) > MAX_SIGNERS:
+        raise too_complex(f"The message has more than {MAX_SIGNERS} signers")
+    return _Message(
+        content_type=content_type,
+        inside=inside and inside.only_child().string("signed content"),
+        signer_infos=signer_infos,
+    )
+
+
+def _covered(message: _Message, given: Sequence[Buffer] | None) -> _Covered:
+    inside = None if message.inside is None else message.inside.pieces()
+    if given is None and inside is None:
+        raise signature_invalid("The signature came without the content that it is for; send both", CONTENT)
+    if given is not None and inside is not None and SHA256.of(given) != SHA256.of(inside):
+        raise signature_invalid("The signature brings other content than it came with; send one of them", CONTENT)
+    return _Covered(given if given is not None else inside or [], message.content_type)
+
+
+def _known(
+    signer_infos: tuple[BerElement, ...], trusted: Sequence[x509.Certificate]
+) -> Iterator[tuple[_SignerInfo, list[x509.Certificate]]]:
+    """The signatures that say to be of registered certificates. Nothing is asked of those by others."""
+    for signer_info in signer_infos:
+        fields = signer_info.fields()
+        fields.take("version", INTEGER)
+        mark = fields.take("name of the signer")
+        candidates = [certificate for certificate in trusted if marks_of(certificate).are_named_by(mark)]
+        if candidates:
+            yield _signer_info(fields), candidates
+
+
+def _signer_info(fields: BerFields) -> _SignerInfo:
+    info = _SignerInfo(
+        digest=digest_in(fields.take("digest algorithm", SEQUENCE)),
+        attributes=fields.maybe(context_tag(0)),
+        scheme=fields.take("signature algorithm", SEQUENCE),
+        signature=fields.take("signature").string("signature").octets(),
+    )
+    fields.maybe(context_tag(1))  # attributes that nobody signed
+    fields.end()
+    return info
+
+
+def _signer(
+    info: _SignerInfo, candidates: list[x509.Certificate], covered: _Covered, at: datetime | None
+) -> x509.Certificate:
+    """The certificate whose signature this is. Several may be named alike, as when one succeeds another with the same key."""
+    if info.attributes is not None:
+        check_attributes(info.attributes, covered.type, covered.digest(info.digest))
+    elif covered.type != oids.DATA or could_be_attributes(covered.pieces):
+        raise signature_invalid(
+            "A signature over such content needs signed attributes; ask the sender for them", SIGNATURE
+        )
+    signed_by = [certificate for certificate in candidates if _is_by(certificate, info, covered)]
+    if not signed_by:
+        raise signature_invalid("The signature is not the registered certificate's, or not for this content", SIGNATURE)
+    valid = [one for one in signed_by if at is None or one.not_valid_before_utc <= at <= one.not_valid_after_utc]
+    if not valid:
+        raise signature_invalid("The signer's certificate is not valid at this time; register its successor", SIGNERS)
+    return valid[0]
+
+
+def _is_by(certificate: x509.Certificate, info: _SignerInfo, covered: _Covered) -> bool:
+    key = marks_of(certificate).key
+    if info.attributes is None:
+        return is_valid_signature(
+            key, info.scheme, info.digest, info.signature, covered.digest(info.digest), hashed=True
+        )
+    return any(
+        is_valid_signature(key, info.scheme, info.digest, info.signature, form, hashed=False)
+        for form in list_signed_forms(info.attributes)
+    )
+
+
+def _nobody_known(signer_infos: tuple[BerElement, ...]) -> str:
+    if not signer_infos:
+        return "The message says that it is signed, but nobody signed it"
+    return "None of the signatures is by a registered certificate; register the sender's current certificate"

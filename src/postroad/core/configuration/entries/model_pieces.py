@@ -1,0 +1,76 @@
+"""Changes of a model as people write them, and their conversion to ``Piece``.
+
+Kept rule: what stands here is the form only; ``core.hierarchy.pieces`` says whether it makes sense on the model as it is.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field, StrictBool, StrictInt, StrictStr, StringConstraints
+
+from postroad.core.configuration.shapes import LINE, Line, Name, StrictShape, Word
+from postroad.core.hierarchy.changes import ModelChange
+from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way, usual_id
+from postroad.core.hierarchy.model_checks import ID_CHARS, MAX_DEPTH, TEXT_CHARS
+from postroad.core.hierarchy.saved_model import PLACES_A_CHANGE
+
+Id = Annotated[StrictStr, StringConstraints(min_length=1, max_length=ID_CHARS, pattern=LINE)]
+Topic = Annotated[StrictStr, StringConstraints(min_length=1, max_length=TEXT_CHARS, pattern=LINE)]
+Topics = Annotated[tuple[Topic, ...], Field(max_length=1_000)]
+AtMost = Field(max_length=PLACES_A_CHANGE)
+
+
+class NodeShape(StrictShape):
+    tag: Name
+    under: Annotated[Line, Field(description="The tag of the node above; only the root has none")] = ""
+    topics: Topics = ()
+
+
+class NewAttachment(StrictShape):
+    service: Annotated[Word, Field(description="By GCID or address")]
+    side: Side
+    node: Annotated[Line, Field(description="A tag; left out, it is attached beside the tree, to one topic")] = ""
+    topics: Annotated[Topics, Field(description="Left out, all that the node has, now and later")] = ()
+    id: Annotated[Id | None, Field(description="Left out, it is made of side, node and service")] = None
+
+
+class TopicShape(StrictShape):
+    """Which way the messages of a topic go."""
+
+    strategy: Way = Way.DESCENDANTS
+    within: Annotated[StrictInt, Field(ge=0, le=MAX_DEPTH, description="So many levels at most")] | None = None
+    tags: Annotated[tuple[Word, ...], Field(max_length=100, description="Only at nodes whose tag is like these")] = ()
+
+
+class Removal(StrictShape):
+    nodes: Annotated[tuple[Line, ...], AtMost] = ()
+    attachments: Annotated[tuple[Id, ...], AtMost] = ()
+    with_descendants: Annotated[StrictBool, Field(description="Of the nodes; else each of those is named too")] = False
+
+
+class ModelPiece(StrictShape):
+    """Changes that belong together; what is as wished already stays untouched."""
+
+    nodes: Annotated[tuple[NodeShape, ...], AtMost] = ()
+    attachments: Annotated[tuple[NewAttachment, ...], AtMost] = ()
+    topics: Annotated[dict[Topic, TopicShape], AtMost] = Field(default_factory=dict)
+    remove: Removal = Removal()
+
+
+def piece_of(wish: ModelPiece) -> ModelChange:
+    ways = {topic: Strategy(way=one.strategy, within=one.within, tags=one.tags) for topic, one in wish.topics.items()}
+    return ModelChange(
+        nodes=tuple(Node(tag=one.tag, under=one.under, topics=one.topics) for one in wish.nodes),
+        attachments=tuple(map(attachment_of, wish.attachments)),
+        strategies=tuple(ways.items()),
+        without_nodes=wish.remove.nodes,
+        without_attachments=wish.remove.attachments,
+        with_descendants=wish.remove.with_descendants,
+    )
+
+
+def attachment_of(wish: NewAttachment) -> Attachment:
+    topic = wish.topics[0] if wish.topics else ""
+    id = wish.id or usual_id(wish.side, wish.service, node=wish.node, topic=topic)
+    return Attachment(id=id, service=wish.service, side=wish.side, node=wish.node, topics=wish.topics)

@@ -1,0 +1,1 @@
+"""The profile of a service as people write it, one module per part."""

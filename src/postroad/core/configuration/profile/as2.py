@@ -1,0 +1,66 @@
+"""The profile of an AS2 partnership, checked when it is saved."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, StringConstraints, model_validator
+
+from postroad.core.configuration import certificates
+from postroad.core.configuration.shapes import SecretFrom, StrictShape, Url, Word, unique
+
+StationName = Annotated[
+    StrictStr, StringConstraints(min_length=1, max_length=128, pattern=r"^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$")
+]
+
+
+def check_certificate(pem: str) -> str:
+    """One certificate and nothing else, as the network keeps it."""
+    found = certificates.read(pem)
+    if found is None:
+        raise ValueError("must be one certificate in PEM, and no key; export the partner's certificate alone")
+    return found.pem
+
+
+Certificate = Annotated[StrictStr, StringConstraints(max_length=16_384), AfterValidator(check_certificate)]
+
+
+class As2Profile(StrictShape):
+    name: Annotated[StationName, Field(description="The partner's AS2 name")]
+    own_name: Annotated[StationName, Field(description="How the partner calls us")]
+    certificates: Annotated[
+        tuple[Certificate, ...],
+        Field(max_length=10, description="The partner's, in PEM, the newest first; during a roll-over both hold"),
+        AfterValidator(unique),
+    ] = ()
+    secret_from: Annotated[
+        SecretFrom | Literal[""], Field(description="Where our key and certificate are found, in PEM")
+    ] = ""
+    deliver_to: Annotated[Word | Literal[""], Field(description="The service that gets what the partner sends")] = ""
+    sign: Literal["", "sha1", "sha256", "sha384", "sha512"] = "sha256"
+    encrypt: Literal["", "aes128-cbc", "aes192-cbc", "aes256-cbc", "aes128-gcm", "aes256-gcm"] = "aes256-cbc"
+    compress: Literal["", "before", "after"] = ""
+    mdn: Literal["none", "sync", "async"] = "sync"
+    mdn_signed: StrictBool = True
+    mdn_timeout_s: Annotated[StrictInt, Field(alias="mdnTimeoutSeconds", ge=10, le=604_800)] = 3_600
+    must_be_signed: StrictBool = True
+    must_be_encrypted: StrictBool = False
+    receipt_urls: Annotated[tuple[Url, ...], Field(max_length=20), AfterValidator(unique)] = ()
+    soap_body: Annotated[
+        Literal["strip", "keep"],
+        Field(description="Of a SOAP message with attachments: whether its filled Body is sent as a part"),
+    ] = "strip"
+    message_per_part: Annotated[
+        StrictBool, Field(description="Send each part of a message as an AS2 message of its own")
+    ] = False
+
+    @model_validator(mode="after")
+    def has_what_it_takes(self) -> Self:
+        signs, decrypts = self.sign or self.mdn_signed, self.must_be_encrypted
+        if not self.secret_from and (signs or decrypts):
+            raise ValueError(
+                "signing and decrypting need secretFrom, where our key is found: file:NAME or env:PUSH_SECRET_GCID…"
+            )
+        if not self.certificates and (self.encrypt or self.must_be_signed or (self.mdn_signed and self.mdn != "none")):
+            raise ValueError("encrypting and checking signatures need the partner's certificate in certificates")
+        return self

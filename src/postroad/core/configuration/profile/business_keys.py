@@ -1,0 +1,73 @@
+"""The business keys of a service as people write them: a name and a location in the message.
+
+Kept rule: a key that can be found is one that its sender and receivers both may know; so of the header only properties count, and
+never who else was written to.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Self
+
+from pydantic import Field, StrictStr, StringConstraints, model_validator
+
+from postroad.core.configuration.entries.rules import PlaceEntry
+from postroad.core.model.directory import BusinessKey
+from postroad.core.model.rule import MessageSection
+from postroad.core.routing.conditions.places import lookup_of
+from postroad.errors import Refused
+
+MAX_BUSINESS_KEYS = 20
+PROPERTY = re.compile(r"properties\..")
+KeyName = Annotated[StrictStr, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9._-]{0,63}$")]
+
+
+class IndexEntry(PlaceEntry):
+    """Where the key stands: a path into documents or attachments, or a property of the header."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def says_where(cls, given: Any) -> Any:
+        if not isinstance(given, dict):
+            raise ValueError("say where the key stands, such as {body: /order/number} or {header: properties.region}")
+        return given
+
+    @model_validator(mode="after")
+    def can_be_looked_up(self) -> Self:
+        if self.header is not None and not PROPERTY.match(self.header):
+            raise ValueError("of the header only properties can be indexes; write header: properties.NAME")
+        if self.schema_:
+            raise ValueError("an index looks at messages as they are; leave schema out")
+        try:
+            lookup_of(self.place())
+        except Refused as refusal:
+            raise ValueError(refusal.detail) from None
+        return self
+
+
+Indexes = Annotated[
+    dict[KeyName, IndexEntry],
+    Field(
+        max_length=MAX_BUSINESS_KEYS,
+        description="Business keys by which its messages are found: a name for each, and its place",
+    ),
+]
+
+
+def business_keys_of(indexes: dict[str, IndexEntry]) -> tuple[BusinessKey, ...]:
+    return tuple([BusinessKey(name=name, place=entry.place()) for name, entry in indexes.items()])
+
+
+def indexes_entry(keys: tuple[BusinessKey, ...]) -> dict[str, Any]:
+    """Business keys as they are written, without what is as usual."""
+    return {key.name: _written(key) for key in keys}
+
+
+def _written(key: BusinessKey) -> dict[str, Any]:
+    place = key.place
+    written: dict[str, Any] = {MessageSection(place.where).value: place.path}
+    if place.document:
+        written["document"] = place.document
+    if place.namespaces:
+        written["namespaces"] = dict(place.namespaces)
+    return written

@@ -1,0 +1,42 @@
+"""Store-and-forward settings as people write them: when deliveries are released, and when they expire."""
+
+from __future__ import annotations
+
+from typing import Annotated, Self
+
+from pydantic import Field, StrictBool, StrictInt, model_validator
+
+from postroad.core.configuration.shapes import Seconds, StrictShape
+
+MAX_WAITING = 10_000  # they are counted whenever one arrives
+
+
+class ReleaseProfile(StrictShape):
+    """What waits is released by whichever comes first; what has waited longer than it is kept expires."""
+
+    every_s: Annotated[Seconds, Field(alias="everySeconds", description="When the oldest has waited so long")] = 0
+    when_waiting: Annotated[StrictInt, Field(ge=0, le=MAX_WAITING, description="When so many wait")] = 0
+    on_request: Annotated[StrictBool, Field(description="Not before somebody asks, or another comes first")] = False
+    keep_s: Annotated[Seconds, Field(alias="keepSeconds", description="Messages expire that have waited longer")] = 0
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.every_s or self.when_waiting or self.on_request)
+
+    @model_validator(mode="after")
+    def says_something(self) -> Self:
+        if not self.holds and not self.keep_s:
+            raise ValueError(
+                "says nothing: give everySeconds, whenWaiting, onRequest: true or keepSeconds; or leave release out"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def releases_at_all(self) -> Self:
+        """A period that is over only when everything has expired is a mistake, unless there is another way out."""
+        if 0 < self.keep_s <= self.every_s and not self.when_waiting and not self.on_request:
+            raise ValueError(
+                "nothing would ever be released: every message expires before everySeconds are over; "
+                "let keepSeconds be longer, or say onRequest: true"
+            )
+        return self

@@ -1,0 +1,1 @@
+"""The sections below an organization in a document: what it asks for, what pruning removes, what an export writes."""

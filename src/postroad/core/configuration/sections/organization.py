@@ -1,0 +1,200 @@
+"""The sections of an organization in a document: people and services, and the export of documents.
+
+A later kind (bindings, models, batch policies) becomes one more class here and one more field of
+``OrganizationEntry``; planning, applying, exporting and the schema follow from that.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import msgspec
+from pydantic.alias_generators import to_camel
+
+from postroad.core.configuration.change_plan import PlanningContext, WantedObject
+from postroad.core.configuration.document import OrganizationEntry, ServiceEntry, pointer
+from postroad.core.configuration.profile.service import ServiceProfile, profile_of
+from postroad.core.configuration.sections.assets import exported_assets, prunable_assets, wanted_assets
+from postroad.core.configuration.sections.billing import exported_billing
+from postroad.core.configuration.sections.bindings import exported_bindings
+from postroad.core.configuration.sections.cookies import exported_cookies, prunable_cookies, wanted_cookies
+from postroad.core.configuration.sections.credentials import wanted_credentials
+from postroad.core.configuration.sections.rules import exported_rules, prunable_rules, wanted_rules
+from postroad.core.model.asset import Hosting
+from postroad.core.model.directory import OrganizationLimits, Person, Role, Service
+from postroad.core.model.snapshot import Directory
+
+GCID_DRAWN = "the network draws GCIDs itself; leave it out, or give the one it has"
+NAME_TAKEN = "another service has this name; give that one's GCID or none, or rename or remove it first"
+FOREIGN_ACCOUNT = "this address belongs to an account outside this organization"
+USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
+
+
+class DocumentSection(Protocol):
+    name: str
+
+    def wanted(
+        self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
+    ) -> list[WantedObject]:
+        """The objects that the document asks for."""
+        ...
+
+    def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
+        """The objects that exist now and that pruning removes when the document does not ask for them."""
+        ...
+
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+        """The section as a document would have it to change nothing; some things are written for members alone."""
+        ...
+
+
+class People:
+    name = "people"
+
+    def wanted(
+        self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
+    ) -> list[WantedObject]:
+        found = []
+        for email, person in entry.people.items():
+            existing = planning.directory.person(email)
+            here = place + pointer("people", email)
+            if existing and (existing.operator or existing.organization.casefold() != organization.casefold()):
+                if all(
+                    fault.detail != FOREIGN_ACCOUNT for fault in planning.faults
+                ):  # one at a time: it tells who is there
+                    planning.fault(here, FOREIGN_ACCOUNT)
+                continue
+            known = existing.email if existing else email
+            unconfirmed = existing.unconfirmed if existing else ""
+            value = Person(
+                email=known,
+                name=person.name,
+                organization=organization,
+                role=Role(person.role),
+                unconfirmed=unconfirmed,
+            )
+            found.append(WantedObject(here, value, known, person.named_fields()))
+        return found
+
+    def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
+        people = [person for person in directory.people_of(organization) if not person.operator]
+        listed = {email.casefold() for email in entry.people}
+        gone = [person for person in people if person.email.casefold() not in listed]
+        return people + [key for person in gone for key in directory.credentials_of(person=person.email)]
+
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+        people = sorted(directory.people_of(organization), key=lambda person: person.email)
+        return {
+            person.email: _without_empty({"name": person.name, "role": person.role.value})
+            for person in people
+            if not person.operator
+        }
+
+
+class Services:
+    name = "services"
+
+    def wanted(
+        self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
+    ) -> list[WantedObject]:
+        found = []
+        for name, wish in entry.services.items():
+            here = place + pointer("services", name)
+            service = self._service(organization, name, wish, here, planning)
+            if service is not None:
+                named = wish.named_fields() | {"name"}
+                found.append(WantedObject(here, service, service.address, named))
+                for wanted_of in (wanted_credentials, wanted_assets, wanted_rules, wanted_cookies):
+                    found += wanted_of(service, wish, here, planning)
+        return found
+
+    def _service(
+        self, organization: str, name: str, wish: ServiceEntry, here: str, planning: PlanningContext
+    ) -> Service | None:
+        directory = planning.directory
+        existing = directory.service(f"{organization}/{name}")
+        if wish.gcid is not None and (existing is None or existing.gcid != wish.gcid):
+            other = directory.services.get(wish.gcid)
+            moved = other is not None and other.organization.casefold() == organization.casefold() and existing is None
+            if not moved and (other is not None or existing is not None or not planning.may_choose_ids):
+                planning.fault(here + "/gcid", NAME_TAKEN if existing is not None else GCID_DRAWN)
+                return None
+            existing = other
+        if existing is not None and existing.hosted is Hosting.PROVISIONING:
+            planning.fault(here, "is the network's own service, which it makes itself; leave it out")
+            return None
+        return wish.service(
+            gcid=existing.gcid if existing else wish.gcid or next(planning.fresh_ids),
+            organization=existing.organization if existing else organization,
+            name=name if existing is None or existing.name.casefold() != name.casefold() else existing.name,
+            suspended=existing.suspended if existing else "",
+        )
+
+    def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
+        found: list[Any] = []
+        wishes = {name.casefold(): wish for name, wish in entry.services.items()}
+        moved = {wish.gcid: wish for wish in entry.services.values() if wish.gcid}
+        for service in directory.services_of(organization):
+            if service.hosted is Hosting.PROVISIONING:
+                continue  # the network's own
+            found.append(service)
+            wish = moved.get(service.gcid) or wishes.get(service.name.casefold())
+            if wish is None or wish.credentials is not None:
+                found += directory.credentials_of(service=service.gcid)
+            found += prunable_assets(service, wish, directory)
+            found += prunable_rules(service, wish, directory)
+            found += prunable_cookies(service, wish, directory)
+        return found
+
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+        services = sorted(directory.services_of(organization), key=lambda service: service.name)
+        return {service.name: _exported_service(service, directory, for_members) for service in services}
+
+
+def _exported_service(service: Service, directory: Directory, for_members: bool) -> dict[str, Any]:
+    """The profile without what is as usual; credentials without their secrets."""
+    profile = {name: value for name, value in profile_of(service).items() if value != USUAL[name]}
+    credentials = sorted(directory.credentials_of(service=service.gcid), key=lambda item: (item.label, item.id))
+    kept = [{"label": item.label or item.id, "kind": item.kind.value, "kept": True} for item in credentials]
+    owned = exported_assets(service, directory) | exported_rules(service, directory)
+    owned |= exported_bindings(service, directory, for_members)
+    owned |= exported_cookies(service, directory) if for_members else {}
+    return {"gcid": service.gcid, **profile, "credentials": kept, **owned}
+
+
+def _without_empty(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value not in ("", None)}
+
+
+def limits_entry(limits: OrganizationLimits) -> dict[str, int]:
+    """An organization's limits as people write them, without those that are the network's."""
+    return {to_camel(name): value for name, value in msgspec.to_builtins(limits).items() if value}
+
+
+SECTIONS: tuple[DocumentSection, ...] = (People(), Services())
+
+
+def export_document(
+    directory: Directory, organizations: list[str], *, for_members: bool = False, billing: bool = False
+) -> dict[str, Any]:
+    """Return the document that describes these organizations; applying it changes nothing.
+
+    Written for their own members, it holds what nobody else may read, operators included.
+    """
+    exported = {}
+    for name in organizations:
+        organization = directory.organization(name)
+        if organization is None:
+            continue
+        entry: dict[str, Any] = {}
+        if organization.description:
+            entry["description"] = organization.description
+        if organization.posts_per_s:
+            entry["postsPerSecond"] = organization.posts_per_s
+        if limits := limits_entry(organization.limits):
+            entry["limits"] = limits
+        for section in SECTIONS:
+            entry[section.name] = section.exported(name, directory, for_members=for_members)
+        exported[organization.name] = entry
+    prices = exported_billing(directory) if billing else {}
+    return {"postroad": 1, "organizations": exported} | ({"billing": prices} if prices else {})

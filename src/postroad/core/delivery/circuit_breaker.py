@@ -1,0 +1,85 @@
+"""A circuit breaker for one receiver: when most pushes fail, pause pushing and send one probe a minute.
+
+Rule: while closed, everything passes. It opens when at least half of the last twenty pushes failed (and five are known). While
+open, only one probe a minute passes; ``probe_now`` lets the next one pass at once. A push that succeeds closes it and clears
+what it remembers. Time is an argument, in seconds of any clock that does not go back.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import NamedTuple
+
+REMEMBERED_OUTCOMES = 20
+MIN_OUTCOMES = 5
+FAILING_SHARE = 0.5
+PROBE_EVERY_S = 60.0
+
+
+class OpenBreaker(NamedTuple):
+    """Why a circuit breaker is open, and when it allows the next probe."""
+
+    failed: int
+    of: int  # that many pushes
+    probe_at_s: float
+
+
+class Breaker:
+    __slots__ = ("_outcomes", "_probe_at_s", "_why")
+
+    def __init__(self) -> None:
+        self._outcomes: deque[bool] = deque(maxlen=REMEMBERED_OUTCOMES)  # True: failed
+        self._probe_at_s: float | None = None  # None: closed
+        self._why = (0, 0)  # while open: how many of how many pushes had failed
+
+    @property
+    def is_open(self) -> bool:
+        return self._probe_at_s is not None
+
+    @property
+    def opened(self) -> OpenBreaker | None:
+        """Return why the breaker is open; None while it is closed."""
+        return None if self._probe_at_s is None else OpenBreaker(*self._why, self._probe_at_s)
+
+    def probe_now(self, now_s: float) -> None:
+        """Let the next push pass as a probe at once, where it is open."""
+        if self._probe_at_s is not None:
+            self._probe_at_s = now_s
+
+    def allows(self, now_s: float) -> bool:
+        """True if a push may be made now; while open, True means a probe, and the next one is a minute later.
+
+        A yes while open is the probe: the next one is a minute later, whatever becomes of this.
+        """
+        if self._probe_at_s is None:
+            return True
+        if now_s < self._probe_at_s:
+            return False
+        self._probe_at_s = now_s + PROBE_EVERY_S
+        return True
+
+    def allows_from(self, now_s: float) -> float:
+        """The first moment from ``now_s`` on at which ``allows`` may say yes; asking takes no probe."""
+        return now_s if self._probe_at_s is None else max(now_s, self._probe_at_s)
+
+    def succeeded(self, now_s: float) -> bool:
+        """Record a push that succeeded, however late; True if that closed the breaker."""
+        has_closed = self._probe_at_s is not None
+        if has_closed:
+            self._outcomes.clear()
+            self._probe_at_s = None
+        self._outcomes.append(False)
+        return has_closed
+
+    def failed(self, now_s: float) -> None:
+        """Record a push that failed; while the breaker is open this changes nothing.
+
+        While open this changes nothing: the next probe is already set.
+        """
+        if self._probe_at_s is not None:
+            return
+        self._outcomes.append(True)
+        if len(self._outcomes) >= MIN_OUTCOMES and sum(self._outcomes) >= FAILING_SHARE * len(self._outcomes):
+            self._why = (sum(self._outcomes), len(self._outcomes))
+            self._outcomes.clear()
+            self._probe_at_s = now_s + PROBE_EVERY_S

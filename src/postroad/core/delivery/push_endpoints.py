@@ -1,0 +1,108 @@
+"""The push endpoints of a service, main and backup, and their circuit breakers.
+
+Kept rules: a delivery's first tries are for the main place, the next ones for the backup. What a breaker keeps from the one goes
+to the other meanwhile, so that a service of which one place is well is never let alone. A place whose address is gone for good
+gets nothing more, as long as there is another. Time is an argument, as for breakers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from postroad.core.delivery.circuit_breaker import Breaker, OpenBreaker
+from postroad.core.model.directory import Push
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushTarget:
+    """The endpoint of one attempt, and what else is available."""
+
+    push: Push  # the place
+    attempt: int  # over all places; the first is 1
+    tries: int  # over all places
+    is_backup: bool = False
+    another: bool = False  # whether there is another place that is not gone
+
+    @property
+    def endpoint_attempt(self) -> int:
+        """Attempt number at this endpoint, starting at 1."""
+        before = self.tries - self.push.tries if self.is_backup else 0
+        return self.attempt - before if self.attempt > before else self.attempt
+
+    @property
+    def is_last_at_endpoint(self) -> bool:
+        """True if the next attempt goes to the backup."""
+        return self.another and not self.is_backup and self.attempt == self.push.tries
+
+
+def target_at(push: Push, attempt: int) -> PushTarget:
+    """Return the endpoint of an attempt by its number alone."""
+    is_backup = push.backup is not None and attempt > push.tries
+    place = push.backup if is_backup and push.backup is not None else push
+    return PushTarget(
+        push=place, attempt=attempt, tries=push.total_tries, is_backup=is_backup, another=push.backup is not None
+    )
+
+
+@dataclass(slots=True, kw_only=True)
+class _EndpointHealth:
+    push: Push
+    is_backup: bool
+    breaker: Breaker = field(default_factory=Breaker)
+    is_gone: bool = False
+
+
+class PushEndpoints:
+    """The push endpoints of one service, for as long as its profile is unchanged."""
+
+    def __init__(self, push: Push) -> None:
+        self._tries = push.total_tries
+        self._all = [_EndpointHealth(push=place, is_backup=place is not push) for place in push.places]
+
+    @property
+    def only_probes_allowed(self) -> bool:
+        """True if only probes may be pushed to any endpoint."""
+        return all(one.breaker.is_open for one in self._there)
+
+    def allows_from(self, now_s: float) -> float:
+        """Return the first moment from ``now_s`` on at which a push to any endpoint is allowed."""
+        return min(one.breaker.allows_from(now_s) for one in self._there)
+
+    def opened(self) -> OpenBreaker | None:
+        """Return why only probes are allowed, from the endpoint that is probed first; None if pushes are allowed."""
+        opened = [one.breaker.opened for one in self._there]
+        closed = any(one is None for one in opened)
+        return None if closed else min((one for one in opened if one is not None), key=lambda one: one.probe_at_s)
+
+    def probe_now(self, now_s: float) -> None:
+        """Let the next push to each place pass at once."""
+        for one in self._there:
+            one.breaker.probe_now(now_s)
+
+    def target(self, attempt: int, now_s: float) -> PushTarget:
+        """Return the endpoint for attempt number ``attempt``; at an open breaker the attempt is its probe."""
+        there = self._there
+        meant = there[-1] if attempt > self._all[0].push.tries else there[0]
+        allowing = (one for one in (meant, *there) if one.breaker.allows(now_s))
+        found = next(allowing, meant)
+        return PushTarget(
+            push=found.push, attempt=attempt, tries=self._tries, is_backup=found.is_backup, another=len(there) > 1
+        )
+
+    def succeeded(self, target: PushTarget, now_s: float) -> bool:
+        """Record a push that succeeded; True if it closed the breaker of its place."""
+        return self._standing(target).breaker.succeeded(now_s)
+
+    def failed(self, target: PushTarget, now_s: float) -> None:
+        self._standing(target).breaker.failed(now_s)
+
+    def is_gone(self, target: PushTarget) -> None:
+        """Mark the endpoint as gone for good: the receiver answered 410."""
+        self._standing(target).is_gone = True
+
+    @property
+    def _there(self) -> list[_EndpointHealth]:
+        return [one for one in self._all if not one.is_gone] or self._all
+
+    def _standing(self, target: PushTarget) -> _EndpointHealth:
+        return next(one for one in self._all if one.is_backup is target.is_backup)

@@ -1,0 +1,35 @@
+"""The request and the response of a push, as values.
+
+Kept rule: whatever a receiver does, from a clean answer to silence, is a ``PushAnswer``; nothing it does is an exception.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRequest:
+    """One attempt to hand a message to a service's server, always by POST."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)  # they may carry credentials
+    body: bytes = field(repr=False)
+    certificate: tuple[str, str] | None = None  # files of the client certificate's chain and of its key
+    timeout_s: float = 15.0  # for all of it: resolving, connecting, sending and reading
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushAnswer:
+    """The receiver's response; ``status`` is None if there was no complete HTTP response, see ``fault``."""
+
+    status: int | None
+    retry_after_s: float | None = None
+    fault: str = ""
+    body: bytes = field(default=b"", repr=False)
+    content_type: str = ""
+    headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names in lower case
+    receipt: bytes = field(default=b"", repr=False)  # what proves that the receiver has it, as it came
+    final: bool = False  # it says no, and trying again cannot help
+    waits_s: float = 0.0  # it has the message, but its receipt is still to come and may take as long as that

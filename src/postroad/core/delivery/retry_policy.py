@@ -1,0 +1,110 @@
+"""Decides what follows a push: delivered, retried, given up, or pushes switched off.
+
+Kept rule: any 2xx is a yes and nothing else is, but where a receipt was agreed on and is still to come; a redirect is a failure,
+since following it would let a receiver choose where the network connects to. A receiver that asks for patience (``Retry-After``)
+gets it, for a day at most. 410 means that the address is gone for good; where there is another place, it is tried there. What
+moves on to the backup does so at once. The decision is a value: whoever carries it out keeps the time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from postroad.core.delivery.push_endpoints import PushTarget
+from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.model.directory import Push
+
+# How long after the try before it each try happens; further ones as the last. Nine tries take about 28 hours.
+SCHEDULE_S = (0.0, 5.0, 30.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_000.0)
+JITTER = 0.2  # each way
+MAX_PATIENCE_S = 86_400.0
+GONE = 410
+AT_BACKUP = " (at the backup)"
+RETRYABLE_STATUSES = {408, 409, 425, 429}  # refusals that say that a later try may succeed
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushDelivered:
+    """The receiver has accepted the delivery."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushRetry:
+    """The delivery is pushed again, ``delay_s`` from now, at ``at_us``."""
+
+    delay_s: float
+    at_us: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GiveUp:
+    """All attempts are used up."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SwitchOff:
+    """The receiver wants no more pushes at this address; the delivery waits for its owner."""
+
+    reason: str
+
+
+PushDecision: TypeAlias = PushDelivered | PushRetry | GiveUp | SwitchOff
+
+
+def decide_push(answer: PushAnswer, target: PushTarget, jitter: float, now_us: int) -> PushDecision:
+    """Return what follows from the response to a push; ``jitter`` is a random number from 0 to 1."""
+    if answer.waits_s:
+        return _again(answer.waits_s, answer.fault, now_us)
+    if answer.status is not None and 200 <= answer.status < 300:
+        return PushDelivered()
+    reason = _reason(answer) + (AT_BACKUP if target.is_backup else "")
+    if answer.final:
+        return GiveUp(reason=reason)
+    if is_address_gone(answer) and not target.another:
+        return SwitchOff(reason=reason)
+    if target.attempt >= target.tries:
+        return GiveUp(reason=f"{reason}; tried {times_text(target.attempt)}")
+    if target.is_last_at_endpoint or (is_address_gone(answer) and not target.is_backup):
+        return _again(0.0, reason, now_us)  # somebody else is asked: there is nobody to be patient with
+    return _again(max(_scheduled_s(target.endpoint_attempt, target.push, jitter), _patience_s(answer)), reason, now_us)
+
+
+def is_address_gone(answer: PushAnswer) -> bool:
+    return answer.status == GONE
+
+
+def _again(delay_s: float, reason: str, now_us: int) -> PushRetry:
+    return PushRetry(delay_s=delay_s, at_us=now_us + round(delay_s * 1_000_000), reason=reason)
+
+
+def _scheduled_s(attempt: int, push: Push, jitter: float) -> float:
+    """The pause after a try, spread so that deliveries which failed together do not come again together."""
+    pause_s = float(push.retry_interval_s) or SCHEDULE_S[min(attempt, len(SCHEDULE_S) - 1)]
+    return pause_s * (1.0 - JITTER + 2.0 * JITTER * jitter)
+
+
+def _patience_s(answer: PushAnswer) -> float:
+    return min(answer.retry_after_s or 0.0, MAX_PATIENCE_S)
+
+
+def _reason(answer: PushAnswer) -> str:
+    """Return why this attempt failed and what the owner of the service can check."""
+    status = answer.status
+    if status is None:
+        return answer.fault or "there was no answer"
+    if status == GONE:
+        return "the receiver answered 410: this address is gone; set another push address"
+    if 300 <= status < 400:
+        return f"the receiver answered {status}: redirects are not followed; set the push address that it leads to"
+    if 400 <= status < 500 and status not in RETRYABLE_STATUSES:
+        return f"the receiver refused it with {status}; see whether its address and authentication are right"
+    return f"the receiver answered {status}"
+
+
+def times_text(number: int) -> str:
+    """Returns "once" or "N times"."""
+    return "once" if number == 1 else f"{number} times"

@@ -1,0 +1,153 @@
+"""Tests a value, or prepares a test for all constants that bindings compare the same values with.
+
+Kept rule: a test made ready costs next to nothing for each constant, since there may be thousands of them.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from postroad.core.exchange.conditions import Test
+from postroad.core.exchange.patterns import has_match
+from postroad.core.exchange.value_conversion import as_double
+
+Tried = Callable[[Any], bool]  # of a constant
+FEW = 8  # values, through which it is cheaper to go than to make a set of them
+
+
+def _matches(value: str, constant: str) -> bool:
+    return has_match(constant, value)
+
+
+def _not(compare: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    return lambda value, constant: not compare(value, constant)
+
+
+_COMPARE: dict[Test, Callable[[Any, Any], bool]] = {
+    Test.EQ: operator.eq, Test.NE: operator.ne, Test.LT: operator.lt,
+    Test.LE: operator.le, Test.GT: operator.gt, Test.GE: operator.ge,
+    Test.NOT_EQ: _not(operator.eq), Test.NOT_NE: _not(operator.ne), Test.NOT_LT: _not(operator.lt),
+    Test.NOT_LE: _not(operator.le), Test.NOT_GT: _not(operator.gt), Test.NOT_GE: _not(operator.ge),
+    Test.CONTAINS: str.__contains__, Test.STARTS: str.startswith, Test.ENDS: str.endswith, Test.MATCHES: _matches,
+}  # fmt: skip
+_SEARCHED = {Test.CONTAINS: ("", ""), Test.STARTS: ("\0", ""), Test.ENDS: ("", "\0")}  # what stands around the constant
+_ORDERED = {Test.LT: "__lt__", Test.LE: "__le__", Test.GT: "__gt__", Test.GE: "__ge__"}
+
+
+def passes(test: Test, value: Any, constant: Any) -> bool:
+    """Whether one value passes."""
+    return bool(_COMPARE[test](value, constant))
+
+
+Maker = Callable[[Sequence[Any]], Tried]
+
+
+def find_test_maker(test: Test, *, typed_numbers: bool) -> Maker:
+    """The function that prepares a test: from values to a predicate over constants."""
+    if test is Test.EXISTS:
+        return _existing
+    if test in (Test.EQ, Test.NOT_NE):
+        make: Maker = _equal
+    elif test in (Test.NE, Test.NOT_EQ):
+        make = _unequal
+    elif test in _ORDERED:
+        make = _ordered_maker(test)
+    elif test in _SEARCHED:
+        make = _search_maker(test)
+    else:
+        make = _any_maker(_COMPARE[test])
+    return _for_numbers(make) if typed_numbers else make
+
+
+def _existing(values: Sequence[Any]) -> Tried:
+    there = bool(values)
+    return lambda _constant: there
+
+
+def _equal(values: Sequence[Any]) -> Tried:
+    return frozenset(values).__contains__ if len(values) > FEW else values.__contains__
+
+
+def _unequal(values: Sequence[Any]) -> Tried:
+    """Where two differ, one of them is unlike any constant."""
+    different = list(dict.fromkeys(values))
+    if len(different) > 1:
+        return _always
+    return partial(operator.ne, different[0]) if different else _never
+
+
+def _ordered_maker(test: Test) -> Maker:
+    """Some value is less than the constant if the least one is; NaN, which is unlike itself, is neither less nor more."""
+    compare, of_float = _COMPARE[test], _ORDERED[test]
+    extreme_of = min if test in (Test.LT, Test.LE) else max
+
+    def make(values: Sequence[Any]) -> Tried:
+        most = values[0] if len(values) == 1 else find_extreme(values, extreme_of)
+        if type(most) is float:
+            ready: Tried = getattr(most, of_float)  # all its constants are floats too
+            return ready
+        if most is None:
+            return _never
+        return lambda constant: bool(compare(most, constant))
+
+    return make
+
+
+def find_extreme(values: Sequence[Any], extreme_of: Callable[..., Any]) -> Any:
+    """The least or the greatest of them, NaN aside; None if there is none."""
+    if len(values) == 1:
+        return values[0] if values[0] == values[0] else None
+    return extreme_of((value for value in values if value == value), default=None)
+
+
+def _always(_constant: Any) -> bool:
+    return True
+
+
+def _never(_constant: Any) -> bool:
+    return False
+
+
+def _any_maker(compare: Callable[[Any, Any], bool]) -> Maker:
+    def make(values: Sequence[Any]) -> Tried:
+        if len(values) == 1:
+            return partial(compare, values[0])
+
+        def tried(constant: Any) -> bool:
+            for value in values:  # noqa: SIM110  # any() costs a generator for each of thousands of constants
+                if compare(value, constant):
+                    return True
+            return False
+
+        return tried
+
+    return make
+
+
+def _search_maker(test: Test) -> Maker:
+    """One search through all values at once, between which stands what no document and no query can have: a NUL."""
+    begin, end = _SEARCHED[test]
+    one_by_one = _any_maker(_COMPARE[test])
+
+    def make(values: Sequence[Any]) -> Tried:
+        text = "\0".join(("", *values, "")) if len(values) > 1 else ""
+        if text.count("\0") != len(values) + 1:  # there is one, none, or JSON with a NUL in it
+            return one_by_one(values)
+        return lambda constant: f"{begin}{constant}{end}" in text
+
+    return make
+
+
+def _for_numbers(make: Maker) -> Maker:
+    """Adapts a test to typed numbers: if one side is a double, the other is converted to a double."""
+
+    def made(values: Sequence[Any]) -> Tried:
+        ready = make(values)
+        if values and isinstance(values[0], float):
+            return lambda constant: ready(as_double(constant))
+        return ready
+
+    return made

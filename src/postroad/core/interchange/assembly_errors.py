@@ -1,0 +1,39 @@
+"""Refusals for documents and envelope values that cannot be assembled, and the time that envelopes state.
+
+Kept rule: a pointer names the member, counted from 0, or the value of the envelope; people read members counted from 1.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+from postroad.core.interchange.nouns import Envelope
+from postroad.errors import Refused
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_DAY_MINUTES = 24 * 60
+
+
+def unfit(detail: str) -> Refused:
+    return Refused("interchange.unfit", detail)
+
+
+def unfit_member(position: int, detail: str) -> Refused:
+    return Refused("interchange.unfit", f"member {position + 1}: {detail}", pointer=f"/members/{position}")
+
+
+def unfit_value(name: str, detail: str) -> Refused:
+    return Refused("interchange.unfit", f"{name}: {detail}", pointer=f"/envelope/{name}")
+
+
+def moment_of(envelope: Envelope) -> datetime:
+    """When it is written, on the clock that was agreed on."""
+    return _EPOCH + timedelta(microseconds=envelope.at_us, minutes=offset_minutes(envelope))
+
+
+def offset_minutes(envelope: Envelope) -> int:
+    """The offset of the agreed clock from UTC in minutes: less than a day."""
+    offset = envelope.facts.get("utc_offset_minutes", "0")
+    if not offset.removeprefix("-").isdecimal() or len(offset) > 5 or abs(int(offset)) >= _DAY_MINUTES:
+        raise unfit_value("utc_offset_minutes", f"{offset!r} is no number of minutes that is less than a day")
+    return int(offset)

@@ -1,0 +1,228 @@
+"""Assembles messages into EDIFACT interchanges, as a stream of pieces.
+
+    UNA  UNB  UNH…UNT  UNH…UNT  UNZ          or          UNB  UNG  UNH…UNT  UNE  UNG  UNH…UNT  UNE  UNZ
+
+A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote: then its
+messages are taken. A message may declare its delimiters and charset (``declared.py``). Kept rules: members stay in their order; a
+message in other delimiters is put into ours, with what has to be released released, and where that cannot be it gets an
+interchange of its own; a message in another charset is written in ours or refused; only one member is held at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.assembly_errors import unfit, unfit_member
+from postroad.core.interchange.document_options import convert_charset, find_declared_charset, to_ascii_superset
+from postroad.core.interchange.edifact.charsets import ESCAPE, ESCAPES, codec_of_syntax, is_in_charset
+from postroad.core.interchange.edifact.delimiters import (
+    EdifactDelimiters,
+    delimiters_of,
+    read_declared_delimiters,
+    to_readable,
+)
+from postroad.core.interchange.edifact.envelopes import (
+    check_number,
+    marks_of,
+    syntax_of,
+    version_of,
+    write_group_opening,
+    write_opening,
+)
+from postroad.core.interchange.edifact.messages import EdifactMessage, convert_delimiters, read_message
+from postroad.core.interchange.edifact.segments import write_segment
+from postroad.core.interchange.edifact.splitter import split_stream
+from postroad.core.interchange.judgement import without_breaks
+from postroad.core.interchange.nouns import DescribedDocument, Dirt, Envelope, Numbers, Placed, PlacedCallback
+from postroad.errors import Refused
+
+MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
+
+
+def assemble(
+    members: Iterable[Buffer | DescribedDocument],
+    envelope: Envelope,
+    numbers: Numbers,
+    placed: PlacedCallback | None = None,
+) -> Iterator[bytes]:
+    """Yields the pieces of the stream; calls ``placed`` for every message when its piece is yielded."""
+    return _Assembly(envelope, numbers, placed).pieces(members)
+
+
+class _Assembly:
+    """One stream being written."""
+
+    def __init__(self, envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None) -> None:
+        self._envelope, self._numbers, self._placed = envelope, numbers, placed
+        self._asked, self._syntax = marks_of(envelope), syntax_of(envelope)
+        self._numbering = envelope.facts.get("message_numbers", "own")
+        self._repairs = envelope.facts.get("counts", "refuse") == "repair"
+        self._in_groups = envelope.facts.get("groups", "0") == "1"
+        self._marks: EdifactDelimiters | None = None  # of the open interchange
+        self._key: tuple[str, ...] | None = None  # of the open group
+        self._interchange = self._group = ""
+        self._groups = self._messages = self._in_group = 0
+        self._references: set[str] = set()  # in the open group or interchange
+
+    def pieces(self, members: Iterable[Buffer | DescribedDocument]) -> Iterator[bytes]:
+        for position, member in enumerate(members):
+            try:
+                for message in self._messages_of(member):
+                    yield from self._put(message, position)
+            except Refused as refused:
+                raise _of_member(position, refused) from None
+        if self._marks is None:
+            yield self._open(self._asked)
+        yield from self._close()
+
+    # ---- members -----------------------------------------------------------------------------------------------------
+
+    def _messages_of(self, member: Buffer | DescribedDocument) -> Iterator[EdifactMessage]:
+        options: Mapping[str, str] = {}
+        if isinstance(member, DescribedDocument):
+            options, member = member.options, member.data
+        if options:
+            member, options = to_ascii_superset(bytes(member), options)
+        if member[:3] == b"UNH":
+            yield self._alone(member, options)
+            return
+        raw, at, encoding = to_readable(member)
+        if not raw.startswith((b"UNA", b"UNB"), at):
+            yield self._alone(raw[at:], {**options, "charset": "utf-8"} if encoding else options)
+            return
+        dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
+        # All of them are judged before the first is written: of a member, all goes or nothing.
+        for part in list(split_stream(raw, dirt)):
+            marks, told = delimiters_of(part.facts), {"syntax": part.facts["syntax"]}
+            if encoding:
+                told["charset"] = "utf-8"
+            for one in part.members:
+                yield self._in_charset(read_message(one.data, marks), told)
+
+    def _alone(self, data: Buffer, options: Mapping[str, str]) -> EdifactMessage:
+        """A message without an interchange, in the delimiters that it declares or that are seen in it."""
+        if "delimiters" in options:
+            return self._in_charset(read_message(data, read_declared_delimiters(options["delimiters"])), options)
+        if "earlier_delimiters" in options:
+            try:
+                found = read_message(data, read_declared_delimiters(options["earlier_delimiters"]))
+            except Refused:  # they describe an earlier version of this document
+                found = read_message(data, self._asked, known=False)
+        else:
+            found = read_message(data, self._asked, known=False)
+        return self._in_charset(found, options)
+
+    def _in_charset(self, found: EdifactMessage, options: Mapping[str, str]) -> EdifactMessage:
+        """Converts a message to the charset of the interchange; bytes are unchanged if the charset is the same."""
+        data = found.data
+        if ESCAPE in data and ESCAPES in (self._syntax, options.get("syntax")):
+            raise unfit(f"message {found.reference} has escape sequences of {ESCAPES}, which are not supported")
+        if data.isascii():
+            return found
+        syntax, declared = options.get("syntax") or self._syntax, find_declared_charset(data, options)
+        old, new = declared or codec_of_syntax(syntax), codec_of_syntax(self._syntax)
+        if not declared and not is_in_charset(data, syntax):
+            raise unfit(f"message {found.reference} has bytes that are not in the charset of {syntax}")
+        if not declared and (syntax == self._syntax or (old and old == new)):
+            return found
+        if not old or not new:
+            unknown = self._syntax if old else syntax
+            raise unfit(
+                f"message {found.reference} has letters beyond ASCII, and the charset of {unknown} is not known"
+            )
+        try:
+            written = convert_charset(data, old, new)
+        except Refused as refused:
+            raise unfit(f"message {found.reference}: {refused.detail}") from None
+        return found if written == data else read_message(written, found.marks)
+
+    # ---- writing -----------------------------------------------------------------------------------------------------
+
+    def _put(self, found: EdifactMessage, position: int) -> list[bytes]:
+        if not found.has_right_trailer and not self._repairs:
+            raise unfit(f"UNT says {found.said}, and the message {found.reference} has {found.segments} segments")
+        if self._numbering == "own" and not without_breaks(found.reference):
+            raise unfit(f"a message {found.kind} has no reference; set messageNumbers to number the messages")
+        fitted, marks = self._fitted(found)
+        key = (fitted.kind, *fitted.version) if self._in_groups else ()
+        pieces = self._room_for(fitted, key, marks)
+        reference = self._reference_of(fitted)
+        self._messages += 1
+        self._in_group += 1
+        self._references.add(reference)
+        pieces += fitted.written(reference)
+        if marks.line_end:
+            pieces.append(marks.line_end)
+        if self._placed is not None:
+            self._placed(
+                Placed(
+                    position=position,
+                    interchange=self._interchange,
+                    group=self._group,
+                    kind=fitted.kind,
+                    reference=reference,
+                )
+            )
+        return pieces
+
+    def _room_for(self, found: EdifactMessage, key: tuple[str, ...], marks: EdifactDelimiters) -> list[bytes]:
+        """What ends and what begins before this message can stand."""
+        pieces: list[bytes] = []
+        repeated = self._numbering == "own" and without_breaks(found.reference) in self._references
+        full = self._in_group >= MOST_MESSAGES or self._groups >= MOST_MESSAGES
+        if marks != self._marks or (not self._in_groups and (repeated or full)):
+            pieces += [*self._close(), self._open(marks)]
+        if self._in_groups and (key != self._key or repeated or full):
+            pieces += [*self._close_group(), self._open_group(found, key, marks)]
+        return pieces
+
+    def _fitted(self, found: EdifactMessage) -> tuple[EdifactMessage, EdifactDelimiters]:
+        """The message in the delimiters of the open interchange, or in those that were asked for, or in its own."""
+        own = replace(found.marks, line_end=self._asked.line_end)
+        for marks in (self._marks or self._asked, self._asked, own):
+            fitted = convert_delimiters(found, marks)
+            if fitted is not None:
+                return fitted, marks
+        raise unfit(f"message {found.reference} cannot be said in version {version_of(self._envelope)}")
+
+    def _reference_of(self, found: EdifactMessage) -> str:
+        if self._numbering == "own":
+            return without_breaks(found.reference)
+        if self._numbering == "drawn":
+            return str(check_number(self._numbers.next("member")))
+        return str(self._messages + 1)
+
+    # ---- what stands around ------------------------------------------------------------------------------------------
+
+    def _open(self, marks: EdifactDelimiters) -> bytes:
+        self._interchange = str(check_number(self._numbers.next("interchange")))
+        self._marks, self._groups, self._messages, self._in_group = marks, 0, 0, 0
+        self._references = set()
+        return write_opening(self._envelope, self._interchange, marks)
+
+    def _open_group(self, found: EdifactMessage, key: tuple[str, ...], marks: EdifactDelimiters) -> bytes:
+        self._group = str(check_number(self._numbers.next("group")))
+        self._key, self._in_group, self._references = key, 0, set()
+        self._groups += 1
+        return write_group_opening(self._envelope, found, self._group, marks)
+
+    def _close_group(self) -> list[bytes]:
+        if self._key is None or self._marks is None:
+            return []
+        self._key = None
+        return [write_segment(self._marks, "UNE", str(self._in_group), self._group)]
+
+    def _close(self) -> list[bytes]:
+        if self._marks is None:
+            return []
+        pieces, marks = self._close_group(), self._marks
+        count = self._groups if self._in_groups else self._messages
+        self._marks = None
+        return [*pieces, write_segment(marks, "UNZ", str(count), self._interchange)]
+
+
+def _of_member(position: int, refused: Refused) -> Refused:
+    """One with a pointer is the envelope's."""
+    return refused if refused.pointer else unfit_member(position, refused.detail)

@@ -1,0 +1,76 @@
+"""Splits EDIFACT interchanges into messages.
+
+    examine       everything that is wrong is told, nothing is judged; only what has no envelope at all is refused
+    split         the same, judged by what was agreed on with the partner
+    …_stream      several interchanges, one behind the other in the same bytes
+
+Kept rules: the fault that leaves it open where a member begins or ends is never let pass; a repair puts right what the rest of
+the interchange proves, and no more: a count where the reference agrees, a reference where the count agrees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from msgspec import structs
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.edifact.delimiters import delimiters_of, skip_blanks, to_readable
+from postroad.core.interchange.edifact.messages import read_message
+from postroad.core.interchange.edifact.walk import EdifactWalk
+from postroad.core.interchange.judgement import Repair, judge_with_repair, take_only, without_breaks
+from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, InterchangeFault, Member, Split
+
+
+def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
+    """Reads the one interchange in these bytes; a second one is an error, since it would be lost."""
+    return take_only(examine_stream(data, most_members), "edifact.trailing")
+
+
+def examine_stream(data: Buffer, most_members: int = MAX_MEMBERS) -> Iterator[Split]:
+    """Every interchange in these bytes, one behind the other."""
+    raw, at, encoding = to_readable(data)
+    while True:
+        walk = EdifactWalk(raw, at, encoding, most_members)
+        at = skip_blanks(raw, walk.end)
+        if raw.startswith((b"UNA", b"UNB"), at):
+            yield walk.split
+            continue
+        yield _with_rest(walk.split, at, len(raw))
+        return
+
+
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    """The one interchange that is in these bytes, if it may pass."""
+    return judge_split(examine(data, most_members), dirt)
+
+
+def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Iterator[Split]:
+    """Every interchange in these bytes, each judged when it is come to; those before one that is refused have been given."""
+    return (judge_split(found, dirt) for found in examine_stream(data, most_members))
+
+
+def judge_split(found: Split, dirt: Dirt) -> Split:
+    """Accepts, repairs or refuses an interchange that was examined."""
+    return judge_with_repair(found, dirt, _REPAIR)
+
+
+def _with_rest(found: Split, at: int, end: int) -> Split:
+    if at == end:
+        return found
+    fault = InterchangeFault(code="edifact.trailing", text=f"{end - at} bytes follow that are no interchange", at=at)
+    return replace(found, faults=(*found.faults, fault))
+
+
+def _with_right_trailer(member: Member, found: Split) -> Member:
+    whole = read_message(member.data, delimiters_of(found.facts))
+    reference = without_breaks(whole.reference)
+    return structs.replace(member, data=b"".join(whole.written(reference)), reference=reference)
+
+
+_REPAIR = Repair(
+    harmless=("edifact.una", "edifact.unb"),
+    provable=("edifact.count", "edifact.control"),
+    right_member=_with_right_trailer,
+)

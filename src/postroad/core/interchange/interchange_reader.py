@@ -1,0 +1,75 @@
+"""Reads what a partner sent, by its agreed options: interchanges, documents and acknowledgments.
+
+Kept rules: bytes in which no interchange can be seen are refused, for then there is nobody to tell; of a message all is taken or
+nothing. What is refused is given with everything that was found, so that the partner can be told why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.documents.kinds import BusinessDocumentKind
+from postroad.core.documents.sniff import document_kind
+from postroad.core.interchange.acknowledgements import ReportedStatus
+from postroad.core.interchange.catalogue import Standard, StandardCatalogue
+from postroad.core.interchange.nouns import Split
+from postroad.core.model.batch_policy import Splitting
+from postroad.errors import Refused
+
+RECOGNISED = {
+    BusinessDocumentKind.X12: "x12",
+    BusinessDocumentKind.EDIFACT: "edifact",
+    BusinessDocumentKind.HL7: "hl7",
+    BusinessDocumentKind.HL7_MLLP: "hl7",
+    BusinessDocumentKind.SWIFT_FIN: "swift",
+    BusinessDocumentKind.ISO20022: "iso20022",
+    BusinessDocumentKind.GS1: "gs1",
+    BusinessDocumentKind.SBDH: "gs1",
+    BusinessDocumentKind.JSON_LINES: "json_lines",
+}
+
+
+Answers = tuple[tuple[Split, tuple[ReportedStatus, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenedInterchanges:
+    """All interchanges in one part of a message."""
+
+    standard: Standard
+    found: tuple[Split, ...]  # as they may pass; where they may not, as they came
+    refusal: Refused | None = None  # why nothing of it is taken
+    said: Answers = ()  # what each interchange says of ours, where it says anything
+
+
+def open_interchanges(data: Buffer, agreed: Splitting, catalogue: StandardCatalogue) -> OpenedInterchanges:
+    """Reads the interchanges in these bytes; raises Refused if there are none."""
+    standard = catalogue.standard(agreed.standard or _recognised(data))
+    if standard.split is None:
+        raise Refused("interchange.unfit", f"interchanges of {standard.name} cannot be taken apart")
+    if standard.examine is None or standard.judged is None:
+        facts: Mapping[str, str] = dict(agreed.facts)
+        return _read(standard, tuple(standard.split(data, agreed.dirt, facts)))
+    examined = tuple(standard.examine(data))
+    try:
+        return _read(standard, tuple([standard.judged(one, agreed.dirt) for one in examined]))
+    except Refused as refusal:
+        return OpenedInterchanges(standard=standard, found=examined, refusal=refusal)
+
+
+def _read(standard: Standard, found: tuple[Split, ...]) -> OpenedInterchanges:
+    """With what is said, which must make sense before anything is taken."""
+    told = [(one, standard.answers(one)) for one in found] if standard.answers is not None else []
+    return OpenedInterchanges(standard=standard, found=found, said=tuple([(one, said) for one, said in told if said]))
+
+
+def _recognised(data: Buffer) -> str:
+    kind = document_kind(data)
+    if kind not in RECOGNISED:
+        seen = f"it looks like {kind}" if kind else "nothing is recognised"
+        raise Refused(
+            "interchange.malformed", f"{seen}, and that is no interchange; say in the splitter's standard what comes"
+        )
+    return RECOGNISED[kind]

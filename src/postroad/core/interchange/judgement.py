@@ -1,0 +1,112 @@
+"""Decides about an interchange with errors: accepted, repaired or refused; the same for every standard.
+
+Kept rules: what leaves it open where a member begins or ends is never let pass, whatever was agreed on; a repair puts every fault
+right or none, and is made of what the rest of the interchange proves.
+
+Decides about an interchange whose errors affect no member.
+
+For standards in which a repair is nothing but passing over what changes no member.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterator
+from dataclasses import dataclass, replace
+
+from postroad.core.interchange.nouns import Dirt, InterchangeFault, Member, Split
+from postroad.errors import Refused
+
+_MOST_TOLD = 10
+
+
+class UncertainBoundary(Exception):
+    """The boundaries of members are no longer certain; the walk ends."""
+
+    def __init__(self, code: str, text: str, at: int) -> None:
+        self.fault = InterchangeFault(code=code, text=text, at=at, fatal=True)
+
+
+def take_only(found: Iterator[Split], code: str) -> Split:
+    """Returns the first interchange; if another follows, that is an error with this code."""
+    first = next(found)
+    if next(found, None) is None:
+        return first
+    text = "another interchange follows, and only one was expected; take them apart as a stream"
+    return replace(first, faults=(*first.faults, InterchangeFault(code=code, text=text, fatal=True)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Repair:
+    """The errors, by code, that a standard can repair."""
+
+    harmless: Container[str] = ()  # nothing has to be changed, and nothing guessed
+    provable: tuple[str, ...] = ()  # each by the others: one of them must be right
+    right_member: Callable[[Member, Split], Member] | None = None  # one that has a fault, written anew
+
+
+NO_REPAIR = Repair()
+
+
+def judge_with_repair(found: Split, dirt: Dirt, repair: Repair = NO_REPAIR) -> Split:
+    """Accepts, repairs or refuses an interchange."""
+    if not found.faults:
+        return found
+    if dirt is Dirt.REFUSE or any(fault.fatal for fault in found.faults):
+        raise refusal_of(found)
+    return found if dirt is Dirt.PASS else _repaired(found, repair)
+
+
+def _repaired(found: Split, repair: Repair) -> Split:
+    wrong = {(one.code, one.group, one.member) for one in found.faults}
+    if not all(_is_repairable(one, wrong, repair) for one in found.faults):
+        raise refusal_of(found)
+    members = list(found.members)
+    for fault in found.faults:
+        if repair.right_member is not None and fault.member >= 0:
+            members[fault.member] = repair.right_member(members[fault.member], found)
+    faults = tuple(replace(fault, repaired=True) for fault in found.faults)
+    return replace(found, members=tuple(members), faults=faults)
+
+
+def _is_repairable(fault: InterchangeFault, wrong: Container[tuple[str, int, int]], repair: Repair) -> bool:
+    if fault.code in repair.provable:
+        return not all((code, fault.group, fault.member) in wrong for code in repair.provable)
+    return fault.code in repair.harmless
+
+
+def refusal_of(found: Split) -> Refused:
+    """A refusal that lists the first errors with their code and offset."""
+    told = [f"byte {one.at}: {one.text} ({one.code})" for one in found.faults[:_MOST_TOLD]]
+    left = len(found.faults) - len(told)
+    more = [f"and {left} faults more"] if left else []
+    return Refused("interchange.malformed", f"interchange {found.reference}: {'; '.join(told + more)}")
+
+
+def is_same_number(one: str, other: str) -> bool:
+    """Numbers are the same with and without leading zeros; anything else must be the same text."""
+    if one == other:
+        return True
+    return one.isdecimal() and other.isdecimal() and one.lstrip("0") == other.lstrip("0")
+
+
+def without_breaks(reference: str) -> str:
+    """A number as it was before its lines were wrapped: line breaks in it are never a part of it."""
+    return reference.replace("\r", "").replace("\n", "")
+
+
+def judge_harmless(found: Split, dirt: Dirt, harmless: Container[str]) -> Split:
+    """``harmless`` are codes of faults that touch no member: a repair needs nothing but to know of them."""
+    return judge_with_repair(found, dirt, Repair(harmless=harmless))
+
+
+def no_interchange(detail: str) -> Refused:
+    """For bytes in which there is no envelope at all, so that there is nothing to examine."""
+    return Refused("interchange.malformed", detail)
+
+
+def too_many(at: int, most: int) -> Refused:
+    return Refused("wire.too-complex", f"byte {at}: the interchange has more than {most} members")
+
+
+def fatal(code: str, text: str, at: int) -> InterchangeFault:
+    return InterchangeFault(code=code, text=text, at=at, fatal=True)

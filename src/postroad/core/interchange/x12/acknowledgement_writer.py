@@ -1,0 +1,160 @@
+"""Writes acknowledgments of a received interchange: TA1 for its envelope, 997 or 999 for each group.
+
+Kept rules: an acknowledgement is never acknowledged; only the envelope was looked at, so nothing is claimed of what the documents
+say; what was not taken is rejected as a whole, with the reasons where they were found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+
+from postroad.core.interchange.nouns import Envelope, InterchangeFault, InterchangeGroup, Numbers, Split
+from postroad.core.interchange.x12.acknowledgement_codes import (
+    GROUP_CODES,
+    INTERCHANGE_CODES,
+    SET_CODES,
+    UNUSABLE_CONTENT,
+)
+from postroad.core.interchange.x12.assembler import assemble_with
+from postroad.core.interchange.x12.delimiters import X12Delimiters
+from postroad.core.interchange.x12.envelopes import marks_of, write_segment
+
+ACKNOWLEDGEMENTS = "FA"  # the functional group of 997 and 999
+_MOST_CODES = 5  # in AK5 and AK9
+_CONTROLS = bytes(range(32))
+_WITH_VERSION_SINCE = "005010"
+
+
+def acknowledge(
+    found: Split,
+    envelope: Envelope,
+    numbers: Numbers,
+    *,
+    taken: bool = True,
+    rejected: Collection[int] = (),
+    kind: str = "",
+) -> Iterator[bytes]:
+    """The interchange to send back; nothing at all where nothing was asked for and nothing is wrong.
+
+    ``rejected`` are places of members that were not taken though the others were. ``kind`` is 997 or 999, as the envelope's
+    fact ``answer``; without both, 999 answers what follows an implementation guide (005010X222A1), and 997 the rest."""
+    kind = kind or envelope.facts.get("answer", "")
+    telling = _Telling(found, marks_of(envelope), taken, rejected)
+    about_all = [telling.about_interchange()] if telling.needs_ta1() else []
+    sets = [telling.about_group(place, kind) for place in telling.groups_to_answer()]
+    if about_all or sets:
+        yield from assemble_with(about_all, sets, _for_answers(envelope), numbers)
+
+
+def _for_answers(envelope: Envelope) -> Envelope:
+    """Numbered anew in each group, and never asking for an answer itself."""
+    facts = {**envelope.facts, "set_numbers": "group", "functional_group": ACKNOWLEDGEMENTS, "acknowledgment": "0"}
+    return Envelope(sender=envelope.sender, receiver=envelope.receiver, at_us=envelope.at_us, facts=facts)
+
+
+class _Telling:
+    """An interchange with its faults where they belong, so that a million members cost no more than a million times one."""
+
+    def __init__(self, found: Split, marks: X12Delimiters, taken: bool, rejected: Collection[int]) -> None:
+        self._found, self._marks = found, marks
+        self._taken = taken and not any(fault.fatal for fault in found.faults)
+        self._rejected = frozenset(rejected)
+        self._faults: dict[tuple[int, int], list[InterchangeFault]] = {}
+        for fault in found.faults:
+            self._faults.setdefault((fault.group, fault.member), []).append(fault)
+        self._members: dict[int, list[int]] = {}
+        for number, member in enumerate(found.members):
+            self._members.setdefault(member.group, []).append(number)
+        self._wrong_groups = {fault.group for fault in found.faults}
+
+    def needs_ta1(self) -> bool:
+        found = self._found
+        if not found.members and "ta1" in found.facts:
+            return False
+        return not self._taken or found.facts.get("acknowledgment") == "1" or bool(self._about(-1))
+
+    def groups_to_answer(self) -> list[int]:
+        """All but acknowledgements; of what was refused as a whole, those in which something is wrong."""
+        groups = enumerate(self._found.groups)
+        asked = [place for place, group in groups if group.kind != ACKNOWLEDGEMENTS]
+        return asked if self._taken else [place for place in asked if place in self._wrong_groups]
+
+    def about_interchange(self) -> bytes:
+        faults, facts = self._about(-1), self._found.facts
+        codes = _codes(INTERCHANGE_CODES, faults) or ["000" if self._taken else UNUSABLE_CONTENT]
+        status = _status(self._taken, faults)
+        return _segment(self._marks, ["TA1", self._found.reference, facts["date"], facts["time"], status, codes[0]])
+
+    def about_group(self, place: int, kind: str) -> bytes:
+        """One 997 or 999, as a ready set."""
+        group, members = self._found.groups[place], self._members.get(place, [])
+        kind = kind or _kind_for(group)
+        segments = [["AK1", group.kind, group.reference, *_version_of(group, kind)]]
+        for number in members:
+            if self._taken or self._about(place, number):
+                segments += self._about_set(number, kind)
+        segments.append(["AK9", *self._about_all_of(place, group, members)])
+        return _as_set(kind, segments, self._marks)
+
+    def _about_set(self, number: int, kind: str) -> list[list[str]]:
+        member = self._found.members[number]
+        faults = self._about(member.group, number)
+        implementation = member.facts.get("implementation", "")
+        named = ["AK2", member.kind, member.reference, *([implementation] if implementation and kind == "999" else [])]
+        status = _status(self._taken and number not in self._rejected, faults)
+        return [named, ["IK5" if kind == "999" else "AK5", status, *_codes(SET_CODES, faults)]]
+
+    def _about_all_of(self, place: int, group: InterchangeGroup, members: Sequence[int]) -> list[str]:
+        """Verdict and counts of a group: how many sets it says it has, how many came, how many were accepted."""
+        faults = self._about(place)
+        accepted = sum(1 for one in members if one not in self._rejected) if self._taken else 0
+        wrong = bool(faults) or any(self._about(place, one) for one in members)
+        if 0 < accepted < len(members):
+            status = "P"
+        else:
+            status = _status(self._taken and (accepted > 0 or not members), [wrong] if wrong else [])
+        counts = [group.facts.get("included", str(len(members))), str(len(members)), str(accepted)]
+        return [status, *counts, *_codes(GROUP_CODES, faults)]
+
+    def _about(self, group: int, member: int = -1) -> Sequence[InterchangeFault]:
+        """Faults of this group or member itself, and not of what is in it."""
+        return self._faults.get((group, member), ())
+
+
+def _kind_for(group: InterchangeGroup) -> str:
+    return "999" if "X" in group.facts.get("version", "")[6:] else "997"
+
+
+def _as_set(kind: str, segments: Sequence[Sequence[str]], marks: X12Delimiters) -> bytes:
+    """The set's number is given by the assembler; the count is right already."""
+    # Of 999 there is one guide only, and its number is part of every header.
+    guide = ["005010X231A1"] if kind == "999" else []
+    every = [["ST", kind, "0001", *guide], *segments, ["SE", str(len(segments) + 2), "0001"]]
+    return b"".join(_segment(marks, one) for one in every)
+
+
+def _segment(marks: X12Delimiters, elements: Sequence[str]) -> bytes:
+    """What the partner wrote is repeated without anything that would end an element here."""
+    return write_segment(marks, *(_replace_delimiters(element.encode(), marks) for element in elements))
+
+
+def _replace_delimiters(element: bytes, marks: X12Delimiters) -> bytes:
+    for role in marks.roles():
+        element = element.replace(role, b"")
+    return element.translate(None, _CONTROLS)
+
+
+def _version_of(group: InterchangeGroup, kind: str) -> list[str]:
+    version = group.facts.get("version", "")
+    return [version] if kind == "999" or version >= _WITH_VERSION_SINCE else []
+
+
+def _status(taken: bool, wrong: Sequence[object]) -> str:
+    """Accepted, accepted with errors noted, or rejected."""
+    if not taken:
+        return "R"
+    return "E" if wrong else "A"
+
+
+def _codes(table: dict[str, str], faults: Sequence[InterchangeFault]) -> list[str]:
+    return [table[fault.code] for fault in faults if fault.code in table][:_MOST_CODES]

@@ -1,0 +1,93 @@
+"""Documents as child elements of a root element that the user chooses.
+
+What an envelope's facts may say, each with what is taken where they do not:
+
+    root        the root's name (batch) · namespace of the root (none)
+    reference   what the batch is called (a number drawn for it)
+    attributes  no, for a root that says nothing of parties, time and reference (yes)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.judgement import judge_harmless
+from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Member, Numbers, Split
+from postroad.core.interchange.xml_wrapper.markup import (
+    DECLARATION,
+    check_element_name,
+    iter_roots,
+    write_attribute,
+    write_time,
+)
+from postroad.core.interchange.xml_wrapper.outline import Outline, local_name, namespace_of, read_outline
+
+STANDARD = "xml"
+_PREFIX = "wrapper"  # the root's own; a default namespace would take in members that have none
+
+
+def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
+    """Every element of the root is a member; what is no well-formed XML is refused."""
+    found = read_outline(data, lambda path: len(path) == 2, most_members)
+    said = found.attributes
+    return Split(
+        standard=STANDARD,
+        reference=said.get("reference", ""),
+        sender=said.get("sender", ""),
+        receiver=said.get("receiver", ""),
+        members=members_in(found),
+        facts={
+            "root": local_name(found.root),
+            "namespace": namespace_of(found.root),
+            "created": said.get("created", ""),
+        },
+        faults=tuple(_faults(found)),
+    )
+
+
+def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), dirt, ())
+
+
+def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
+    """The pieces of the stream; members stay in their order, each on lines of its own."""
+    name, opening = _opening(envelope, numbers)
+    yield DECLARATION + f"<{opening}>\n".encode()
+    for root in iter_roots(members):
+        yield root + b"\n"
+    yield f"</{name}>\n".encode()
+
+
+def members_in(found: Outline) -> tuple[Member, ...]:
+    """The members as self-contained documents; a member's reference is its position, from 1."""
+    return tuple(
+        Member(
+            data=found.document(one),
+            kind=local_name(one.name),
+            reference=str(number),
+            facts={"namespace": namespace_of(one.name)},
+        )
+        for number, one in enumerate(found.members, 1)
+    )
+
+
+def _faults(found: Outline) -> Iterator[InterchangeFault]:
+    """Some who wrap say how many there are."""
+    said = found.attributes.get("count", "")
+    if said and said != str(len(found.members)):
+        yield InterchangeFault(
+            code="xml.count", text=f"the root says {said!r} members, and there are {len(found.members)}"
+        )
+
+
+def _opening(envelope: Envelope, numbers: Numbers) -> tuple[str, str]:
+    facts = envelope.facts
+    name = check_element_name("root", facts.get("root", "batch"))
+    uri = facts.get("namespace", "")
+    name, declared = (f"{_PREFIX}:{name}", write_attribute(f"xmlns:{_PREFIX}", uri)) if uri else (name, "")
+    if facts.get("attributes", "yes") == "no":
+        return name, name + declared
+    said = {"sender": envelope.sender, "receiver": envelope.receiver, "created": write_time(envelope)}
+    said["reference"] = facts.get("reference") or str(numbers.next("interchange"))
+    return name, name + declared + "".join(write_attribute(key, value) for key, value in said.items())

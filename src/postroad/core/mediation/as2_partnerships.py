@@ -1,0 +1,109 @@
+"""Finds both AS2 identities of a partnership, and its terms, from a service's profile.
+
+Rules: an agreement is found by the organization and both names, so that a partner may know us by several; keys come from
+outside and stay in memory.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Literal, NamedTuple, cast
+from urllib.parse import SplitResult, urlsplit
+
+from cryptography import x509
+
+from postroad.core.codecs.as2 import As2Identity, PartnershipTerms
+from postroad.core.codecs.cms import Identity, identities_from_pem
+from postroad.core.model.directory import As2, Service
+from postroad.core.model.snapshot import AS2_IDENTITIES, Directory
+
+USUAL_PORTS = {"http": 80, "https": 443}
+
+
+class Partnership(NamedTuple):
+    """Our station, the partner's, and what both have agreed on."""
+
+    own: As2Identity
+    partner: As2Identity
+    agreement: PartnershipTerms
+
+
+def partner_between(directory: Directory, partner: str, own: str, organization: str = "") -> Service | None:
+    """The service of the organization that represents the AS2 partner of this name, which uses the other name for us.
+
+    Without an organization: the service that was first to have both names in the whole network, for partners that post to the
+    address that all organizations share.
+    """
+    if organization:
+        return _known(directory).get((organization.casefold(), partner, own))
+    claim = directory.stations.get(shared_names_key(partner, own))
+    if claim is not None:
+        found = directory.services.get(claim.service)
+        return found if found is not None and found.as2 is not None and found.as2.stations == (partner, own) else None
+    if directory.object_version(AS2_IDENTITIES, shared_names_key(partner, own)):  # whoever was first has left
+        return None
+    return next((one for (_, *names), one in _known(directory).items() if names == [partner, own]), None)
+
+
+def shared_names_key(partner: str, own: str) -> str:
+    """The key under which a service claims both names at the address that all organizations share."""
+    return f"{partner}\n{own}"
+
+
+def _known(directory: Directory) -> dict[tuple[str, str, str], Service]:
+    known: dict[tuple[str, str, str], Service] | None = directory.cache.get("as2")
+    if known is None:
+        partners = [(one, one.as2) for one in directory.services.values() if one.as2 is not None]
+        known = {(one.organization.casefold(), *as2.stations): one for one, as2 in partners}
+        directory.cache["as2"] = known
+    return known
+
+
+def may_be_sent(service: Service, url: str) -> bool:
+    """Whether MDNs of the partner may be posted there: to its own server, or below an agreed address."""
+    agreed = service.as2.receipt_urls if service.as2 is not None else ()
+    if agreed:
+        return any(_is_below(url, known, urlsplit(known).path) for known in agreed)
+    places = service.push.places if service.push is not None else ()
+    return any(_is_below(url, place.url, "") for place in places)
+
+
+def _is_below(url: str, known: str, path: str) -> bool:
+    try:
+        asked, agreed = urlsplit(url), urlsplit(known)
+        same_server = _server_of(asked) == _server_of(agreed)
+    except ValueError:
+        return False
+    return same_server and not asked.username and ".." not in asked.path and asked.path.startswith(path)
+
+
+def _server_of(url: SplitResult) -> tuple[str, str | None, int | None]:
+    return url.scheme, url.hostname, url.port or USUAL_PORTS.get(url.scheme)
+
+
+def partnership(as2: As2, key_pem: str, receipt_url: str = "") -> Partnership:
+    """``key_pem`` is what ``secret_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
+    return Partnership(
+        own=As2Identity(name=as2.own_name, identities=_identities(key_pem) if key_pem else ()),
+        partner=As2Identity(name=as2.name, certificates=tuple([_certificate(pem) for pem in as2.certificates])),
+        agreement=PartnershipTerms(
+            sign=as2.sign,
+            encrypt=as2.encrypt,
+            compress=cast(Literal["", "before", "after"], as2.compress),
+            mdn=cast(Literal["none", "sync", "async"], as2.mdn),
+            mdn_signed=as2.mdn_signed,
+            mdn_url=receipt_url if as2.mdn == "async" else "",
+            must_be_signed=as2.must_be_signed,
+            must_be_encrypted=as2.must_be_encrypted,
+        ),
+    )
+
+
+@lru_cache(maxsize=256)
+def _certificate(pem: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(pem.encode())
+
+
+@lru_cache(maxsize=64)
+def _identities(pem: str) -> tuple[Identity, ...]:
+    return identities_from_pem(pem.encode())

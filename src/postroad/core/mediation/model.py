@@ -1,0 +1,104 @@
+"""Types of mediation: a wire message, a decoded message, and an encoded one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.mime import write_head
+from postroad.core.mediation.wrapper import Wrapper
+from postroad.core.model.delivery import Wrapped
+from postroad.core.model.formats import Format
+from postroad.core.model.message import Delivered, Message, Part, Property
+
+Headers = Sequence[tuple[str, str]]
+
+
+class Wire(NamedTuple):
+    """A message as received: the transport's headers (lower-case names) and the body."""
+
+    headers: Headers
+    body: bytes
+
+    def header(self, name: str) -> str:
+        return next((value for known, value in self.headers if known == name), "")
+
+    @property
+    def content_type(self) -> str:
+        return self.header("content-type")
+
+
+class DecodedMessage(Struct, gc=False, frozen=True, kw_only=True):
+    """A decoded message: its parts, header and wrapper."""
+
+    format: Format
+    parts: tuple[Part, ...]
+    setting: Wrapper | None = None  # None: nothing about the wrapping is worth keeping
+    header: Message | None = None  # what the message itself says to the network
+    notes: tuple[str, ...] = ()  # what its reader let pass
+
+
+class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
+    """A message to be encoded in the recipient's format."""
+
+    parts: tuple[Part, ...]
+    setting: Wrapper | None = None  # of the message as it came, where nobody has changed it since
+    seed: bytes = b""  # from which boundaries are made: the same for every attempt at a delivery
+    sender: str = ""
+    topic: str = ""
+    handle: str = ""
+    session: str = ""
+    posted_at_us: int = 0
+    properties: tuple[Property, ...] = ()
+    form: str = ""  # in which the message came, where that is known
+    soap_body: str = ""  # what becomes of its SOAP part: strip or keep; empty: as the format has it
+
+    def in_wrapper(self, *formats: Format) -> Wrapper | None:
+        """The setting, if the parts fit into it and it is of one of these formats."""
+        setting = self.setting
+        return setting if setting is not None and setting.format in formats and setting.fits(self.parts) else None
+
+    @property
+    def action(self) -> str:
+        """The SOAPAction with which the message came."""
+        return self.setting.action if self.setting is not None else ""
+
+
+class EncodedMessage(Struct, gc=False, frozen=True, kw_only=True):
+    """A message encoded in the recipient's format."""
+
+    media_type: str
+    body: list[Buffer]
+    headers: tuple[tuple[str, str], ...] = ()  # of the format, beside its type: SOAPAction, Content-Disposition …
+    dropped: tuple[str, ...] = ()  # what has no place in the format, a sentence each
+    head: bytes = b""  # for AS2: the header block of the entity exactly as it came, where that is to be kept
+
+    @property
+    def data(self) -> bytes:
+        return self.body[0] if len(self.body) == 1 and isinstance(self.body[0], bytes) else b"".join(self.body)
+
+    @property
+    def entity_head(self) -> bytes:
+        """The header block with which the body is an entity that stands alone, as AS2 signs it; without the empty line."""
+        if self.head:
+            return self.head
+        return write_head([("Content-Type", self.media_type), *self.headers] if self.media_type else self.headers)
+
+
+def make_outgoing(delivered: Delivered, setting: Wrapper | None, seed: bytes, soap_body: str = "") -> OutgoingMessage:
+    return OutgoingMessage(
+        parts=delivered.parts,
+        setting=setting,
+        seed=seed,
+        sender=delivered.sender,
+        topic=delivered.topic,
+        handle=delivered.handle,
+        session=delivered.session,
+        posted_at_us=delivered.posted_at_us,
+        properties=delivered.properties,
+        form=delivered.form if isinstance(delivered, Wrapped) else "",
+        soap_body=soap_body,
+    )

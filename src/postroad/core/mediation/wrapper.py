@@ -1,0 +1,128 @@
+"""The wrapper of a received message: all of its bytes except the parts, so that it can be reproduced exactly.
+
+The wire is kept as pieces: bytes as they stand, and slots into which parts go. It lies behind the parts in the journal, and is
+forgotten with them. A setting fits only the very parts with which it came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from zlib import crc32
+
+import msgspec
+from msgspec import Struct
+
+from postroad.core.codecs.buffers import Buffer
+from postroad.core.codecs.limits import WireLimits
+from postroad.core.codecs.mime import Entity, encode_content, read_entity
+from postroad.core.model.formats import Format
+from postroad.core.model.message import Part
+
+WORTH_A_SLOT = 64  # bytes: what is shorter is kept twice
+MAX_MISSES = 3  # stretches that are looked for in vain; then the rest of the wire is kept as it stands
+_ANY = WireLimits(body_bytes=1 << 40, mime_headers=1 << 40, mime_header_bytes=1 << 40)
+
+
+class Slot(Struct, gc=False, frozen=True, array_like=True):
+    """The place of a part, or of a piece of it, in the wire."""
+
+    part: int  # its index
+    begin: int = 0
+    end: int = -1  # -1: to its end
+    encoding: str = ""  # base64: in lines of 76 characters
+
+
+Piece = bytes | Slot
+Pieces = tuple[Piece, ...]
+
+
+class Wrapper(Struct, gc=False, frozen=True, array_like=True):
+    """The wrapper of one message."""
+
+    format: Format
+    media_type: str  # of the wire, with its parameters
+    wire: Pieces  # none where something for the network alone was cut out, so that the same bytes cannot be given again
+    mark: int  # of the parts that fit in
+    envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, likewise in pieces
+    action: str = ""  # SOAPAction
+    head: bytes = b""  # the header block of the entity, where it had one; of a message/rfc822 with the empty line
+    chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks
+
+    def fits(self, parts: Sequence[Part]) -> bool:
+        return self.mark == mark_of(parts)
+
+    def filled(self, parts: Sequence[Part]) -> list[Buffer]:
+        return fill_pieces(self.wire, parts)
+
+    def header_block(self) -> Entity:
+        """The header block, read again; it has passed whatever limits there were when it came."""
+        return read_entity(self.head, _ANY)
+
+
+_ENCODER = msgspec.msgpack.Encoder()
+_DECODER = msgspec.msgpack.Decoder(Wrapper)
+
+
+def pack_wrapper(setting: Wrapper) -> bytes:
+    return _ENCODER.encode(setting)
+
+
+def unpack_wrapper(data: Buffer) -> Wrapper:
+    return _DECODER.decode(data)
+
+
+def strip_parts(data: bytes) -> bytes:
+    """A packed wrapper without what concerns its parts, for changed parts; empty if nothing remains."""
+    setting = unpack_wrapper(data)
+    if not setting.action:
+        return b""
+    return pack_wrapper(Wrapper(setting.format, setting.media_type, (), setting.mark, action=setting.action))
+
+
+def mark_of(parts: Iterable[Part]) -> int:
+    """A checksum of the parts, so that changed parts are not put into an old wrapper."""
+    mark = 0
+    for part in parts:
+        said = (part.id, part.content_type, part.expires_at_us, part.attachment, part.headers, len(part.data))
+        mark = crc32(part.data, crc32(repr(said).encode(), mark))
+    return mark
+
+
+def fill_pieces(pieces: Iterable[Piece], parts: Sequence[Part]) -> list[Buffer]:
+    """The bytes again, as a list of buffers."""
+    return [piece if isinstance(piece, bytes) else _in_slot(piece, parts[piece.part].data) for piece in pieces]
+
+
+def _in_slot(slot: Slot, data: bytes) -> Buffer:
+    if slot.encoding:
+        return encode_content(data, "base64")
+    return data if slot.end < 0 else memoryview(data)[slot.begin : slot.end]
+
+
+def cut_wire(wire: bytes, stretches: Iterable[tuple[Buffer, Slot]]) -> Pieces:
+    """Cuts the wire into pieces, with slots where these stretches of parts are.
+
+    They are looked for in their order. It does not matter where one is found, since the same bytes go back there; what is not
+    found, because it is spelled in another way, stays in the wire as it stands.
+    """
+    pieces: list[Piece] = []
+    at = missed = 0
+    for data, slot in stretches:
+        if len(data) < WORTH_A_SLOT or missed == MAX_MISSES:
+            continue
+        place = wire.find(data, at)
+        if place < 0:
+            missed += 1
+            continue
+        pieces += [wire[at:place], slot] if place > at else [slot]
+        at = place + len(data)
+    return (*pieces, wire[at:]) if at < len(wire) else tuple(pieces)
+
+
+def stretches(parts: Sequence[Part], encodings: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Buffer, Slot]]:
+    """Every part whole, in the transfer encoding in which it stands in the wire; ``first`` is the index of the first one."""
+    for index, part in enumerate(parts):
+        if encodings and encodings[index] == "base64":
+            yield encode_content(part.data, "base64"), Slot(first + index, encoding="base64")
+        else:
+            yield part.data, Slot(first + index)

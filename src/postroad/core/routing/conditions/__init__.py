@@ -1,0 +1,1 @@
+"""Conditions of rules: compiled, and evaluated against the header and documents of a message."""

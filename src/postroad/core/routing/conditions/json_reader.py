@@ -1,0 +1,51 @@
+"""JSON documents read for conditions: strictly, with numbers as they were written.
+
+Kept rule: one document has one meaning. A name that comes twice in an object is refused, since whoever receives the document
+might read the other one; so is what only some parsers take. Numbers stay texts, so a long one costs no more than any text.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import msgspec
+
+from postroad.core.codecs.lexical import check_size
+from postroad.core.codecs.limits import DEFAULT_LIMITS
+from postroad.core.codecs.refusals import malformed, too_complex
+from postroad.core.routing.conditions.canonical_content import JsonNumber
+from postroad.errors import Refused
+
+_STRICT = msgspec.json.Decoder(float_hook=str)
+
+
+def read_json(data: bytes) -> Any:
+    """Objects, lists, texts, ``JsonNumber``, True, False and None; or a refusal."""
+    check_size(data, DEFAULT_LIMITS)
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    try:
+        if b"\\ud" in data or b"\\uD" in data:
+            _STRICT.decode(data)  # refuses halves of characters, which json takes
+        return json.loads(
+            data.decode(),
+            object_pairs_hook=_object,
+            parse_int=JsonNumber,
+            parse_float=JsonNumber,
+            parse_constant=_refuse_constant,
+        )
+    except (ValueError, msgspec.DecodeError) as fault:
+        raise malformed(f"this is not JSON in UTF-8: {str(fault)[:200]}") from None
+    except RecursionError:
+        raise too_complex("the JSON is nested too deep") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members = dict(pairs)
+    if len(members) < len(pairs):
+        raise malformed("a name comes twice in one object")
+    return members
+
+
+def _refuse_constant(name: str) -> Refused:
+    raise malformed(f"{name} is not JSON")

@@ -1,0 +1,95 @@
+"""Compiled locations: functions that find the content of a location in a message.
+
+Kept rule: a place has one key, the same wherever it is written, under which what was found is remembered and explained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from postroad.core.codecs.xml import Tree
+from postroad.core.model.rule import MessageSection, ValueLocation
+from postroad.core.routing.conditions.header import header_item
+from postroad.core.routing.conditions.place_content import PlaceContent
+from postroad.core.routing.conditions.place_key import place_key
+from postroad.core.routing.paths.json_path import read_json_path
+from postroad.core.routing.paths.schema_defaults import DoctypeDefaults
+from postroad.core.routing.paths.xml_path import Equality, Finds, XmlPath, read_xml_path
+from postroad.core.routing.paths.xml_walk import Attributes
+from postroad.errors import Refused
+
+if TYPE_CHECKING:
+    from postroad.core.routing.conditions.subject import Subject
+
+PLACES_CACHED = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """A compiled place."""
+
+    key: str
+    find: Callable[[Subject], PlaceContent]
+    names: bool = False  # its values name services or organizations, and are compared without regard to case
+    in_documents: bool = False  # so all services find the same there
+    by_schema: bool = False  # but for those whose schemas give attributes a default value
+
+
+@lru_cache(maxsize=PLACES_CACHED)
+def lookup_of(place: ValueLocation) -> Lookup:
+    """Compile a location, or refuse it with the reason."""
+    if place.where is MessageSection.HEADER:
+        return _header(place)
+    if place.path.startswith("/"):
+        return _xml(place)
+    if place.path.startswith("$"):
+        return _json(place)
+    raise Refused("rule.invalid", "a path starts with / for XML documents or with $ for JSON documents")
+
+
+def _header(place: ValueLocation) -> Lookup:
+    item = header_item(place.path)
+    if item is None:
+        raise Refused(
+            "rule.invalid", f"the header has no item {place.path[:80]!r}; use one such as topic or properties.NAME"
+        )
+    if place.document or place.namespaces or place.schema:
+        raise Refused("rule.invalid", "document, namespaces and schema are for paths into documents; leave them out")
+    look = item.look
+    return Lookup(key=place_key(place), find=lambda subject: look(subject.view), names=item.names)
+
+
+def _xml(place: ValueLocation) -> Lookup:
+    path = read_xml_path(place.path, dict(place.namespaces))
+    key = place_key(place)
+    if not _reads_attributes(path):
+        return Lookup(key=key, find=lambda subject: subject.documents.xml(place, path, _no_defaults), in_documents=True)
+
+    def find(subject: Subject) -> PlaceContent:
+        def defaults_of(root: Tree, doctyped: DoctypeDefaults | None) -> Attributes | None:
+            return subject.default_attributes.attributes(place.schema, root.tag, doctyped)
+
+        return subject.documents.xml(place, path, defaults_of)
+
+    return Lookup(key=key, find=find, in_documents=True, by_schema=True)
+
+
+def _no_defaults(_root: Tree, _doctyped: DoctypeDefaults | None) -> None:
+    return None
+
+
+def _reads_attributes(path: XmlPath) -> bool:
+    predicates = (predicate for step in path.steps for predicate in step.predicates)
+    return path.finds is Finds.ATTRIBUTES or any(
+        isinstance(predicate, Equality) and predicate.attribute for predicate in predicates
+    )
+
+
+def _json(place: ValueLocation) -> Lookup:
+    if place.namespaces or place.schema:
+        raise Refused("rule.invalid", "namespaces and schema are for paths into XML documents; leave them out")
+    path = read_json_path(place.path)
+    return Lookup(key=place_key(place), find=lambda subject: subject.documents.json(place, path), in_documents=True)

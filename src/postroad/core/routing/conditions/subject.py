@@ -1,0 +1,139 @@
+"""A message as conditions see it: header, documents, and the view of the service whose rules are tried.
+
+Every service on the way gets its own view by ``seen_by``. Kept rule: all views share the documents, so that a body is parsed at
+most once for a message, and only if a condition looks into it, and a path is followed once however many services ask for it;
+what a view has looked at stays with it, for explanations.
+"""
+
+from __future__ import annotations
+
+from postroad.core.model.message import Argument, Part
+from postroad.core.model.rule import RuleRole, ValueLocation
+from postroad.core.routing.budget import Budget
+from postroad.core.routing.conditions.documents import MessageDocuments
+from postroad.core.routing.conditions.header import Addressed, NamedService, RuleHeader, SeenHeader
+from postroad.core.routing.conditions.place_content import PlaceContent, PlaceValue
+from postroad.core.routing.conditions.places import Lookup, lookup_of
+from postroad.core.routing.paths.schema_defaults import DefaultAttributes, no_default_attributes
+
+__all__ = ["CONTENT", "NAMES", "Addressed", "NamedService", "RuleHeader", "Subject"]
+
+CONTENT = " (content)"  # behind a place's key: what was seen of element content there
+FEW_TEXTS = 8  # that are compared without counting them
+NAMES = " (names)"  # behind a place's key: every name of the services seen there
+
+
+class Subject:
+    __slots__ = ("default_attributes", "documents", "looked_at", "service", "shared", "shares", "view")
+
+    def __init__(
+        self,
+        *,
+        header: RuleHeader,
+        parts: tuple[Part, ...] = (),
+        default_attributes: DefaultAttributes = no_default_attributes,
+        budget: Budget | None = None,
+    ) -> None:
+        self.view = SeenHeader(header=header, parts=parts, topic=header.topic)
+        self.documents = MessageDocuments(parts, budget)
+        self.default_attributes = default_attributes
+        self.service = ""
+        self.looked_at: dict[str, PlaceContent] = {}
+        self.shares = self.documents.shares
+        self.shared: dict[str, PlaceContent] = {}  # what any view has found in documents
+
+    def seen_by(
+        self,
+        service: str,
+        *,
+        role: RuleRole,
+        topic: str,
+        arguments: tuple[Argument, ...] = (),
+        invoker: str | NamedService = "",
+        default_attributes: DefaultAttributes = no_default_attributes,
+        owner: str = "",
+    ) -> Subject:
+        """Return the message as another service sees it; costs are counted to that service's owner."""
+        view = object.__new__(Subject)
+        view.view = SeenHeader(
+            header=self.view.header,
+            parts=self.view.parts,
+            topic=topic,
+            role=role,
+            arguments=arguments,
+            invoker=_party(invoker),
+        )
+        view.documents = self.documents
+        view.default_attributes = default_attributes
+        view.service = service
+        view.looked_at = {}
+        view.shared = self.shared
+        view.shares = self.budget.share_of(owner or service)
+        return view
+
+    def given(self, header: RuleHeader, parts: tuple[Part, ...]) -> Subject:
+        """Return the message for a viewer that sees only part of it; unrestricted documents are shared."""
+        given = Subject(header=header, parts=parts, budget=self.budget)
+        if parts is self.view.parts:
+            given.documents, given.shared = self.documents, self.shared
+        return given
+
+    def found(self, lookup: Lookup) -> PlaceContent:
+        """Return the content at a compiled location; looked up once."""
+        found = self.looked_at.get(lookup.key)
+        if found is None:
+            self.documents.shares = self.shares
+            found = self.looked_at[lookup.key] = self._look(lookup)
+        return found
+
+    def _look(self, lookup: Lookup) -> PlaceContent:
+        """Look a location up; results in documents are shared by all views that use the same defaults."""
+        if not lookup.in_documents or (lookup.by_schema and self.default_attributes is not no_default_attributes):
+            return lookup.find(self)
+        found = self.shared.get(lookup.key)
+        if found is None:
+            found = lookup.find(self)
+            if not self.shares.is_looked_up:  # what one service may not look at any more, another may
+                self.shared[lookup.key] = found
+        return found
+
+    @property
+    def budget(self) -> Budget:
+        return self.documents.budget
+
+    def may_compare(self, found: PlaceContent) -> bool:
+        """Whether a condition may still compare what was found, one text after the other."""
+        return len(found.texts) <= FEW_TEXTS or self.shares.may_compare(len(found.texts))
+
+    def may_match(self, found: PlaceContent) -> bool:
+        """Whether a pattern may look at what was found: there is a bound to what a service's rules may cost."""
+        return self.shares.may_match(found.texts)
+
+    def values(self, place: ValueLocation) -> tuple[PlaceValue, ...]:
+        """Return the values at a location, one for each node."""
+        return self.found(lookup_of(place)).values()
+
+    @property
+    def faults(self) -> tuple[str, ...]:
+        """Return why documents could not be read fully, as far as this view caused it."""
+        overfull = [self.documents.overfull[key] for key in self.looked_at if key in self.documents.overfull]
+        return (*self.documents.faults, *overfull, *self.shares.faults)
+
+    @property
+    def seen(self) -> dict[str, tuple[str, ...]]:
+        """Return what was looked at so far, by location key, with long texts and lists cut."""
+        self.documents.shares = self.shares
+        seen: dict[str, tuple[str, ...]] = {}
+        for key, found in self.looked_at.items():
+            seen[key] = found.texts_shown()
+            if found.contents:
+                seen[key + CONTENT] = found.contents_shown()
+            if found.names:
+                seen[key + NAMES] = found.names_shown()
+        return seen
+
+
+def _party(service: str | NamedService) -> NamedService | None:
+    if isinstance(service, NamedService):
+        return service
+    return NamedService(address=service) if service else None

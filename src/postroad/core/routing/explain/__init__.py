@@ -1,0 +1,1 @@
+"""Stored explanations of routes: what was tried, and each condition in words."""

@@ -1,0 +1,182 @@
+"""The stored explanation of a route: the rules that were tried, what they saw and did.
+
+Kept rule: it is recorded while the route is calculated, not worked out afterwards, and it is kept with the message's body: it
+quotes the message, so retention forgets it together with what it quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import msgspec
+from msgspec import Struct
+
+from postroad.core.model.contexts import context_of
+from postroad.core.model.journal import Context, Copy, Hop
+from postroad.core.model.message import Argument
+from postroad.core.model.rule import RuleRole
+from postroad.core.model.snapshot import Directory
+from postroad.core.routing.explain.condition_text import ExplainedCondition
+
+FOREIGN_RULE = "of another organization"  # stands for the name of a rule that is not the reader's to know
+
+
+class RuleTried(Struct, frozen=True, array_like=True):
+    name: str
+    version: int
+    held: bool
+    did: tuple[str, ...] = ()  # in words, one for each action
+
+
+class ServiceTried(Struct, frozen=True, array_like=True):
+    """The rules of one service, tried because of its role for this message."""
+
+    service: str  # GCID
+    role: RuleRole
+    invoker: str  # GCID of who brought it in; empty for the sender
+    rules: tuple[RuleTried, ...]
+    seen: dict[str, tuple[str, ...]]  # what the conditions looked at, and the values found there
+    faults: tuple[str, ...] = ()  # documents that could not be read
+    isolated_by: str = ""  # GCID of who keeps the service to itself
+
+
+pack_tried: Callable[[tuple[ServiceTried, ...]], bytes] = msgspec.msgpack.Encoder().encode
+unpack_tried: Callable[[bytes], tuple[ServiceTried, ...]] = msgspec.msgpack.Decoder(tuple[ServiceTried, ...]).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedRule:
+    """A rule that was tried; ``told`` is its explained condition, None if that is no longer known."""
+
+    name: str
+    version: int
+    held: bool
+    told: ExplainedCondition | None
+    did: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedService:
+    """A service whose rules were tried; ``withheld`` if its rules are hidden from the reader."""
+
+    service: str  # address
+    gcid: str
+    role: RuleRole
+    invoker: str
+    rules: tuple[ExplainedRule, ...]
+    faults: tuple[str, ...] = ()
+    withheld: bool = False
+    isolated: bool = False  # somebody else than the reader keeps the wider route from it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedInvocation:
+    """A node of the itinerary as a tree; ``place`` is its turn on the route, None for one that is not delivered to."""
+
+    service: str  # address
+    gcid: str
+    place: int | None
+    rule: str  # name of the invoker's rule that brought it in; empty: named by the sender
+    arguments: tuple[Argument, ...]
+    topic: str
+    payer: str  # address of the service that took over the cost
+    isolated: bool
+    absorbs: bool
+    dynamic: bool
+    redirected: bool  # stands in the place of the one above it
+    children: tuple[ExplainedInvocation, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedCopy:
+    recipient: str
+    code: str
+    detail: str
+    route: tuple[str, ...]  # addresses in the order of delivery
+    tree: tuple[ExplainedInvocation, ...]  # what the sender brought in, the recipient last
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RouteExplanation:
+    """The explanation of the route that a message took or would take."""
+
+    session: str  # empty for a hypothetical message
+    sender: str
+    directory: int  # the version of the directory whose rules were in force
+    services: tuple[ExplainedService, ...]  # in the order in which they were tried
+    copies: tuple[ExplainedCopy, ...]
+    code: str = ""  # why the post as a whole was, or would be, refused
+    detail: str = ""
+    forgotten: bool = False  # what was tried is no longer kept, only the route
+
+
+class RouteReader(Protocol):
+    """The reader of a route: which services it owns, and which are hidden from it."""
+
+    def owns(self, gcid: str) -> bool: ...
+
+    def is_hidden(self, hop: Hop) -> bool:
+        """Whether an invoker keeps this service to itself."""
+        ...
+
+
+def explained_copy(copy: Copy, directory: Directory, reader: RouteReader) -> ExplainedCopy:
+    """Return the itinerary of one copy as a tree, without invocations hidden from the reader.
+
+    By which rule, and with which arguments, somebody else invokes somebody else is left out.
+    """
+    return ExplainedCopy(
+        recipient=_address(copy.named, directory),
+        code=copy.code,
+        detail=copy.detail,
+        route=tuple([_address(hop.service, directory) for hop in copy.hops if not reader.is_hidden(hop)]),
+        tree=_children(0, _nodes(copy, reader), directory, reader),
+    )
+
+
+_Node = tuple[Context, Hop, int | None]
+
+
+def _nodes(copy: Copy, reader: RouteReader) -> list[_Node]:
+    delivered = [(context_of(hop, place), hop, place) for place, hop in enumerate(copy.hops)]
+    logical: list[_Node] = [(context_of(hop, 0), hop, None) for hop in copy.logical]
+    return [node for node in (*delivered, *logical) if not reader.is_hidden(node[1])]
+
+
+def _children(
+    parent: int, nodes: list[_Node], directory: Directory, reader: RouteReader
+) -> tuple[ExplainedInvocation, ...]:
+    found = []
+    for context, hop, place in sorted(
+        (node for node in nodes if node[0].parent == parent), key=lambda node: node[0].id
+    ):
+        concerned = reader.owns(hop.invoker) or reader.owns(hop.service)
+        found.append(
+            ExplainedInvocation(
+                service=_address(hop.service, directory),
+                gcid=hop.service,
+                place=place,
+                rule=_rule_name(context, known=reader.owns(hop.invoker)),
+                arguments=hop.arguments if concerned else (),
+                topic=context.topic,
+                payer=_address(context.payer, directory) if context.payer else "",
+                isolated=context.isolated,
+                absorbs=context.absorbs,
+                dynamic=context.dynamic,
+                redirected=bool(context.through),
+                children=_children(context.id, nodes, directory, reader),
+            )
+        )
+    return tuple(found)
+
+
+def _rule_name(context: Context, *, known: bool) -> str:
+    name = context.rule.partition("/")[2]
+    return name if known or not name else FOREIGN_RULE
+
+
+def _address(name: str, directory: Directory) -> str:
+    service = directory.service(name)
+    return service.address if service is not None else name

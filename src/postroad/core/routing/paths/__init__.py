@@ -1,0 +1,1 @@
+"""XPath and JSONPath subsets: parsing, following them through documents, and schema default attributes."""

@@ -1,0 +1,1 @@
+"""Rules: checked when saved, evaluated when a message is posted, reached or answered."""

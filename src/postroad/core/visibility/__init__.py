@@ -1,0 +1,1 @@
+"""What each viewer may see of messages, histories, dead letters, batches and explanations, and under which pseudonyms."""

@@ -1,0 +1,91 @@
+"""The members of a batch as the organization of its batcher may see them.
+
+Kept rule, the same as in histories: a batcher that somebody keeps from the wider route knows its messages under pseudonyms, and
+whoever keeps it so in the place of their sender.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from postroad.core.model.batch import BatchMember
+from postroad.core.model.delivery import DeliveryState, FoundDelivery
+from postroad.core.model.interchange import DocumentPosition
+from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.batch_membership import KnownBatch, find_verdict
+from postroad.core.visibility.pseudonyms import Pseudonyms
+
+SECOND_US = 1_000_000
+NO_POSITION = DocumentPosition(0, "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RedactedMember:
+    """One message of a batch as a viewer may see it; ``number`` is for internal use only."""
+
+    number: int
+    id: int  # the delivery's number, or its pseudonym
+    session: str
+    sender: str  # address
+    kind: str
+    bytes: int
+    state: str
+    is_in_it: bool  # it has not left
+    since_us: int
+    group: str = ""  # control number of its group in the interchange …
+    document: str = ""  # … and what its document is called there
+    verdict: str = ""  # what the partner says of it
+    reasons: tuple[str, ...] = ()
+
+
+class MemberViewer:
+    """Redacts the members of one batch for one viewer; with ``owns`` None nothing is hidden."""
+
+    def __init__(
+        self, directory: Directory, veil: Pseudonyms, owns: Callable[[str], bool] | None, known: KnownBatch
+    ) -> None:
+        self._directory = directory
+        self._veil = veil
+        self._owns = owns
+        self._answers = known.answers
+        filed = known.assembled.filed if known.assembled is not None and known.batch.interchange else ()
+        self._filed = {one.delivery: one for one in reversed(filed)}  # the first document of a message stands for it
+
+    def member(self, facts: BatchMember, found: FoundDelivery, since_us: int) -> RedactedMember:
+        queued = found.queued
+        told = self._open(facts, found, since_us)
+        if not queued.shown_sender or self._owns is None or self._owns(queued.shown_sender):
+            return told
+        return replace(
+            told,
+            id=self._veil.number(queued.number),
+            session=self._veil.session(told.session),
+            sender=self._address(queued.shown_sender),
+            since_us=since_us - since_us % SECOND_US,
+        )
+
+    def _open(self, facts: BatchMember, found: FoundDelivery, since_us: int) -> RedactedMember:
+        queued, message = found.queued, found.queued.message
+        is_in_it = found.state in (DeliveryState.QUEUED, DeliveryState.DELIVERED)
+        filed = self._filed.get(queued.number, NO_POSITION) if is_in_it else NO_POSITION
+        verdict, reasons = find_verdict(self._answers, queued.number) if is_in_it else ("", ())
+        return RedactedMember(
+            number=queued.number,
+            id=queued.number,
+            session=message.session,
+            sender=self._address(message.shown_sender or message.sender),
+            kind=facts.kind,
+            bytes=facts.bytes,
+            state=found.state.name.lower(),
+            is_in_it=is_in_it,
+            since_us=since_us,
+            group=filed.group,
+            document=filed.reference,
+            verdict=verdict,
+            reasons=reasons,
+        )
+
+    def _address(self, gcid: str) -> str:
+        service = self._directory.services.get(gcid)
+        return service.address if service is not None else gcid

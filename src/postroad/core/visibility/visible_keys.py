@@ -1,0 +1,41 @@
+"""Search keys a viewer may see: all except keys declared only by parties hidden from the viewer.
+
+Kept rule: by what a party declares one could know that it is there. A recipient is not told what other recipients declare, and a
+sender not what somebody declares whom another keeps to itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from postroad.core.model.journal import Hop, MessagePosted
+from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.isolation import find_isolating_service
+
+Owns = Callable[[str], bool]  # told a GCID
+Keys = tuple[tuple[str, str], ...]
+
+
+def find_visible_keys(message: MessagePosted, owns: Owns, directory: Directory) -> Keys:
+    """Return the names and values of the search keys that the owner of these services may see."""
+    if not message.found_by:
+        return ()
+    lasts = [copy.hops[-1] for copy in message.copies if copy.hops]
+    parties = {message.sender, *[hop.service for hop in lasts]}
+    unknown = _unknown(message, lasts, owns)
+    hidden = _names(unknown, directory) - _names(parties - unknown, directory)
+    return tuple([pair for pair in message.found_by if pair[0] not in hidden])
+
+
+def _unknown(message: MessagePosted, lasts: Iterable[Hop], owns: Owns) -> set[str]:
+    """Return the GCIDs of senders and receivers that are hidden from the owner of these services."""
+    foreign = [hop for hop in lasts if not owns(hop.service)]
+    if owns(message.sender):
+        return {hop.service for hop in foreign if find_isolating_service(hop) and not owns(find_isolating_service(hop))}
+    is_hidden = bool(message.shown_sender) and not owns(message.shown_sender)
+    return {hop.service for hop in foreign} | ({message.sender} if is_hidden else set())
+
+
+def _names(gcids: Iterable[str], directory: Directory) -> set[str]:
+    services = [directory.services.get(gcid) for gcid in gcids]
+    return {key.name for service in services if service is not None for key in service.indexes}

@@ -1,0 +1,1 @@
+"""Authentication, throttling and the rate limit of registrations."""

@@ -1,0 +1,1 @@
+"""Administration: read and change the network on behalf of a caller, with permission checks."""

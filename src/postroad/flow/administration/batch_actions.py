@@ -1,0 +1,142 @@
+"""Actions on batches: release, pause, resume, drop, or remove a member.
+
+Kept rules: developers of the batcher's organization may; every step says who took it and why. Somebody who looked at an older
+version is told so. A batch whose service gathers no more can still be dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from postroad.core.batching import moves
+from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role
+from postroad.errors import Refused
+from postroad.flow.administration.base import not_found, permission_denied
+from postroad.flow.administration.batches import find_visible_batch
+from postroad.flow.batching.resume import BatchResumption
+from postroad.flow.network import Network
+
+MAX_REASON = 500
+TRIES = 10
+
+BatchStep = Callable[[Batch], Awaitable[Batch | None]]  # the batch as it is then; None: somebody was quicker
+
+
+async def release(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
+    """Close the batch now, and resume it if it was paused."""
+
+    async def step(batch: Batch) -> Batch | None:
+        now_us = network.clock.now_us()
+        return await _changed(network, caller, "closed", moves.release_batch(batch, now_us, caller.name), reason)
+
+    return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+async def hold(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
+    """Pause the batch: it gathers and closes as usual but is not assembled."""
+
+    async def step(batch: Batch) -> Batch | None:
+        return await _changed(network, caller, "held", moves.pause_batch(batch, network.clock.now_us()), reason)
+
+    return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+async def let_go(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
+    """Resume a paused batch."""
+
+    async def step(batch: Batch) -> Batch | None:
+        return await _changed(network, caller, "let go", moves.unpause_batch(batch, network.clock.now_us()), reason)
+
+    return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+async def resume(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
+    """Resume a suspended batch: send the same bytes again if there are any, otherwise assemble it again."""
+
+    async def step(batch: Batch) -> Batch | None:
+        return await BatchResumption(network).resume(batch, caller.name, reason[:MAX_REASON])
+
+    return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+async def drop(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
+    """Drop a suspended batch: its members become dead letters, which can be resent one by one."""
+
+    async def step(batch: Batch) -> Batch | None:
+        _check_droppable(network, batch)
+        batch = _suspended_with_its_port(network, batch)
+        why = f"{caller.name} dropped it: {reason}"[:MAX_REASON]
+        after = moves.drop_batch(batch, why, network.clock.now_us())
+        members = await network.batches.gathered(batch)
+        return await network.batches.end(
+            caller.name, "failed", f"batch {batch.id} dropped: {reason}"[:MAX_REASON], after, members
+        )
+
+    return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+async def take_out(
+    network: Network, caller: Caller, batch_id: str, delivery: int, reason: str, seen_version: int | None
+) -> Batch:
+    """Fail one member; it becomes a dead letter."""
+
+    async def step(batch: Batch) -> Batch | None:
+        member = await network.batches.member(batch.id, delivery)
+        if member is None:
+            raise not_found()
+        if batch.count == 1:
+            _check_droppable(network, batch)
+        after = moves.remove_member(batch, member.member, network.clock.now_us())
+        why = f"taken out of batch {batch.id}: {reason}"[:MAX_REASON]
+        return await network.batches.end(caller.name, "failed", why, after, [member.gathered])
+
+    return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+async def _carried_out(
+    network: Network, caller: Caller, batch_id: str, seen_version: int | None, step: BatchStep
+) -> Batch:
+    for _ in range(TRIES):
+        batch = await find_visible_batch(network, caller, batch_id)
+        _check_may_steer(network, caller, batch)
+        if seen_version not in (None, batch.version):
+            break
+        after = await step(batch)
+        if after is not None:
+            network.batches.changed(after.service)
+            return after
+    raise Refused("version.conflict", "The batch has changed meanwhile; look at it again, and repeat what you want")
+
+
+async def _changed(network: Network, caller: Caller, what: str, after: Batch, reason: str) -> Batch | None:
+    written = await network.batches.write(caller.name, what, [after], reason=reason[:MAX_REASON])
+    return written[0] if written is not None else None
+
+
+def _check_may_steer(network: Network, caller: Caller, batch: Batch) -> None:
+    service = network.directory.services.get(batch.service)
+    organization = caller.organization if service is None else service.organization
+    if not caller.has_role(organization, Role.DEVELOPER):
+        raise permission_denied("Only a person with the role developer in the batcher's organization may do this")
+
+
+def _suspended_with_its_port(network: Network, batch: Batch) -> Batch:
+    """Return the batch as suspended if its service no longer gathers messages."""
+    service = network.directory.services.get(batch.service)
+    is_left = service is None or service.batching is None
+    if not is_left or batch.state not in (BatchState.OPEN, BatchState.CLOSED):
+        return batch
+    return moves.suspend_batch(batch, "its service gathers no messages any more", network.clock.now_us())
+
+
+def _check_droppable(network: Network, batch: Batch) -> None:
+    service = network.directory.services.get(batch.service)
+    is_gap_free = service is not None and service.batching is not None and service.batching.gap_free
+    if is_gap_free and batch.numbered:
+        raise Refused(
+            "batch.state",
+            f"batch {batch.id} has drawn its control numbers, and its port leaves no gaps between them; resume it, "
+            "or take members out",
+        )

@@ -1,0 +1,1 @@
+"""Messages for their parties: lists, histories, contents, costs, explanations and search."""

@@ -1,0 +1,110 @@
+"""Messages that a search text may mean: by session, token, handle or hash of a search key.
+
+Kept rules: a token is taken to the letter, and stands for the message as whoever was given it knows it. By what stands in its
+documents a message is found by its sender and its receivers alone, and by what its sender calls it elsewhere by its sender:
+nobody can guess at a document that was kept from them. A value that very many messages have is looked up to a bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Queued
+from postroad.core.model.ids import SESSION
+from postroad.core.model.journal import Entry, MessagePosted, decode
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.search_keys import ViewerRole, matching_search_keys, search_key_hash
+from postroad.core.projection.unique_keys import handle_key
+from postroad.core.visibility.visible_keys import find_visible_keys
+from postroad.flow.administration.messages.contents import OwnershipTest, make_ownership_test
+from postroad.flow.administration.services import list_owned_services
+from postroad.flow.network import Network
+
+MAX_LOOKED = 4_000  # entries with the same hash that are looked at, however few of them the caller may see
+PORTION = 500
+MAX_SENDERS = 50  # services whose handles of long ago are looked for
+
+
+class SearchCandidate(NamedTuple):
+    """A message that may match; the caller of this module checks whether it may be shown."""
+
+    session: str
+    by: tuple[str, ...]  # in which words it is known by the text
+    seq: int = 0  # of its entry, where it was found by that
+    is_refused: bool = False  # only the hash of its handle is known to be that of the text
+
+
+async def find_exact(network: Network, caller: Caller, asked: str) -> list[SearchCandidate]:
+    """Return the messages that the text identifies uniquely."""
+    found = list(_by_session(asked))
+    number = network.tokens.number(asked)
+    delivery = await network.desk.find(number) if number is not None else None
+    if delivery is not None and _is_token_of(network, delivery.queued, asked):
+        found.append(SearchCandidate(_session_told(network, caller, delivery.queued), ("token",)))
+    return found
+
+
+def _by_session(asked: str) -> Iterator[SearchCandidate]:
+    if SESSION.match(asked.lower()):
+        yield SearchCandidate(asked.lower(), ("session",))
+
+
+def _is_token_of(network: Network, queued: Queued, asked: str) -> bool:
+    session, is_hidden = queued.message.session, bool(queued.shown_sender)
+    return network.tokens.holds(asked, queued.number, session, queued.recipient, hidden=is_hidden)
+
+
+def _session_told(network: Network, caller: Caller, queued: Queued) -> str:
+    """Return the session by which the receiver knows the message, so that the real one is not revealed."""
+    session = queued.message.session
+    return network.tokens.veil.session(session) if queued.shown_sender and not caller.operator else session
+
+
+async def find_by_own_handle(network: Network, caller: Caller, asked: str) -> list[SearchCandidate]:
+    """Return messages by exact handle, for messages older than the search keys."""
+    services = [] if caller.operator else list_owned_services(caller, network.directory)[:MAX_SENDERS]
+    seen = [await network.desk.seen(handle_key(service.gcid, asked)) for service in services]
+    return [SearchCandidate(one[1], ("handle",)) for one in seen if one is not None and one[1]]
+
+
+async def find_by_value(network: Network, caller: Caller, asked: str, before: int) -> AsyncIterator[SearchCandidate]:
+    """Yield messages by any other search key, newest first."""
+    await network.indexed()
+    mine = _everybody if caller.operator else make_ownership_test(caller, network.directory)
+    key = search_key_hash(asked)
+    for _ in range(MAX_LOOKED // PORTION):
+        rows = await network.index.query("found", key, before, PORTION)
+        for seq, session, header in rows:
+            if header is None:
+                yield SearchCandidate(session, ("handle",), seq, is_refused=True)
+            elif by := _known_as(decode(header), asked, mine, network.directory):
+                yield SearchCandidate(session, by, seq)
+        if len(rows) < PORTION:
+            return
+        before = rows[-1][0]
+
+
+def _everybody(_gcid: str) -> bool:
+    return True
+
+
+def _known_as(entry: Entry, asked: str, mine: OwnershipTest, directory: Directory) -> tuple[str, ...]:
+    """Return the kinds of search key by which the caller may find the message; empty if none."""
+    if not isinstance(entry, MessagePosted):
+        return ()
+    nearness = _nearness(entry, mine)
+    told = replace(entry, found_by=find_visible_keys(entry, mine, directory)) if entry.found_by else entry
+    return matching_search_keys(told, asked, nearness) if nearness is not None else ()
+
+
+def _nearness(entry: MessagePosted, mine: OwnershipTest) -> ViewerRole | None:
+    if mine(entry.sender):
+        return ViewerRole.SENDER
+    ways = [copy.hops for copy in entry.copies if copy.hops]
+    if any(mine(way[-1].service) for way in ways):
+        return ViewerRole.RECEIVER
+    return ViewerRole.ON_THE_WAY if any(mine(hop.service) for way in ways for hop in way) else None

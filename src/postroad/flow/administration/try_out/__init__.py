@@ -1,0 +1,1 @@
+"""Trials of rules and send ports on messages; nothing is stored or sent."""

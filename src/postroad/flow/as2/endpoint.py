@@ -1,0 +1,50 @@
+"""The network's AS2 endpoint: incoming messages, and MDNs for messages that were sent.
+
+``as2_receive``   a message is opened, posted and answered with a receipt
+``as2_receipts``  receipts that a partner wants to have later are posted to it
+``as2_returned``  a receipt for what we sent is judged, and ends the wait for it
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from postroad.core.codecs.as2 import BuiltMdn, is_mdn
+from postroad.core.codecs.as2.headers import field_of
+from postroad.core.codecs.media import media_type_of
+from postroad.flow.as2.receive import As2ReceiveStage, As2Request
+from postroad.flow.as2.receive_mdns import MdnReceiver
+from postroad.flow.as2.send_mdns import MdnSender
+
+
+class As2Gateway:
+    """Passes each request at the AS2 URL to the stage for messages or to the one for MDNs."""
+
+    def __init__(self, receiving: As2ReceiveStage, receipts: MdnSender, returned: MdnReceiver) -> None:
+        self._receiving = receiving
+        self._receipts = receipts
+        self._returned = returned
+
+    async def take(self, incoming: As2Request) -> BuiltMdn | None:
+        """Return the MDN for the HTTP response, or None for an empty one; raises Refused if only HTTP can report it.
+
+        Raises Refused where only HTTP can say it.
+        """
+        if await _is_receipt(incoming):
+            await self._returned.take(incoming.headers, incoming.body, incoming.organization)
+            return None
+        receipt = await self._receiving.receive(incoming)
+        if receipt is None or not receipt.url:
+            return receipt.mdn if receipt is not None else None
+        self._receipts.send(receipt.url, receipt.mdn, insists=receipt.is_proven)
+        return None
+
+    async def close(self) -> None:
+        await self._receipts.close()
+
+
+async def _is_receipt(incoming: As2Request) -> bool:
+    """Whether the request is an MDN; decided off the event loop where the whole body must be read."""
+    if media_type_of(field_of(incoming.headers, "content-type")) != "multipart/signed":
+        return is_mdn(incoming.headers, incoming.body)
+    return await asyncio.to_thread(is_mdn, incoming.headers, incoming.body)

@@ -1,0 +1,69 @@
+"""Asynchronous MDNs: post them to the partner's URL with retries until they are accepted.
+
+Kept rules: a receipt is tried with growing pauses for about a day, each time the same bytes; it goes only where the agreement
+allows it, by the same guarded way as every push. One for what somebody sent in a partner's name and did not prove is tried once:
+otherwise anybody could fill the room that is for the receipts of all. What waits is in memory: after a restart a partner that
+misses its receipt sends its message again, as AS2 has it, and that brings the same receipt under way anew.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Sequence
+
+from postroad.core.codecs.as2 import BuiltMdn
+from postroad.core.delivery.push_request import PushRequest
+from postroad.ports import Pusher
+
+PAUSES_S = (0.0, 5.0, 30.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 21_600.0)
+MAX_UNDER_WAY = 10_000
+
+log = logging.getLogger(__name__)
+
+
+class MdnSender:
+    """Posts asynchronous MDNs, each in a task with growing pauses between attempts."""
+
+    def __init__(self, pusher: Pusher, timeout_s: float) -> None:
+        self._pusher = pusher
+        self._timeout_s = timeout_s
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    def send(self, url: str, receipt: BuiltMdn, *, insists: bool = True) -> None:
+        """Start posting an MDN; one that is already being posted starts over with its first attempt.
+
+        One that is under way already is begun anew: whoever asks again is there now.
+        """
+        headers = dict(receipt.headers)
+        name = headers["Message-ID"]
+        if (waiting := self._under_way.pop(name, None)) is not None:
+            waiting.cancel()
+        elif len(self._under_way) >= MAX_UNDER_WAY:
+            log.warning("too many AS2 receipts are waiting; %s goes out when its message comes again", name)
+            return
+        request = PushRequest(url=url, headers=headers, body=receipt.body, timeout_s=self._timeout_s)
+        task = self._under_way[name] = asyncio.get_running_loop().create_task(
+            self._insist(name, request, PAUSES_S if insists else PAUSES_S[:1])
+        )
+        task.add_done_callback(lambda done: self._forget(name, done))
+
+    async def close(self) -> None:
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _insist(self, name: str, request: PushRequest, pauses_s: Sequence[float]) -> None:
+        for pause_s in pauses_s:
+            await asyncio.sleep(pause_s)
+            answer = await self._pusher.push(request)
+            if answer.status is not None and 200 <= answer.status < 300:
+                log.info("AS2 receipt %s is posted", name)
+                return
+            log.info("AS2 receipt %s was not taken: %s", name, answer.fault or answer.status)
+        log.warning("AS2 receipt %s is given up", name)
+
+    def _forget(self, name: str, task: asyncio.Task[None]) -> None:
+        if self._under_way.get(name) is task:
+            del self._under_way[name]

@@ -1,0 +1,1 @@
+"""Send ports: gather messages into batches, assemble interchanges and follow their outcomes."""

@@ -1,0 +1,1 @@
+"""Building blocks for concurrent tasks: limits, interruptible waits, due times and heavy work."""

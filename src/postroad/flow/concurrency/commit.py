@@ -1,0 +1,28 @@
+"""Wait until a step is durable, for stages that answer one caller at a time."""
+
+from __future__ import annotations
+
+import asyncio
+
+from postroad.errors import Unavailable
+from postroad.ports import Committed, Conflict, Desk, JournalStep, Outcome
+
+
+async def commit_step(desk: Desk, step: JournalStep) -> Committed | Conflict:
+    """Submit a step and wait for its outcome; raises Unavailable when it could not be stored."""
+    return await wait_until_stored(submit_step(desk, step))
+
+
+def submit_step(desk: Desk, step: JournalStep) -> asyncio.Future[Outcome]:
+    """Submit a step now, before any later one; returns a future with its outcome."""
+    future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    desk.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
+    return future
+
+
+async def wait_until_stored(future: asyncio.Future[Outcome]) -> Committed | Conflict:
+    """Return the outcome of a step; raises Unavailable if it could not be stored."""
+    outcome = await future
+    if isinstance(outcome, Unavailable):
+        raise outcome
+    return outcome

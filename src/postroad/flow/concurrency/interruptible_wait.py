@@ -1,0 +1,39 @@
+"""A wait that its client can interrupt.
+
+Kept rule: leaving ends the waiting and nothing else. A hand-out that is being written down when its poller leaves is finished,
+so that somebody knows what to give back; cutting it off would keep the messages from everybody until the lease is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable
+from typing import Any
+
+
+class InterruptibleWait:
+    """Waits for an arrival until the client leaves."""
+
+    __slots__ = ("_waiting", "over")
+
+    def __init__(self) -> None:
+        self.over = False
+        self._waiting: asyncio.Task[Any] | None = None
+
+    def end(self) -> None:
+        """Cancel the wait because the client has left."""
+        self.over = True
+        if self._waiting is not None:
+            self._waiting.cancel()
+
+    async def wait(self, arrival: Awaitable[None]) -> None:
+        """Wait for the arrival; ``end`` cuts this short."""
+        task = self._waiting = asyncio.current_task()
+        try:
+            await arrival
+        except asyncio.CancelledError:
+            if not self.over or task is None:
+                raise
+            task.uncancel()
+        finally:
+            self._waiting = None

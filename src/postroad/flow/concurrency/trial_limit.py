@@ -1,0 +1,36 @@
+"""Limits trials to one at a time per organization.
+
+Who asks is known to those who authenticate requests, and needed by those who run programs, far below. So it goes along with the
+task that serves the request (``acting_for``).
+"""
+
+from __future__ import annotations
+
+from contextlib import AbstractAsyncContextManager
+from contextvars import ContextVar
+
+from postroad.core.model.caller import Caller
+from postroad.flow.concurrency.heavy_work import HeavyWork
+
+_acting_for: ContextVar[str] = ContextVar("acting_for", default="")
+
+
+def set_trial_organization(caller: Caller) -> None:
+    """Set the organization whose limit applies to the trials of this task."""
+    _acting_for.set(caller.organization or caller.name)
+
+
+def get_trial_organization() -> str:
+    """Return the organization set for this task, or ''."""
+    return _acting_for.get()
+
+
+class TrialLimit:
+    """Runs one trial at a time per organization."""
+
+    def __init__(self) -> None:
+        self._heavy = HeavyWork()
+
+    def turn(self) -> AbstractAsyncContextManager[None]:
+        """Hold the slot for one trial; raises Refused with ``rate.exceeded`` if too many wait."""
+        return self._heavy.turn(get_trial_organization())

@@ -1,0 +1,202 @@
+"""One push attempt: send the request, read the answer, and record the outcome in one entry.
+
+Kept rules: an attempt ends in one entry (acknowledged, answered, to be tried again, or given up), and only what that entry says
+is true; so an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410), with no
+other place to push to, is pushed to no more: its service polls from then on, and what waits goes on waiting.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import dataclasses
+import logging
+from collections.abc import Awaitable, Callable
+from functools import partial
+from typing import NamedTuple, TypeVar
+
+from postroad.core.admission.policy import is_https, pushed_level
+from postroad.core.delivery.dead_letters import PUSH_SETTINGS
+from postroad.core.delivery.push_endpoints import PushTarget
+from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.retry_policy import GiveUp, PushDecision, PushRetry, SwitchOff, decide_push, is_address_gone
+from postroad.core.model import message as model
+from postroad.core.model.caller import STRENGTH, Caller
+from postroad.core.model.directory import DeliveryMode, Service
+from postroad.core.model.formats import Format
+from postroad.core.model.journal import DeliveryAttempted
+from postroad.core.model.polling import Settlement
+from postroad.errors import Misconfigured, Refused, Unavailable
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.network import Network
+from postroad.flow.push.as2 import As2Pusher
+from postroad.flow.push.request import build_push_request
+from postroad.flow.push.response import read_response
+from postroad.flow.push.separate_parts import list_separate_parts, send_parts_separately
+from postroad.flow.registries.configuration import build_save
+from postroad.flow.stages.end import BY_NETWORK, MAX_REASON
+from postroad.flow.stages.mediate import HandedDelivery
+from postroad.ports import JournalStep, Pusher, Secrets
+
+WRITE_RETRIES_S = (0.2, 0.5, 1.0, 2.0, 4.0, 8.0)  # together less than a lease lasts beyond the push
+TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
+
+_Written = TypeVar("_Written")
+
+log = logging.getLogger(__name__)
+
+
+class EndpointHealth(NamedTuple):
+    """The endpoint's health after an attempt."""
+
+    is_well: bool
+    is_gone: bool = False
+    fault: str = ""  # why the message was not delivered; empty when it was
+
+
+class FailedAttempt(NamedTuple):
+    """A failed attempt: the HTTP status (0: no answer) and its duration."""
+
+    status: int
+    duration_ms: int
+
+
+def make_receiver_caller(service: Service) -> Caller:
+    """Return the caller for responses to pushes; its security level is that of the least secure endpoint."""
+    if service.push is None:
+        return Caller(service=service)
+    places = service.push.places
+    level = min(map(pushed_level, places), key=STRENGTH.__getitem__)
+    return Caller(service=service, level=level, secure=all(is_https(place.url) for place in places))
+
+
+class PushAttempts:
+    """Makes push attempts and records their outcomes."""
+
+    def __init__(self, network: Network, pusher: Pusher, secrets: Secrets, timeout_s: float, as2: As2Pusher) -> None:
+        self.timeout_s = timeout_s
+        self._network = network
+        self._pusher = pusher
+        self._secrets = secrets
+        self._as2 = as2
+
+    async def make(
+        self,
+        service: Service,
+        target: PushTarget,
+        handed: HandedDelivery,
+        before: asyncio.Task[EndpointHealth] | None = None,
+    ) -> EndpointHealth:
+        """Push once and record the outcome; returns the endpoint's health.
+
+        Its answer counts after the push ``before`` has ended: messages of one sender go on in the order in which they came.
+        """
+        clock, delivered = self._network.clock, handed.delivered
+        started = clock.monotonic()
+        if parts := list_separate_parts(service, delivered):
+            fault = await _insisting(
+                partial(send_parts_separately, self._network, make_receiver_caller(service), delivered, parts)
+            )
+            if not fault:
+                return EndpointHealth(is_well=True)
+            answer = PushAnswer(status=None, fault=fault)
+        else:
+            answer = await self._answered(service, target, handed)
+        if before is not None:
+            await asyncio.wait((before,))
+        if _is_success(answer):
+            answer = await _insisting(partial(self._taken_over, service, delivered, answer))
+        if _is_success(answer):
+            return EndpointHealth(is_well=True)
+        failed = FailedAttempt(answer.status or 0, int((clock.monotonic() - started) * 1_000))
+        jitter = self._network.randomness.bytes(1)[0] / 255
+        judged = decide_push(answer, target, jitter, clock.now_us())
+        await _insisting(partial(self._write, service, delivered, failed, judged))
+        is_well = answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
+        return EndpointHealth(is_well=is_well, is_gone=is_address_gone(answer), fault=getattr(judged, "reason", ""))
+
+    async def _answered(self, service: Service, target: PushTarget, handed: HandedDelivery) -> PushAnswer:
+        try:
+            if service.format == Format.AS2:
+                return await self._as2.push(service, target, handed)
+            now_us = self._network.clock.now_us()
+            request = build_push_request(service, target.push, handed, self._secrets, now_us, self.timeout_s)
+        except Misconfigured as fault:
+            return PushAnswer(status=None, fault=f"{PUSH_SETTINGS}: {fault}")
+        return await self._pusher.push(request)
+
+    async def _taken_over(self, service: Service, delivered: model.Delivered, answer: PushAnswer) -> PushAnswer:
+        """Settle an accepted push; if its response cannot be accepted, the attempt has failed."""
+        caller = make_receiver_caller(service)
+        try:
+            response = read_response(answer, delivered, service.format)
+            if response is None:
+                settlement = Settlement(tokens=(delivered.token,))
+                await self._network.settle(caller, settlement, answer.receipt or None)
+            else:
+                await self._network.carry_out(caller, response)
+        except Refused as refusal:
+            if not refusal.code.startswith(TOO_LATE):
+                return PushAnswer(status=None, fault=f"the response in the answer was refused: {refusal}")
+            log.info("session %s had come to its end when %s answered", delivered.session, service.address)
+        return answer
+
+    async def _write(
+        self, service: Service, delivered: model.Delivered, failed: FailedAttempt, judged: PushDecision
+    ) -> None:
+        match judged:
+            case PushRetry():
+                await self._again(service, delivered, failed, judged)
+            case GiveUp():
+                await self._network.ending.fail(self.number(delivered), judged.reason)
+            case SwitchOff():
+                await self.switch_off(service, judged.reason)  # before it waits again, or it would be pushed at once
+                await self._again(service, delivered, failed, judged)
+
+    async def _again(
+        self, service: Service, delivered: model.Delivered, failed: FailedAttempt, judged: PushRetry | SwitchOff
+    ) -> None:
+        number = self.number(delivered)
+        entry = DeliveryAttempted(
+            at_us=self._network.clock.now_us(),
+            by=service.gcid,
+            deliveries=(number,),
+            status=failed.status,
+            duration_ms=failed.duration_ms,
+            fault=judged.reason[:MAX_REASON],
+            delay_s=round(judged.delay_s, 3) if isinstance(judged, PushRetry) else 0.0,
+        )
+        await commit_step(self._network.desk, JournalStep(entry, reserve=True, waiting=(number,)))
+
+    def number(self, delivered: model.Delivered) -> int:
+        """Return the delivery's number, which its token contains."""
+        number = self._network.tokens.number(delivered.token)
+        if number is None:
+            raise RuntimeError("a delivery of this network has a token of another")
+        return number
+
+    async def switch_off(self, service: Service, reason: str) -> None:
+        """Switch the service to polling; the change gives the reason, and its owner can switch it back."""
+        current = self._network.directory.services.get(service.gcid)
+        if current is None or current.delivery is not DeliveryMode.PUSH or current.push != service.push:
+            return  # done already, or its owner was quicker
+        polling = dataclasses.replace(current, delivery=DeliveryMode.POLL)
+        version = self._network.directory.object_version("service", service.gcid)
+        try:
+            await self._network.configuration.change(BY_NETWORK, [build_save(polling, version)], reason[:MAX_REASON])
+        except Refused:  # changed by somebody else in this very moment, who knows better
+            return
+        log.warning("pushes to %s are switched off: %s", service.address, reason)
+
+
+async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:
+    """Record an attempt's outcome, with retries while storage is unavailable."""
+    for pause_s in WRITE_RETRIES_S:
+        try:
+            return await write()
+        except Unavailable:
+            await asyncio.sleep(pause_s)
+    return await write()
+
+
+def _is_success(answer: PushAnswer) -> bool:
+    return answer.status is not None and 200 <= answer.status < 300 and not answer.waits_s

@@ -1,0 +1,310 @@
+"""The courier of one service: takes waiting deliveries and pushes them, a few at a time.
+
+Rules: nothing is taken outside the service's windows, before it is released, while its endpoints are paused, or without a slot
+among all pushes; so what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no try. When
+a push succeeds after a pause, everything that waits for its next try is pushed at once, oldest first. What hangs holds the slots
+of this service alone, and none of those that quick receivers have among themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+from dataclasses import dataclass
+
+from postroad.core.delivery.pace import QUICK_S, ReceiverPace
+from postroad.core.delivery.push_endpoints import PushEndpoints, PushTarget
+from postroad.core.delivery.windows import next_opening, spread_s
+from postroad.core.model.directory import Push, Service
+from postroad.core.model.message import Delivered
+from postroad.core.model.polling import Outcome as Wish
+from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.push_pause import PushPause
+from postroad.errors import Refused, Unavailable
+from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
+from postroad.flow.network import Network
+from postroad.flow.push.attempt import EndpointHealth, PushAttempts, make_receiver_caller
+from postroad.flow.push.attempt_counts import AttemptCounts
+from postroad.flow.push.failure_streak import FailureStreak
+from postroad.flow.push.hold import PushHold
+from postroad.flow.push.slots import PushCapacity, PushSlots
+from postroad.flow.registries.push_control import RequestedPush
+from postroad.flow.stages.mediate import HandedDelivery
+
+LEASE_BEYOND_S = 45.0  # the time of a push, for writing down what came of it
+RETRY_S = 1.0
+IDLE_S = 60.0
+MAX_SLEEP_S = 3_600.0
+GRACE_S = 5.0
+MAX_FAILING_S = 5 * 86_400.0
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True, kw_only=True)
+class ActivePush:
+    """A push in progress: its delivery, capacity class, and the timer that marks it slow."""
+
+    delivered: Delivered
+    lane: PushSlots
+    late: asyncio.TimerHandle
+
+
+class Courier:
+    """Pushes for one service and profile, from its creation until ``end``."""
+
+    def __init__(
+        self,
+        network: Network,
+        attempts: PushAttempts,
+        lanes: PushCapacity,
+        service: Service,
+        push: Push,
+        *,
+        is_new: bool = False,
+    ) -> None:
+        """``is_new``: the profile has just changed, so the oldest delivery is pushed before it is due."""
+        self.service = service
+        self._network = network
+        self._attempts = attempts
+        self._lanes = lanes
+        self._places = PushEndpoints(push)
+        self._pace = ReceiverPace()
+        self._failing = FailureStreak(network, service)
+        self._holding = PushHold(network, service)
+        self._patience = InterruptibleWait()
+        self._tries = AttemptCounts(network)
+        self._early = is_new
+        self._has_succeeded = False
+        self._resumed = asyncio.Event()  # a pause is over before its time
+        self._last_of: dict[
+            str, asyncio.Task[EndpointHealth]
+        ] = {}  # by sender, the latest push of a message that goes on from here
+        self._slots_taken = 0
+        self._under_way: dict[asyncio.Task[EndpointHealth], ActivePush] = {}
+        self._running = asyncio.get_running_loop().create_task(self._run())
+        network.clock_steps.add(self._resumed.set)
+
+    async def end(self) -> None:
+        """Stop taking deliveries, finish pushes in progress, and give back those that take too long."""
+        self._network.clock_steps.remove(self._resumed.set)
+        self._patience.end()
+        await asyncio.gather(self._running, return_exceptions=True)
+        if not self._under_way:
+            return
+        _, late = await asyncio.wait(self._under_way, timeout=GRACE_S)
+        interrupted = tuple(self._under_way[task].delivered.token for task in late)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*late, return_exceptions=True)
+        if interrupted:
+            await self._give_back(interrupted)
+
+    def pause(self) -> PushPause | None:
+        """Return the pause after failures of the receiver; None if there is none."""
+        opened, clock = self._places.opened(), self._network.clock
+        if opened is None:
+            return None
+        left_s = max(0.0, opened.probe_at_s - clock.monotonic())
+        return PushPause(until_us=clock.now_us() + int(left_s * 1_000_000), failed=opened.failed, of=opened.of)
+
+    async def try_now(self) -> RequestedPush:
+        """Push the oldest waiting message, also in a pause or before it is due, but only within the windows."""
+        if self._closed_s() > 0:
+            return RequestedPush(reason="the delivery window is closed")
+        lane = self._lane()
+        await lane.take(self.service.organization, 1)
+        begun = None
+        try:
+            going = [] if self._patience.over else await self._waiting(1, early=True)
+            if going:
+                [tries] = await self._tries_of(going)
+                self._places.probe_now(self._network.clock.monotonic())
+                begun = self._begin(going[0], lane, tries)
+        finally:
+            if begun is None:
+                lane.give(self.service.organization, 1)
+        if begun is None:
+            return RequestedPush(reason="nothing waits to be pushed")
+        made = await asyncio.shield(begun)
+        return RequestedPush(session=going[0].delivered.session, is_delivered=not made.fault, reason=made.fault)
+
+    async def _run(self) -> None:
+        while not self._patience.over:
+            try:
+                await self._round()
+            except Refused as refusal:  # its own policy; a change of the profile brings another courier
+                log.warning("%s cannot be pushed to: %s", self.service.address, refusal)
+                await self._patience.wait(asyncio.sleep(MAX_SLEEP_S))
+            except Unavailable as error:
+                log.warning("nothing can be pushed to %s now: %s", self.service.address, error)
+                await self._patience.wait(asyncio.sleep(RETRY_S))
+            except Exception as error:
+                log.error("pushing to %s failed: %s", self.service.address, type(error).__name__)
+                await self._patience.wait(asyncio.sleep(RETRY_S))
+
+    async def _round(self) -> None:
+        """Wait for whatever is missing — an open window, a well receiver, a place, something to push — or begin pushes."""
+        if (pause_s := self._pause_s()) > 0:
+            await self._patience.wait(self._sleep(min(pause_s, MAX_SLEEP_S)))
+        elif len(self._under_way) >= self._pace.at_once:
+            await self._patience.wait(_any_done(self._under_way))
+        elif not await self._begin_some():
+            await self._patience.wait(self._holding.more(IDLE_S))
+
+    async def _sleep(self, seconds: float) -> None:
+        """Sleep through a pause, until a push succeeds or the clock is set."""
+        self._resumed.clear()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await self._resumed.wait()
+
+    async def _resume(self) -> None:
+        """Push everything that waits for its next attempt, since the receiver has recovered."""
+        try:
+            await self._network.desk.hasten(self.service.gcid)
+        except Unavailable as error:  # each of them is tried when its time comes
+            log.warning("retries to %s wait for their time: %s", self.service.address, error)
+        self._resumed.set()
+
+    async def _begin_some(self) -> bool:
+        """Push waiting messages as far as slots allow; False if nothing waits."""
+        lane = self._lane()
+        await self._patience.wait(self._take_slots(lane))
+        begun = 0
+        try:
+            if self._patience.over or not self._slots_taken or self._pause_s() > 0 or lane is not self._lane():
+                return True  # things have changed while we waited for a place
+            begun = await self._begin_at_most(1 if self._places.only_probes_allowed else self._slots_taken, lane)
+            return begun > 0
+        finally:
+            lane.give(self.service.organization, self._slots_taken - begun)
+            self._slots_taken = 0
+
+    async def _begin_at_most(self, most: int, lane: PushSlots) -> int:
+        early, self._early = self._early, False
+        waiting = await self._waiting(most, early)
+        going = [handed for handed in waiting if self._may_go(handed.delivered)]
+        if late := tuple(handed.delivered.token for handed in waiting if handed not in going):
+            await self._give_back(late)
+        for handed, tries in zip(going, await self._tries_of(going), strict=True):
+            self._begin(handed, lane, tries)
+        return len(going)
+
+    async def _tries_of(self, going: list[HandedDelivery]) -> list[int]:
+        """Return the attempt counts; if they cannot be read now, the deliveries wait again."""
+        try:
+            return [await self._tries.made(self._number(one), one.delivered.attempt) for one in going]
+        except BaseException:
+            await self._give_back(tuple(handed.delivered.token for handed in going))
+            raise
+
+    def _number(self, handed: HandedDelivery) -> int:
+        return self._attempts.number(handed.delivered)
+
+    async def _waiting(self, most: int, early: bool) -> list[HandedDelivery]:
+        """Return waiting deliveries in the service's format, without those that cannot be encoded.
+
+        ``early``: also what waits for its next try.
+        """
+        request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
+        up_to = self._holding.up_to
+        while waiting := await self._network.poll(
+            make_receiver_caller(self.service), request, self._patience, up_to, early
+        ):
+            if prepared := await self._network.mediation.prepared(self.service, waiting):
+                return prepared
+        return []
+
+    def _may_go(self, delivered: Delivered) -> bool:
+        """Whether the delivery has not expired; leasing takes time where the database is slow."""
+        return self._closed_s() <= 0 and not 0 < delivered.expires_at_us <= self._network.clock.now_us()
+
+    def _lane(self) -> PushSlots:
+        return self._lanes.quick if self._pace.is_quick else self._lanes.slow
+
+    async def _take_slots(self, lane: PushSlots) -> None:
+        most = max(1, self._pace.at_once - len(self._under_way))
+        self._slots_taken = await lane.take(self.service.organization, most)
+
+    def _begin(self, handed: HandedDelivery, lane: PushSlots, tries: int) -> asyncio.Task[EndpointHealth]:
+        loop = asyncio.get_running_loop()
+        target = self._places.target(tries + 1, self._network.clock.monotonic())
+        sender, is_in_transit = handed.delivered.sender_gcid, handed.delivered.in_transit
+        before = self._last_of.get(sender) if is_in_transit else None
+        task = loop.create_task(self._attempt(handed, target, before))
+        if is_in_transit:
+            self._last_of[sender] = task
+        late = loop.call_later(QUICK_S, self._mark_slow, task)
+        self._under_way[task] = ActivePush(delivered=handed.delivered, lane=lane, late=late)
+        task.add_done_callback(self._done)
+        return task
+
+    def _mark_slow(self, task: asyncio.Task[EndpointHealth]) -> None:
+        """Treat the receiver as slow: move this push and the next ones to the slow capacity class."""
+        self._pace.mark_slow()
+        push, organization = self._under_way[task], self.service.organization
+        if push.lane is self._lanes.quick and self._lanes.slow.take_over(organization):
+            push.lane = self._lanes.slow
+            self._lanes.quick.give(organization, 1)
+
+    async def _attempt(
+        self, handed: HandedDelivery, target: PushTarget, before: asyncio.Task[EndpointHealth] | None
+    ) -> EndpointHealth:
+        clock = self._network.clock
+        begun = clock.monotonic()
+        made = await self._attempts.make(self.service, target, handed, before)
+        self._tries.ended(self._number(handed), handed.delivered.attempt, target.attempt)
+        now = clock.monotonic()
+        if made.is_well:
+            is_first, self._has_succeeded = not self._has_succeeded, True
+            has_closed = self._places.succeeded(target, now)
+            self._pace.succeeded(now - begun)
+            self._failing.ended()
+            if has_closed or is_first:
+                await self._resume()
+            return made
+        self._places.failed(target, now)
+        self._pace.failed()
+        if made.is_gone:
+            self._mark_gone(target)
+        if await self._failing.for_s(now) > MAX_FAILING_S:
+            await self._attempts.switch_off(self.service, "no push has succeeded for five days")
+        return made
+
+    def _mark_gone(self, target: PushTarget) -> None:
+        self._places.is_gone(target)
+        if target.another:
+            gone, left = ("backup", "main place") if target.is_backup else ("main place", "backup")
+            log.warning("the %s of %s is gone (410): pushes go to its %s", gone, self.service.address, left)
+
+    def _done(self, task: asyncio.Task[EndpointHealth]) -> None:
+        push = self._under_way.pop(task)
+        if self._last_of.get(push.delivered.sender_gcid) is task:
+            del self._last_of[push.delivered.sender_gcid]
+        push.late.cancel()
+        push.lane.give(self.service.organization, 1)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a push to %s was left to its lease: %s", self.service.address, type(error).__name__)
+
+    def _pause_s(self) -> float:
+        """Return how long pushes must wait: for a window to open, or for the breaker to allow an attempt."""
+        now = self._network.clock.monotonic()
+        return self._closed_s() or self._places.allows_from(now) - now
+
+    def _closed_s(self) -> float:
+        service, now_us = self.service, self._network.clock.now_us()
+        opening_us = next_opening(service.windows, service.time_zone, now_us)
+        return (opening_us - now_us) / 1_000_000 + spread_s(service.windows, service.time_zone, now_us, service.gcid, 0)
+
+    async def _give_back(self, tokens: tuple[str, ...]) -> None:
+        settlement = Settlement(tokens=tokens, outcome=Wish.NACK, reason="the push was interrupted")
+        try:
+            await self._network.settle(make_receiver_caller(self.service), settlement)
+        except Unavailable as error:
+            log.warning("pushes to %s are left to their lease: %s", self.service.address, error)
+
+
+async def _any_done(under_way: dict[asyncio.Task[EndpointHealth], ActivePush]) -> None:
+    await asyncio.wait(under_way, return_when=asyncio.FIRST_COMPLETED)

@@ -1,0 +1,103 @@
+"""The HTTP request of a push: the message in the service's format, with proof of its origin.
+
+Kept rules: the id in the headers is the same for every attempt at a delivery, and tells nothing about it; a secret is read for
+each push, so a new one holds at once, and it leaves in the headers alone.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from hashlib import sha256
+
+from postroad.core.codecs.native_formats import FORMS
+from postroad.core.delivery.push_request import PushRequest
+from postroad.core.identity import webhook
+from postroad.core.model import ids
+from postroad.core.model.delivery import Resent
+from postroad.core.model.directory import Push, PushAuthentication, Service
+from postroad.core.model.message import Delivered
+from postroad.errors import Misconfigured
+from postroad.flow.stages.mediate import HandedDelivery, build_header_fields
+from postroad.ports import Secrets
+
+
+def build_webhook_id(delivered: Delivered) -> str:
+    """Return the delivery's webhook id: the same for all attempts, different for each receiver and stop."""
+    number = delivered.origin if isinstance(delivered, Resent) else ids.token_number(delivered.token)
+    named = f"{number}.{delivered.session}.{delivered.recipient_gcid}"
+    return f"msg_{sha256(named.encode()).hexdigest()[:32]}"
+
+
+def build_push_request(
+    service: Service, push: Push, handed: HandedDelivery, secrets: Secrets, now_us: int, timeout_s: float
+) -> PushRequest:
+    """Return the request for one attempt; raises Misconfigured if the profile is incomplete."""
+    written, body = _content(service, handed)
+    headers = written | {
+        "webhook-id": build_webhook_id(handed.delivered),
+        "webhook-timestamp": str(now_us // 1_000_000),
+    }
+    return build_proven_request(service, push, secrets, headers, body, timeout_s)
+
+
+def build_proven_request(
+    service: Service, push: Push, secrets: Secrets, headers: dict[str, str], body: bytes, timeout_s: float
+) -> PushRequest:
+    """Return a request to one endpoint with the proof it requires; raises Misconfigured if that is incomplete."""
+    return PushRequest(
+        url=push.url,
+        headers=headers | _proof(service, push, secrets, headers, body),
+        body=body,
+        certificate=_certificate(service, push, secrets),
+        timeout_s=timeout_s,
+    )
+
+
+def _content(service: Service, handed: HandedDelivery) -> tuple[dict[str, str], bytes]:
+    """The message in the service's format: its headers and its bytes."""
+    given = handed.given
+    if given is not None:
+        named = {"content-type": given.media_type} if given.media_type else {}
+        return named | {name.lower(): value for name, value in build_header_fields(handed).items()}, given.data
+    codec = FORMS.get(service.format)
+    if codec is None:
+        raise Misconfigured([f"The format {service.format!r} cannot be pushed; choose one of {', '.join(FORMS)}"])
+    return {"content-type": codec.media_type}, codec.encode_delivered([handed.delivered])
+
+
+def _proof(service: Service, push: Push, secrets: Secrets, headers: dict[str, str], body: bytes) -> dict[str, str]:
+    """The headers that show who is pushing."""
+    match push.authentication:
+        case PushAuthentication.BASIC:
+            pair = f"{push.username}:{secrets.secret(service, push.secret_from)}"
+            return {"authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+        case PushAuthentication.BEARER:
+            return {"authorization": f"Bearer {_one_line(secrets.secret(service, push.secret_from))}"}
+        case PushAuthentication.SIGNATURE:
+            return _signature(secrets.secret(service, push.secret_from), headers, body)
+    return {}
+
+
+def _one_line(secret: str) -> str:
+    """Return the secret if it can be sent in a header."""
+    if not secret.isascii() or not secret.isprintable():
+        raise Misconfigured(["The secret that push.secretFrom names must be one line of plain characters"])
+    return secret
+
+
+def _signature(secret: str, headers: dict[str, str], body: bytes) -> dict[str, str]:
+    """Return the signature header; during a rollover both the new and the old secret sign."""
+    try:
+        current, *older = [webhook.secret_bytes(text) for text in secret.split()[:2]]
+    except ValueError as fault:
+        raise Misconfigured([f"The secret that push.secretFrom names cannot sign: {fault}"]) from None
+    timestamp_s = int(headers["webhook-timestamp"])
+    return webhook.headers(current, headers["webhook-id"], timestamp_s, body, older[0] if older else None)
+
+
+def _certificate(service: Service, push: Push, secrets: Secrets) -> tuple[str, str] | None:
+    """Return the paths of the PEM file with the certificate chain and its key."""
+    if push.authentication is not PushAuthentication.CERTIFICATE:
+        return None
+    path = secrets.file(service, push.secret_from)
+    return path, path

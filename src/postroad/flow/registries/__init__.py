@@ -1,0 +1,1 @@
+"""What a node keeps at hand: live views of configuration, batches and interchanges."""

@@ -1,0 +1,66 @@
+"""The AS2 partnership of a service, loaded with our private key.
+
+Kept rule: keys are the operator's and are read for every message, so that a new one holds at once; their text is taken apart
+only when it has changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+
+from postroad.core.mediation.as2_partnerships import Partnership, partner_between, partnership
+from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Misconfigured, Refused
+from postroad.ports import Secrets
+
+log = logging.getLogger(__name__)
+
+
+class As2Partners:
+    """Loads AS2 partnerships by service or by AS2 names."""
+
+    def __init__(self, secrets: Secrets, receipt_url: Callable[[Service], str]) -> None:
+        self._secrets = secrets
+        self._receipt_url = receipt_url  # where the partner behind a service posts asynchronous MDNs for what we send
+
+    def of(self, service: Service) -> Partnership:
+        """Return the service's partnership; raises Misconfigured if our key is missing or not valid."""
+        as2 = service.as2
+        if as2 is None:
+            raise Misconfigured([f"{service.address} has no section as2; say there what was agreed on"])
+        key_pem = self._secrets.secret(service, as2.secret_from) if as2.secret_from else ""
+        try:
+            return partnership(as2, key_pem, self._receipt_url(service))
+        except Refused as refused:
+            raise Misconfigured([f"{as2.secret_from}: {refused.detail}"]) from None
+
+    def fault_of(self, service: Service) -> str:
+        """Return what is wrong with our side of the partnership, or an empty text."""
+        try:
+            self.of(service)
+        except Misconfigured as fault:
+            return str(fault)
+        return ""
+
+    def between(
+        self, directory: Directory, partner: str, own: str, organization: str = ""
+    ) -> tuple[Service, Partnership]:
+        """Return the service that sends under these AS2 names to the organization's address or the shared one.
+
+        Raises Refused when there is none, or our key is not at hand.
+        """
+        service = partner_between(directory, partner, own, organization)
+        if service is None:
+            raise Refused(
+                "as2.partner-unknown",
+                f"{partner!r} has no agreement with {own!r} here; check both names, letter by letter",
+            )
+        try:
+            return service, self.of(service)
+        except Misconfigured as fault:
+            log.error("nothing can be received from %s: %s", service.address, fault)
+            raise Refused(
+                "as2.unexpected-processing-error", "Our key is not at hand; please try again later, and tell us"
+            ) from None

@@ -1,0 +1,135 @@
+"""The configuration: check a change, store it, and only then apply it.
+
+Kept rules: a change is one entry, however many objects it touches, so it happens whole or not at all; each object's version
+grows by one, and whoever changes an object says which version they have seen, so nobody overwrites what they have not read; a
+change that has begun is carried out, also when whoever asked for it is gone, or what is durable would not be what holds here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import msgspec
+
+from postroad.core.model.journal import ConfigurationChanged, ObjectChange
+from postroad.core.model.snapshot import LARGE_KINDS, Directory, object_key
+from postroad.core.projection.queries import QUERIES
+from postroad.core.projection.unique_keys import version_key
+from postroad.errors import Refused
+from postroad.flow.concurrency.commit import commit_step
+from postroad.ports import Clock, Conflict, Desk, IndexReader, JournalStep
+
+SEQ = QUERIES["objects"][1].index("seq")
+_Done = TypeVar("_Done")
+ChangeFollower = Callable[[Directory, Sequence[ObjectChange]], None]  # told the directory after the changes, and these
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DirectoryChange:
+    """A change of one directory object: save ``value``, or remove the object if it is None."""
+
+    kind: str
+    key: str
+    value: Any | None
+    seen_version: int | None = None  # the version the caller has read; None: whatever is there
+
+
+def build_save(value: Any, seen_version: int | None = None) -> DirectoryChange:
+    """Build the change that saves this object."""
+    kind, key = object_key(value)
+    return DirectoryChange(kind=kind, key=key, value=value, seen_version=seen_version)
+
+
+async def run_to_completion(work: Coroutine[Any, Any, _Done]) -> _Done:
+    """Await work that continues when the caller is cancelled."""
+    return await asyncio.shield(asyncio.get_running_loop().create_task(work))
+
+
+class Configuration:
+    """Holds the current directory and applies all changes to it."""
+
+    def __init__(self, desk: Desk, index: IndexReader, clock: Clock) -> None:
+        self._desk = desk
+        self._index = index
+        self._clock = clock
+        self._lock = asyncio.Lock()
+        self._directory = Directory()
+        self._read_to = 0  # the entry up to which the index has told of changes; those made here are known before
+        self._listeners: list[Callable[[Directory], None]] = []
+        self._followers: list[ChangeFollower] = []
+
+    def on_change(self, listener: Callable[[Directory], None]) -> None:
+        """Call ``listener`` with every new directory, and with the current one now.
+
+        Of bindings and parts of models, which come and go by the thousand, only followers are told.
+        """
+        self._listeners.append(listener)
+        listener(self._directory)
+
+    def follow(self, follower: ChangeFollower) -> None:
+        """Call ``follower`` with every change from now on, object by object."""
+        self._followers.append(follower)
+
+    def directory(self) -> Directory:
+        return self._directory
+
+    async def load(self) -> None:
+        """Load the directory from the index: at the start, and when another node may have changed it."""
+        rows = await self._index.query("objects_since", self._read_to)
+        if not rows:
+            return
+        self._read_to = rows[-1][SEQ]
+        known = self._directory.object_version
+        news = [change for change in decode_object_rows(rows) if change.version > known(change.kind, change.key)]
+        if news:
+            self._become(news, max(self._directory.version, self._read_to))
+
+    async def change(self, by: str, changes: Sequence[DirectoryChange], reason: str = "") -> Directory:
+        """Apply all changes at once; raises Refused if another party has changed one of the objects."""
+        return await run_to_completion(self._change(by, changes, reason))
+
+    async def _change(self, by: str, changes: Sequence[DirectoryChange], reason: str) -> Directory:
+        async with self._lock:
+            numbered = tuple(self._numbered(change) for change in changes)
+            keys = tuple(version_key(change.kind, change.key, change.version) for change in numbered)
+            entry = ConfigurationChanged(self._clock.now_us(), by, reason, numbered)
+            outcome = await commit_step(self._desk, JournalStep(entry, keys=keys, reserve=True))
+            if isinstance(outcome, Conflict):  # on another node of a shared network
+                raise _conflict("it")
+            self._become(numbered, outcome.seq)
+            return self._directory
+
+    def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
+        self._directory = directory = self._directory.changed(changes, version)
+        for follower in self._followers:
+            follower(directory, changes)
+        if any(change.kind not in LARGE_KINDS for change in changes):
+            for listener in self._listeners:
+                listener(directory)
+
+    def _numbered(self, change: DirectoryChange) -> ObjectChange:
+        current = self._directory.object_version(change.kind, change.key)
+        if change.seen_version is not None and change.seen_version != current:
+            raise _conflict(f"{change.kind} {change.key}")
+        value = None if change.value is None else msgspec.to_builtins(change.value)
+        return ObjectChange(change.kind, change.key, current + 1, value)
+
+
+def decode_object_rows(rows: Sequence[tuple[Any, ...]]) -> list[ObjectChange]:
+    """Decode the objects in rows of an index's object table."""
+    return [
+        ObjectChange(kind, key, number, msgspec.json.decode(value) if value else None)
+        for kind, key, number, value, *_ in rows
+    ]
+
+
+def decode_directory_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
+    """Build the directory from the rows of an index's object table."""
+    return Directory().changed(decode_object_rows(rows), max((row[6] for row in rows), default=0))
+
+
+def _conflict(what: str) -> Refused:
+    return Refused("version.conflict", f"Somebody changed {what} meanwhile; read it again and repeat your change")

@@ -1,0 +1,394 @@
+"""Accept posts: check permissions, route the message and store it as one journal entry, then confirm it.
+
+Kept rule: every post is answered exactly once, and success only after the entry that holds it is durable. Rejected posts are
+entries too. Nothing here waits: the answer is given through a callback when the group commit is through, so thousands of
+posts share one sync to disk. A message whose rules need much work is routed in a thread (``heavy_work``) before that.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+
+from postroad.core.admission.admit import ADDRESSED, Admitted, admit, admit_next
+from postroad.core.admission.quota import UNLIMITED, QuotaAmount, QuotaCharge, check_size
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.part_facts import total_size
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.unique_keys import idempotency_key
+from postroad.core.routing.budget import AT_ONCE, TooMuchAtOnce
+from postroad.core.routing.business_keys import PostedSubject
+from postroad.core.routing.itinerary import CallRoutes
+from postroad.errors import Refused, Unavailable
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.stages.idempotency import (
+    IndexedPost,
+    answer_all,
+    build_unique_step,
+    derive_post_keys,
+    duplicate_error,
+    reused_key_error,
+)
+from postroad.flow.stages.posting import (
+    Answer,
+    Answered,
+    AnsweredAt,
+    Posting,
+    ResultBuilder,
+    build_result,
+    describe_parts,
+    encode_body,
+    is_same_post,
+    load_post,
+    replay_result,
+)
+from postroad.flow.stages.quota import Quota
+from postroad.flow.stages.refused_post import build_refused_entry
+from postroad.flow.stages.respond import RespondStage
+from postroad.flow.stages.routed_post import (
+    RECIPIENT_STEPS,
+    RoutedPost,
+    add_search_keys,
+    check_recipients,
+    route_post,
+    try_route_post,
+)
+from postroad.ports import Clock, Committed, Conflict, Desk, Journal, JournalStep, Outcome, Randomness
+
+log = logging.getLogger(__name__)
+
+MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call: some 20 ms
+
+
+class AcceptStage:
+    def __init__(
+        self,
+        desk: Desk,
+        journal: Journal,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        randomness: Randomness,
+        answers: RespondStage,
+        allowances: Quota,
+        expires: Callable[[int], None],
+        heavy: HeavyWork,
+    ) -> None:
+        self._desk = desk
+        self._journal = journal
+        self._directory = directory
+        self._clock = clock
+        self._randomness = randomness
+        self._answers = answers
+        self._allowances = allowances
+        self._expires = expires  # told of every accepted message when it expires
+        self._heavy = heavy
+        self._running: set[asyncio.Task[None]] = set()
+
+    def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
+        """Accept one post; ``answered`` is called once, immediately or when its entry is durable."""
+        try:
+            directory = self._directory()
+            admitted = admit(posting.message, caller, directory, self._clock.now_us())
+            if posting.message.type in ADDRESSED:
+                at_once = self._heavy.at_once(admitted.sender.organization)
+                step = self._step(admitted, posting, directory, route_post(admitted, posting, directory, at_once))
+                self._accept_allowed(step, admitted, posting, answered)
+            else:
+                self._later(self._answer(admitted, posting, directory, answered), answered)
+        except TooMuchAtOnce:
+            self._later(self._post_heavy([admitted], [posting], directory, lambda _, given: answered(given)), answered)
+        except Refused as refusal:
+            self.refuse(caller, posting, refusal, answered)
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    async def _post_heavy(
+        self, admitted: Sequence[Admitted], postings: Sequence[Posting], directory: Directory, answered: AnsweredAt
+    ) -> None:
+        """Route posts of one sender in a thread, then accept them here."""
+
+        def route() -> list[RoutedPost | Refused]:
+            pairs = zip(admitted, postings, strict=True)
+            return [try_route_post(one, posting, directory) for one, posting in pairs]
+
+        sender, size = admitted[0].sender, sum([posting.size for posting in postings])
+        try:
+            found: Sequence[RoutedPost | Refused] = await self._heavy.run(sender.organization, route, size)
+        except Refused as refusal:
+            found = [refusal] * len(postings)
+        for place, (one, posting, routed) in enumerate(zip(admitted, postings, found, strict=True)):
+            tell = partial(answered, place)
+            try:
+                if isinstance(routed, Refused):
+                    raise routed
+                self._accept_allowed(self._step(one, posting, directory, routed), one, posting, tell)
+            except Refused as refusal:
+                self.refuse(one.caller, posting, refusal, tell)
+            except Unavailable as unavailable:
+                tell(unavailable)
+
+    def post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
+        """Accept many posts; each is answered by its index, and most of them share one step to the desk."""
+        directory = self._directory()
+        now_us = self._clock.now_us()
+        together: list[IndexedPost] = []
+        heavy: list[tuple[int, Admitted, Posting]] = []
+        limited = caller.service is not None and self._allowances.allowance(caller.service) != UNLIMITED
+        routes, admitted, left = CallRoutes(directory), None, MANY_AT_ONCE
+        for place, posting in enumerate(postings):
+            if posting.message.type not in ADDRESSED:
+                self.post(caller, posting, partial(answered, place))
+                continue
+            try:
+                if admitted is None or posting.message.sender:
+                    admitted = admit(posting.message, caller, directory, now_us)
+                else:
+                    admitted = admit_next(posting.message, admitted)
+                # What leaves the event loop leaves nothing for the rest of the call to be tried here.
+                at_once = 0 if heavy else max(0, min(left, AT_ONCE // 10))
+                subject = PostedSubject(admitted, directory, posting.form, at_once)
+                check_recipients(posting.message, at_once)
+                left -= RECIPIENT_STEPS * (len(posting.message.to) - 1)
+                try:
+                    found = routes.itineraries(admitted, posting.form, subject)
+                    routed = add_search_keys(admitted, directory, found, subject)
+                finally:  # a post that is refused has cost as much
+                    left -= at_once - subject.left_at_once
+                step = self._step(admitted, posting, directory, routed)
+                if limited:
+                    self._accept_allowed(step, admitted, posting, partial(answered, place))
+                else:
+                    together.append(IndexedPost(place, posting, step))
+            except TooMuchAtOnce:
+                if admitted is not None:
+                    heavy.append((place, admitted, posting))
+            except Refused as refusal:
+                self.refuse(caller, posting, refusal, partial(answered, place))
+        if together:
+            self._accept_together(together, answered)
+        if heavy:
+            self._route_many(heavy, directory, answered)
+
+    def _route_many(
+        self, heavy: list[tuple[int, Admitted, Posting]], directory: Directory, answered: AnsweredAt
+    ) -> None:
+        at, admitted, postings = zip(*heavy, strict=True)
+
+        def failed(answer: Answer) -> None:
+            for place in at:
+                answered(place, answer)
+
+        self._later(self._post_heavy(admitted, postings, directory, lambda n, given: answered(at[n], given)), failed)
+
+    def _accept_together(self, posts: list[IndexedPost], answered: AnsweredAt) -> None:
+        """Accept posts with one step to the desk; look up first those whose keys the desk cannot check."""
+        left: list[IndexedPost] = []
+        for one in posts:
+            if all(map(self._desk.checks, one.looked_up)):
+                left.append(one)
+            else:
+                self._accept(one.step, one.posting, partial(answered, one.place))
+        bulks = {one.bulk for one in left} - {0} if left and left[0].posting.bulk else set()
+        if not left:
+            return
+        if all(map(self._desk.checks, bulks)):
+            self._submit_many(left, answered)
+        else:
+            self._later(self._submit_if_new(left, bulks, answered), partial(answer_all, left, answered))
+
+    async def _submit_if_new(self, posts: list[IndexedPost], bulks: set[int], answered: AnsweredAt) -> None:
+        """Accept posts with one step if the key of their bulk is new; otherwise look each one up."""
+        try:
+            came_before = [bulk for bulk in bulks if await self._desk.seen(bulk) is not None]
+        except Unavailable as unavailable:
+            answer_all(posts, answered, unavailable)
+            return
+        if not came_before:
+            self._submit_many(posts, answered)
+            return
+        for one in posts:
+            self._accept(one.step, one.posting, partial(answered, one.place))
+
+    def _submit_many(self, posts: list[IndexedPost], answered: AnsweredAt) -> None:
+        def done(outcomes: list[Outcome]) -> None:
+            results, noted_us = ResultBuilder(), 0
+            for (place, posting, step), outcome in zip(posts, outcomes, strict=True):
+                entry: MessagePosted = step.entry  # type: ignore[assignment]
+                if type(outcome) is not Committed:
+                    self._done(entry, posting, partial(answered, place), outcome)
+                    continue
+                if entry.expires_at_us != noted_us:  # those of one call mostly expire together
+                    noted_us = entry.expires_at_us
+                    self._expires(noted_us)
+                answered(place, results.of(entry))
+
+        try:
+            self._desk.submit_many([one.step for one in posts], done)
+        except Unavailable as unavailable:
+            answer_all(posts, answered, unavailable)
+
+    def refuse(
+        self, caller: Caller | None, posting: Posting | None, refusal: Refused, answered: Answered, size: int = 0
+    ) -> None:
+        """Record a rejected post and then answer it; also for posts that could not be decoded."""
+        now_us = self._clock.now_us()
+        session = ids.session(now_us, self._randomness.bytes(10))
+        wire_size = posting.size if posting else size
+        version = self._directory().version
+        entry, body = build_refused_entry(
+            caller, posting, refusal, now_us, session, wire_size=wire_size, directory=version
+        )
+        refusal = Refused(
+            refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session or entry.session
+        )
+        try:
+            self._desk.submit(JournalStep(entry, body), lambda outcome: answered(refusal))
+        except Unavailable:
+            answered(refusal)
+
+    def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> JournalStep:
+        message = admitted.message
+        session = ids.session(admitted.at_us, self._randomness.bytes(10))
+        copies, explanation, keys = routed
+        facts = describe_parts(message.parts)
+        entry = MessagePosted(
+            admitted.at_us,
+            session,
+            session,
+            admitted.sender.gcid,
+            message.type,
+            message.topic,
+            total_size(facts),
+            posting.form,
+            admitted.expires_at_us,
+            directory.version,
+            facts,
+            copies,
+            message.handle,
+            message.possible_duplicate,
+            message.properties,
+            message.status,
+            None,
+            posting.idempotency,
+            posting.fingerprint,
+            derive_post_keys(admitted.sender.gcid, message, posting),
+            len(explanation),
+            None,
+            "",
+            message.routing,
+            posting.came,
+            None,
+            None,
+            keys,
+            posting.size,
+        )
+        return build_unique_step(entry, encode_body(message.parts, explanation, posting.setting))
+
+    def _accept_allowed(self, step: JournalStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
+        """Accept a post if it fits the organization's quota; refresh the totals first where that is uncertain."""
+        allowance = self._allowances.allowance(admitted.sender)
+        if allowance == UNLIMITED:
+            self._accept(step, posting, answered)
+            return
+        check_size(posting.size, allowance)
+        charge = _charge(step, admitted.sender)
+        if self._allowances.take(charge, allowance):
+            self._accept_charged(step, posting, self._allowances.settle_after(charge, answered))
+        else:
+            self._later(self._accept_after_refresh(step, admitted, posting, charge, answered), answered)
+
+    async def _accept_after_refresh(
+        self, step: JournalStep, admitted: Admitted, posting: Posting, charge: QuotaCharge, answered: Answered
+    ) -> None:
+        try:
+            await self._allowances.reserve_after_refresh(charge, self._allowances.allowance(admitted.sender))
+        except Refused as refusal:
+            self.refuse(admitted.caller, posting, refusal, answered)
+        else:
+            self._accept_charged(step, posting, self._allowances.settle_after(charge, answered))
+
+    def _accept_charged(self, step: JournalStep, posting: Posting, answered: Answered) -> None:
+        """Accept a post; the charge is settled whatever the outcome."""
+        try:
+            self._accept(step, posting, answered)
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    def _accept(self, step: JournalStep, posting: Posting, answered: Answered) -> None:
+        entry: MessagePosted = step.entry  # type: ignore[assignment]
+        if step.keys or (step.absent and not self._desk.checks(step.absent[0])):
+            self._later(self._accept_if_new(step, entry, posting, answered), answered)
+        else:
+            self._desk.submit(step, partial(self._done, entry, posting, answered))
+
+    def _done(self, entry: MessagePosted, posting: Posting, answered: Answered, outcome: Outcome) -> None:
+        """Answer the sender with the outcome of the step."""
+        if isinstance(outcome, Committed):
+            self._expires(entry.expires_at_us)
+            answered(build_result(entry))
+        elif isinstance(outcome, Conflict):
+            self._later(self._again(outcome, entry, posting, answered), answered)
+        else:
+            answered(outcome)
+
+    async def _accept_if_new(
+        self, step: JournalStep, entry: MessagePosted, posting: Posting, answered: Answered
+    ) -> None:
+        """Accept a post after looking up its keys in the index; the desk checks recent keys when it commits."""
+        try:
+            for key in (*step.keys, *step.absent):
+                if not self._desk.checks(key) and (first := await self._desk.seen(key)) is not None:
+                    await self._again(Conflict(key, *first), entry, posting, answered)
+                    return
+            self._done(entry, posting, answered, await commit_step(self._desk, step))
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    async def _again(self, conflict: Conflict, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
+        """Handle a repeated post: return the first answer again, or refuse it as a duplicate."""
+        first = await load_post(self._journal, conflict.seq)
+        if entry.idempotency and conflict.key == idempotency_key(entry.sender, entry.idempotency):
+            if first is not None and is_same_post(first, entry):
+                answered(replay_result(first))
+                return
+            refusal = reused_key_error(posting, conflict.session)
+        else:
+            refusal = duplicate_error(entry, conflict.session)
+        self.refuse(Caller(service=self._directory().services.get(entry.sender)), posting, refusal, answered)
+
+    async def _answer(self, admitted: Admitted, posting: Posting, directory: Directory, answered: Answered) -> None:
+        try:
+            answered(await self._answers.answer(admitted, posting, directory))
+        except Refused as refusal:
+            self.refuse(admitted.caller, posting, refusal, answered)
+        except Unavailable as unavailable:
+            answered(unavailable)
+
+    def _later(self, work: Coroutine[None, None, None], answered: Answered) -> None:
+        task = asyncio.get_running_loop().create_task(work)
+        self._running.add(task)
+        task.add_done_callback(partial(self._finished, answered))
+
+    def _finished(self, answered: Answered, task: asyncio.Task[None]) -> None:
+        """Answer the post if its task failed: an error of the server is logged, and what is unavailable may be tried again."""
+        self._running.discard(task)
+        if task.cancelled() or (error := task.exception()) is None:
+            return
+        if isinstance(error, Unavailable):
+            answered(error)
+        else:
+            log.error("a post could not be carried out", exc_info=error)
+            answered(Refused("internal", "The post was not carried out; try again"))
+
+
+def _charge(step: JournalStep, sender: Service) -> QuotaCharge:
+    """Return what the post adds to the quota: its body once, and one delivery per copy."""
+    entry: MessagePosted = step.entry  # type: ignore[assignment]
+    deliveries = sum([not copy.code for copy in entry.copies])
+    return QuotaCharge(sender.organization.casefold(), sender.gcid, QuotaAmount(deliveries, len(step.body or b"")))

@@ -1,0 +1,339 @@
+"""Deliver messages to polling services, and settle or release what they received.
+
+Kept rules: every hand-out is written down; an acknowledgement is durable before it is answered; both
+may be repeated without harm.
+
+Load the bodies of deliveries for services that receive them.
+
+Kept rule: one that cannot be read back is left to its lease, and holds up no other.
+
+The trace of a delivery: the services it has passed, for polls that request it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from operator import attrgetter
+
+from msgspec.structs import replace
+
+from postroad.core.admission.policy import check_connection
+from postroad.core.delivery.mailbox import EVERY_NUMBER
+from postroad.core.identity.tokens import Tokens
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued, Wrapped
+from postroad.core.model.directory import DeliveryMode, Service
+from postroad.core.model.formats import PLAIN
+from postroad.core.model.journal import DeliveriesReturned, InvocationReturned, decode
+from postroad.core.model.message import AnsweredMessage, Delivered
+from postroad.core.model.polling import (
+    LEASE_MAX_S,
+    POLL_MAX,
+    WAIT_MAX_S,
+    PollRequest,
+    Settled,
+    Settlement,
+    SettlementResult,
+)
+from postroad.core.model.polling import Outcome as Wish
+from postroad.core.model.selector import EVERYTHING, PseudonymSelector, Selector
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.queries import CONTENT
+from postroad.core.visibility.isolation import list_passed_services
+from postroad.core.visibility.pseudonyms import is_pseudonym
+from postroad.errors import Refused, Unavailable
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
+from postroad.flow.stages.acknowledge import acknowledge
+from postroad.flow.stages.delivery_view import add_cookie, apply_context, has_context
+from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.posting import decode_parts, decode_wrapper
+from postroad.flow.stages.resend import mark_resent
+from postroad.flow.stages.respond import RespondStage
+from postroad.ports import Clock, Desk, IndexReader, JournalStep
+
+_place = attrgetter("place")
+LEASE_S = 60.0
+MAX_INTERRUPTED = 100  # pushes of one delivery that stops of the server may interrupt before it is given up
+_PLAIN = frozenset(PLAIN)
+
+
+class DeliverStage:
+    """Leases deliveries to pollers and settles them."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        answers: RespondStage,
+        trail: TraceReader,
+        tokens: Tokens,
+        ending: EndStage,
+    ) -> None:
+        self._desk = desk
+        self._directory = directory
+        self._clock = clock
+        self._answers = answers
+        self._trail = trail
+        self._tokens = tokens
+        self._ending = ending
+
+    async def poll(
+        self,
+        caller: Caller,
+        request: PollRequest,
+        patience: InterruptibleWait | None = None,
+        up_to: int = EVERY_NUMBER,
+        early: bool = True,
+    ) -> list[Delivered]:
+        """Lease up to that many deliveries from the caller's mailbox, waiting for the first one if requested.
+
+        ``early``: also what waits for its next push.
+        """
+        patience = patience or InterruptibleWait()
+        service = _receiver(caller)
+        selector = self._selector(request)
+        if selector is None:
+            return []
+        most = max(1, min(request.max, POLL_MAX))
+        lease_s = min(request.lease_s or LEASE_S, LEASE_MAX_S)
+        deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
+        while True:
+            _check_standing(service, self._directory())
+            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service), up_to, early)
+            claimed.sort(key=_place)
+            kept = await self._kept(service, claimed) if claimed else []
+            if claimed and not kept:
+                continue  # all of it has failed just now, and more may wait
+            left_s = deadline - self._clock.monotonic()
+            if kept or left_s <= 0 or patience.over:
+                directory = self._directory()
+                delivered = [self._delivered(queued, body, directory) for queued, body in kept]
+                handed_out = [queued for queued, _ in kept]
+                return await self._trail.add_traces(handed_out, delivered, directory) if request.trace else delivered
+            if not self._desk.is_searching(service.gcid, selector):
+                await patience.wait(self._desk.arrival(service.gcid, left_s))
+
+    async def _kept(self, service: Service, claimed: list[Queued]) -> list[tuple[Queued, bytes | None]]:
+        """Return the claimed deliveries that can be handed out, with bodies; fail those whose body retention dropped."""
+        found = await load_bodies(self._desk, service.address, claimed)
+        dropped = [queued for queued, body in found if body is None]
+        for queued in dropped:
+            await self._ending.fail(queued.number, NO_LONGER_KEPT)
+        return [pair for pair in found if pair[1] is not None] if dropped else found
+
+    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+        """Return a delivery as it was handed out to its receiver; None once it has ended.
+
+        Raises Refused when the token is not one that this receiver was given.
+        """
+        found = await self._answers.delivery(token, receiver)
+        if found.state is not DeliveryState.QUEUED:
+            return None
+        [body] = await self._desk.bodies([found.queued])
+        return self._delivered(found.queued, body, self._directory())
+
+    async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
+        """Acknowledge leased deliveries or give them back; each token gets its own result."""
+        service = _receiver(caller)
+        found = await self._answers.deliveries(settlement.tokens, service.gcid)
+        taken = [one.queued for one in found.values() if one.state is DeliveryState.QUEUED]
+        answers = [_answer_of(token, found.get(token)) for token in settlement.tokens]
+        if taken and settlement.outcome is Wish.ACK:
+            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken, receipt)
+            answers = [
+                await self._ended_meanwhile(one.token, service)
+                if self._tokens.number(one.token) in over_by_now
+                else one
+                for one in answers
+            ]
+        elif taken:
+            await commit_step(self._desk, self._give_back(service, settlement, taken))
+        return SettlementResult(settled=tuple(answers))
+
+    async def _ended_meanwhile(self, token: str, service: Service) -> Settled:
+        """Return the result for a delivery that ended meanwhile; a repeated acknowledgment is not an error."""
+        found = await self._answers.delivery(token, service.gcid)
+        return Settled(token=token) if found.state is DeliveryState.DELIVERED else _over(token)
+
+    def _give_back(self, service: Service, settlement: Settlement, taken: list[Queued]) -> JournalStep:
+        numbers = tuple(dict.fromkeys(queued.number for queued in taken))
+        delay_s = max(0.0, min(settlement.delay_s, LEASE_MAX_S))
+        reason = settlement.reason[:500]
+        return JournalStep(
+            DeliveriesReturned(self._clock.now_us(), service.gcid, reason, delay_s, numbers), reserve=True
+        )
+
+    def delivered(self, queued: Queued, body: bytes) -> Delivered:
+        """Return a delivery as its receiver sees it."""
+        return self._delivered(queued, body, self._directory())
+
+    def _selector(self, request: PollRequest) -> Selector | None:
+        """Return the poll's selector with senders as GCIDs; None if no message could ever match.
+
+        A sender that does not exist is waited for like one that does: the time would tell who is there.
+        """
+        wanted = request.select
+        if wanted.selects_all:
+            return EVERYTHING
+        sender = self._directory().service(wanted.sender) if wanted.sender else None
+        named = [text for text in (wanted.session, wanted.transaction) if text]
+        if len({is_pseudonym(text) for text in named}) > 1:
+            return None  # no message is known by both kinds of names
+        gcid = sender.gcid if sender else wanted.sender
+        if not named or not is_pseudonym(named[0]):
+            return replace(wanted, sender=gcid)
+        return PseudonymSelector(
+            sender=gcid,
+            type=wanted.type,
+            topic=wanted.topic,
+            session=self._tokens.veil.real_session(wanted.session),
+            transaction=self._tokens.veil.real_session(wanted.transaction),
+            properties=wanted.properties,
+        )
+
+    def _delivered(self, queued: Queued, body: bytes | None, directory: Directory) -> Delivered:
+        message = queued.message
+        hops = queued.hops
+        hop = hops[queued.hop]
+        if not queued.token:
+            hidden = hop.context is not None and bool(hop.context.shown_sender)
+            queued.token = self._tokens.token(queued.number, message.session, queued.recipient, hidden=hidden)
+        sender = message.shown_sender or message.sender
+        delivered = Delivered(
+            session=message.session,
+            token=queued.token,
+            transaction=message.transaction,
+            sender=_address(sender, directory),
+            sender_gcid=sender,
+            recipient=_address(queued.recipient, directory),
+            recipient_gcid=queued.recipient,
+            type=message.type,
+            topic=message.topic,
+            handle=message.handle,
+            arguments=hop.arguments,
+            reference=AnsweredMessage(message.answers.session, message.answers.handle) if message.answers else None,
+            invoker=_address(sender if hop.invoker == message.sender else hop.invoker, directory),
+            status=message.status,
+            properties=message.properties,
+            posted_at_us=message.at_us,
+            expires_at_us=queued.expires_at_us,
+            attempt=queued.attempt,
+            in_transit=queued.hop < len(hops) - 1,
+            possible_duplicate=message.possible_duplicate,
+            parts=decode_parts(queued.content.parts, body or b""),
+        )
+        if has_context(queued):
+            delivered = apply_context(delivered, queued, directory, self._tokens.veil)
+        service = directory.services.get(queued.recipient)
+        if service is not None and service.format in _PLAIN:
+            delivered = _wrapped(delivered, queued, body or b"")
+        if directory.cookies:
+            delivered = add_cookie(delivered, directory)
+        return mark_resent(delivered, queued, self._tokens.veil) if queued.origin else delivered
+
+
+def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
+    """Return the delivery with its wrapper, if nothing is withheld and no party is hidden from the receiver."""
+    message = queued.message
+    is_whole = len(delivered.parts) == len(queued.content.parts)
+    known_by = (delivered.session, delivered.transaction, delivered.sender_gcid)
+    is_open = known_by == (message.session, message.transaction, message.sender)
+    return Wrapped(
+        **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
+        form=message.form,
+        setting=decode_wrapper(queued.content, body) if is_whole and is_open else b"",
+    )
+
+
+def _answer_of(token: str, found: FoundDelivery | None) -> Settled:
+    if found is None:
+        return Settled(token=token, code="token.unknown", detail="No delivery of yours has this token")
+    return Settled(token=token) if found.state in (DeliveryState.QUEUED, DeliveryState.DELIVERED) else _over(token)
+
+
+def _over(token: str) -> Settled:
+    detail = "The delivery has come to its end: it expired, failed, or was withdrawn or answered before"
+    return Settled(token=token, code="delivery.over", detail=detail)
+
+
+def _tries(service: Service) -> int:
+    """Return the minimum number of hand-outs for a delivery, given the pushes that its service allows.
+
+    A push that a stop of the server interrupts is handed out again and is not a try.
+    """
+    is_pushed = service.push is not None and service.delivery is DeliveryMode.PUSH
+    return service.push.total_tries + MAX_INTERRUPTED if service.push is not None and is_pushed else 0
+
+
+def _receiver(caller: Caller) -> Service:
+    if caller.service is None:
+        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials, not a person's")
+    check_connection(caller, caller.service, f"{caller.service.address} asks")
+    return caller.service
+
+
+def _check_standing(service: Service, directory: Directory) -> None:
+    """Refuse deliveries to suspended services, also if suspended during the wait; settling is still allowed."""
+    if directory.is_suspended(service):
+        raise Refused(
+            "service.suspended",
+            f"{service.address} is suspended; its messages wait until they expire, please contact the network's operator",
+        )
+
+
+def _address(gcid: str, directory: Directory) -> str:
+    service = directory.services.get(gcid)
+    return service.address if service is not None else gcid
+
+
+NO_LONGER_KEPT = "body.dropped: its documents are no longer kept"
+
+log = logging.getLogger(__name__)
+
+
+async def load_bodies(desk: Desk, who: str, claimed: Sequence[Queued]) -> list[tuple[Queued, bytes | None]]:
+    """Return the deliveries with their bodies (None if dropped by retention); Unavailable if none is readable."""
+    try:
+        return list(zip(claimed, await desk.bodies(claimed), strict=True))
+    except Unavailable as trouble:
+        found: list[tuple[Queued, bytes | None]] = []
+        for queued in claimed:
+            with suppress(Unavailable):
+                found.append((queued, await desk.body(queued)))
+        if not found:
+            raise
+        log.warning("%s leaves %d messages to their lease: %s", who, len(claimed) - len(found), trouble)
+        return found
+
+
+FACTS = CONTENT.index("facts")
+
+
+class TraceReader:
+    def __init__(self, index: IndexReader, indexed: Callable[[], Awaitable[None]]) -> None:
+        self._index = index
+        self._indexed = indexed
+
+    async def add_traces(
+        self, claimed: Sequence[Queued], delivered: Sequence[Delivered], directory: Directory
+    ) -> list[Delivered]:
+        """Return the deliveries with the stops they have passed."""
+        if any(queued.hop for queued in claimed):
+            await self._indexed()
+        return [
+            replace(message, trace=list_passed_services(queued, await self._returned(queued), directory))
+            if queued.hop
+            else message
+            for queued, message in zip(claimed, delivered, strict=True)
+        ]
+
+    async def _returned(self, queued: Queued) -> list[InvocationReturned]:
+        """Return the results of the services before this one, oldest first."""
+        rows = await self._index.query("transaction_contents", queued.message.transaction)
+        entries = [decode(row[FACTS]) for row in rows]
+        mine = (queued.message_seq, queued.copy)
+        return [one for one in entries if isinstance(one, InvocationReturned) and (one.message, one.copy) == mine]

@@ -1,0 +1,108 @@
+"""What the receiver of a delivery may see: its invocation context, without withheld documents.
+
+Kept rule: whoever is isolated finds nothing by which it could know the message again among those it gets openly: no name, no
+handle, no session or number of it, and no time more exact than a second. Whoever the response of such a service passes on its
+side learns as little of the one who asked.
+"""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from postroad.core.delivery.document_access import access_at, readable_parts
+from postroad.core.model.contexts import Ancestry, is_requester_hidden, merge_properties
+from postroad.core.model.delivery import Queued
+from postroad.core.model.message import AnsweredMessage, Cookie, Delivered, MessageType, PostResult, Property
+from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.errors import Refused
+
+
+def has_context(queued: Queued) -> bool:
+    """Whether the delivery differs from what was posted; most do not."""
+    return bool(queued.hops[queued.hop].context is not None or queued.content.returned or queued.in_transit)
+
+
+def apply_context(delivered: Delivered, queued: Queued, directory: Directory, veil: Pseudonyms) -> Delivered:
+    """Return the delivery as its receiver may see it."""
+    hops = queued.hops
+    ancestry = Ancestry(hops, queued.logical)
+    context = ancestry.context(queued.hop)
+    delivered = replace(
+        delivered,
+        topic=context.topic or delivered.topic,
+        properties=list_visible_properties(queued),
+    )
+    if queued.in_transit:
+        delivered = replace(delivered, parts=readable_parts(delivered.parts, access_at(queued, directory)))
+    if context.shown_sender:
+        return isolate_delivery(delivered, context.shown_sender, directory, veil)
+    return _redact_requester(delivered, veil) if _is_asker_hidden(queued) else delivered
+
+
+def list_visible_properties(queued: Queued) -> tuple[Property, ...]:
+    """Return the message's properties as its receiver sees them, with those that earlier services returned."""
+    seen = Ancestry(queued.hops, queued.logical).seen_at(queued.hop, queued.content.returned)
+    return merge_properties(queued.message.properties, seen)
+
+
+def _is_asker_hidden(queued: Queued) -> bool:
+    return is_requester_hidden(queued.message, queued.hop, queued.hops, queued.logical)
+
+
+def _redact_requester(delivered: Delivered, veil: Pseudonyms) -> Delivered:
+    """Hide the requester from services on the responder's side."""
+    asked = AnsweredMessage(veil.session(delivered.reference.session), "") if delivered.reference is not None else None
+    return replace(
+        delivered,
+        transaction=veil.session(delivered.transaction),
+        reference=asked,
+        expires_at_us=truncate_to_second(delivered.expires_at_us),
+    )
+
+
+def isolate_delivery(delivered: Delivered, shown_sender: str, directory: Directory, veil: Pseudonyms) -> Delivered:
+    """Return the delivery without any trace of the wider route; the service that isolates appears as its sender."""
+    service = directory.services.get(shown_sender)
+    return replace(
+        delivered,
+        session=veil.session(delivered.session),
+        transaction=veil.session(delivered.transaction),
+        posted_at_us=truncate_to_second(delivered.posted_at_us),
+        expires_at_us=truncate_to_second(delivered.expires_at_us),
+        sender=service.address if service is not None else shown_sender,
+        sender_gcid=shown_sender,
+        handle="",
+        reference=None,
+        # Whoever is in transit is expected to answer, whatever the message is to others.
+        type=MessageType.REQUEST if delivered.in_transit else delivered.type,
+        in_transit=False,
+    )
+
+
+def truncate_to_second(at_us: int) -> int:
+    """Truncate a time in microseconds to the full second."""
+    return at_us - at_us % 1_000_000
+
+
+def add_cookie(delivered: Delivered, directory: Directory) -> Delivered:
+    """Return the delivery with the cookie that its receiver registered for this sender."""
+    found = directory.cookie_for(delivered.recipient_gcid, delivered.sender_gcid)
+    return replace(delivered, cookie=Cookie(found.content, found.content_type)) if found is not None else delivered
+
+
+def redact_result(result: PostResult, queued: Queued, veil: Pseudonyms) -> PostResult:
+    """Replace real ids by pseudonyms in the result of an answer to this delivery, for a hidden party."""
+    if not queued.shown_sender:
+        is_hidden = _is_asker_hidden(queued)
+        return replace(result, transaction=veil.session(result.transaction)) if is_hidden else result
+    session = veil.session(result.session) if result.session == queued.message.session else result.session
+    recipients = () if queued.in_transit else result.recipients
+    return replace(result, session=session, transaction=veil.session(result.transaction), recipients=recipients)
+
+
+def redact_refusal(refusal: Refused, queued: Queued, veil: Pseudonyms) -> Refused:
+    """Replace real ids by pseudonyms in a refusal, for a hidden party."""
+    if not queued.shown_sender or refusal.session != queued.message.session:
+        return refusal
+    return Refused(refusal.code, refusal.detail, pointer=refusal.pointer, session=veil.session(refusal.session))

@@ -1,0 +1,176 @@
+"""End a journey early: after a failure, a rejection or a timeout.
+
+Kept rules: a journey has one end, which the key of its entry guards; a request's sender is told by an error response in the very
+entry that ends it; a notification ends in silence, visible in the audit trail alone.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Mapping, Sequence
+
+from postroad.core.model import ids
+from postroad.core.model.delivery import DeliveryState, Queued
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import AnsweredDelivery, Copy, DeliveriesEnded, Hop, JourneyEnding, MessagePosted
+from postroad.core.model.message import MessageType, Status
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.unique_keys import answer_key, journey_key
+from postroad.core.visibility.isolation import anonymous_service_label, visible_recipient
+from postroad.flow.concurrency.commit import commit_step, submit_step, wait_until_stored
+from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.registries.batches import BatchStore
+from postroad.flow.stages.resend import JourneyOrigin, find_journey_origin, find_journey_origins
+from postroad.ports import Clock, Committed, Conflict, Desk, Journal, JournalStep, Randomness
+
+BY_NETWORK = "network"
+MAX_REASON = 500
+TOGETHER = 100  # deliveries in one entry
+
+
+class EndStage:
+    """Ends journeys and deliveries, and sends error responses to requesters."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        journal: Journal,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        randomness: Randomness,
+        due: DueTimes,
+        batches: BatchStore,
+    ) -> None:
+        self._desk = desk
+        self._journal = journal
+        self._directory = directory
+        self._clock = clock
+        self._randomness = randomness
+        self._due = due
+        self._batches = batches
+
+    async def give_up(self, queued: Queued, state: str, reason: str) -> None:
+        """End the journey of a delivery that the desk no longer hands out."""
+        code = "route.expired" if state == "expired" else "route.failed"
+        someone = anonymous_service_label(queued, self._directory())  # the reason may tell who it is
+        told = Status(code, f"{someone} failed, or did not take the message in time") if someone else None
+        await self.end(queued.journey, queued.number, state, Status(code, reason), told=told)
+
+    async def fail(self, number: int, reason: str) -> None:
+        """Fail a waiting delivery: it becomes a dead letter, and a requester gets an error response."""
+        found = await self._desk.find(number)
+        if found is None or found.state is not DeliveryState.QUEUED:
+            return
+        if found.queued.journey:
+            await self.give_up(found.queued, "failed", reason)
+            return
+        entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "failed", reason[:MAX_REASON], (number,))
+        await commit_step(self._desk, JournalStep(entry, reserve=True, waiting=(number,)))
+        self._batches.settled((number,))
+
+    async def expire(self, numbers: Sequence[int], reason: str) -> None:
+        """End deliveries that belong to no journey; one by one if one of them was settled just now."""
+        parts = [tuple(numbers[start : start + TOGETHER]) for start in range(0, len(numbers), TOGETHER)]
+        await asyncio.gather(*[self._expire(part, reason) for part in parts])
+
+    async def _expire(self, numbers: tuple[int, ...], reason: str) -> None:
+        entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "expired", reason, numbers)
+        outcome = await commit_step(self._desk, JournalStep(entry, reserve=True, waiting=numbers))
+        self._batches.settled(numbers)
+        if isinstance(outcome, Conflict) and len(numbers) > 1:
+            await asyncio.gather(*[self._expire((number,), reason) for number in numbers])
+
+    async def end(
+        self,
+        journey: int,
+        delivery: int,
+        state: str,
+        status: Status,
+        *,
+        told: Status | None = None,
+    ) -> bool:
+        """End the journey at this delivery; False if it has moved on or ended meanwhile.
+
+        ``status`` goes on record; a requester is told the same, or ``told`` where somebody keeps that from it.
+        """
+        found = await find_journey_origin(self._journal, journey)
+        if found is None:
+            return False
+        step = self._end_step(found, journey, delivery, state, status, told=told)
+        return self._has_ended(step, journey, delivery, await commit_step(self._desk, step))
+
+    async def end_all(self, journeys: Mapping[int, int], state: str, status: Status) -> bool:
+        """End journeys in as few groups as possible; False if all have moved on or ended meanwhile."""
+        found = await find_journey_origins(self._journal, journeys)
+        steps = {
+            journey: self._end_step(one, journey, journeys[journey], state, status) for journey, one in found.items()
+        }
+        outcomes = {journey: submit_step(self._desk, step) for journey, step in steps.items()}
+        await asyncio.wait(outcomes.values()) if outcomes else None
+        ended = [
+            self._has_ended(steps[journey], journey, journeys[journey], await wait_until_stored(outcome))
+            for journey, outcome in outcomes.items()
+        ]
+        return any(ended)
+
+    def _end_step(
+        self,
+        found: JourneyOrigin,
+        journey: int,
+        delivery: int,
+        state: str,
+        status: Status,
+        *,
+        told: Status | None = None,
+    ) -> JournalStep:
+        message, ordinal = found
+        reason = f"{status.code}: {status.text}"[:MAX_REASON]
+        keys = (journey_key(journey), answer_key(delivery))
+        requester = self._directory().services.get(message.sender)
+        if message.type is MessageType.REQUEST and requester is not None:
+            ending = JourneyEnding(journey, delivery, state, reason)
+            response = self._error_response(message, ordinal, requester, told or status, ending, keys)
+            return JournalStep(response, None, keys, reserve=True)
+        now_us = self._clock.now_us()
+        ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,))
+        return JournalStep(ended, None, keys, reserve=True)
+
+    def _has_ended(self, step: JournalStep, journey: int, delivery: int, outcome: Committed | Conflict) -> bool:
+        if isinstance(step.entry, MessagePosted):
+            self._due.note(step.entry.expires_at_us)
+        self._batches.settled((journey, delivery))
+        return isinstance(outcome, Committed)
+
+    def _error_response(
+        self,
+        request: MessagePosted,
+        ordinal: int,
+        requester: Service,
+        status: Status,
+        ending: JourneyEnding,
+        keys: tuple[int, ...],
+    ) -> MessagePosted:
+        """Build the error response that the network sends in the recipient's name."""
+        now_us = self._clock.now_us()
+        directory, copy = self._directory(), request.copies[ordinal]
+        named = directory.service(copy.named)
+        sender = named.gcid if named is not None else visible_recipient(copy, request.sender, directory)
+        return MessagePosted(
+            at_us=now_us,
+            session=ids.session(now_us, self._randomness.bytes(10)),
+            transaction=request.transaction,
+            sender=sender,
+            type=MessageType.RESPONSE,
+            topic=request.topic,
+            size=0,
+            wire_size=0,
+            form=BY_NETWORK,
+            expires_at_us=now_us + requester.default_expiration_s * 1_000_000,
+            directory=directory.version,
+            parts=(),
+            copies=(Copy(requester.address, (Hop(requester.gcid, (), sender),)),),
+            status=status,
+            answers=AnsweredDelivery(0, request.session, request.handle),
+            keys=keys,
+            ends=ending,
+        )

@@ -1,0 +1,133 @@
+"""Expire deliveries that were not fetched and journeys that did not end in time.
+
+Kept rules: the loop sleeps until the next due time and asks the index for just what is due, never for all there is; expiry is an
+entry like any other end, so a late answer and an expiry exclude each other. Every look passes over the members of interchanges
+that are under way, and pays for it; so the longer a look takes, the longer it is before the next. Nobody gets what is overdue
+meanwhile: those who hand it out look at the time themselves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from postroad.core.model.message import Status
+from postroad.core.projection.queries import JOURNEY
+from postroad.errors import Unavailable
+from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.registries.batches import BatchStore
+from postroad.flow.stages.end import BY_NETWORK, EndStage
+from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
+from postroad.ports import Clock, IndexReader
+
+log = logging.getLogger(__name__)
+
+AT_NUMBER = JOURNEY.index("at_number")
+AT_ONCE = 2_000  # rows of the index at a time
+LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
+IDLE_S = 3_600.0
+REST = 10  # times as long as a look has taken, nobody looks again …
+MAX_REST_S = 60.0  # … but for no longer than this
+EXPIRED_REASON = "not fetched before it expired"
+EXPIRED = Status("route.expired", "The message expired before its journey was over")
+
+
+async def is_always_leader() -> bool:
+    """Return True: the default for ``leads`` on a single node."""
+    return True
+
+
+class ExpireStage:
+    """Sleeps until the next due time, then ends what the index reports as due."""
+
+    def __init__(
+        self,
+        index: IndexReader,
+        clock: Clock,
+        ending: EndStage,
+        keeping: MailboxTimeLimit,
+        due: DueTimes,
+        indexed: Callable[[], Awaitable[None]],
+        batches: BatchStore,
+    ) -> None:
+        self._index = index
+        self._clock = clock
+        self._ending = ending
+        self._keeping = keeping
+        self._due = due
+        self._indexed = indexed
+        self._batches = batches
+        self._look_s = 0.0  # how long the last look took that found nothing to end
+
+    async def run(self, leads: Callable[[], Awaitable[bool]] = is_always_leader, most_s: float = IDLE_S) -> None:
+        """Expire what is due until cancelled; ``most_s`` is the maximum sleep."""
+        while True:
+            try:
+                next_us = await self.expire_due() if await leads() else None
+            except Unavailable as trouble:
+                log.warning("nothing can be expired now: %s", trouble)
+                next_us = self._soon_us()
+            except Exception:
+                log.exception("what is due could not be ended; trying again")
+                next_us = self._soon_us()
+            await asyncio.sleep(min(self._look_s * REST, MAX_REST_S))
+            await self._sleep(next_us, most_s)
+
+    async def expire_due(self) -> int | None:
+        """End everything that is due; returns the next due time, None if there is none."""
+        self._due.begin()
+        while True:
+            await self._indexed()
+            began, now_us = self._clock.monotonic(), self._clock.now_us()
+            # Deliveries first: a journey that moves on in between leaves one that is over, and is not taken for what it left.
+            deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
+            journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
+            ended = await self._end(journeys)
+            if ended and len(journeys) == AT_ONCE:
+                continue  # more are due, and have deliveries that end with them
+            on_the_way = {row[AT_NUMBER] for row in journeys}
+            expired = await self._expire([row for row in deliveries if row[0] not in on_the_way])
+            if not ended and not expired:  # also when something has moved on just now: it is looked at again soon
+                break
+        kept_us = await self._keeping.expire_overdue()
+        [upcoming] = await self._index.query("next_due")
+        self._look_s = self._clock.monotonic() - began
+        soonest_us = self._soon_us()  # for what could not be ended now
+        return min(
+            (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None
+        )
+
+    def _soon_us(self) -> int:
+        return self._clock.now_us() + int(LOOK_AGAIN_S * 1_000_000)
+
+    async def _expire(self, deliveries: list[tuple[Any, ...]]) -> bool:
+        """End deliveries, including batched ones; False if none could be ended now."""
+        gathered: dict[str, list[int]] = {}
+        for number, _, batch in deliveries:
+            gathered.setdefault(batch, []).append(number)
+        plain = gathered.pop("", [])
+        await self._ending.expire(plain, EXPIRED_REASON)
+        reason = f"{EXPIRED_REASON}, in a batch that had not gone"
+        have_left = [
+            await self._batches.leave_together(batch, numbers, BY_NETWORK, "expired", reason)
+            for batch, numbers in gathered.items()
+        ]
+        return bool(plain) or any(have_left)
+
+    async def _end(self, journeys: list[tuple[Any, ...]]) -> bool:
+        """End journeys, including those whose delivery waits in a batch; False if none could be ended now."""
+        reason = f"{EXPIRED.code}: {EXPIRED.text}"
+        have_left = [
+            await self._batches.leave(row[AT_NUMBER], BY_NETWORK, "expired", reason) for row in journeys if row[-1]
+        ]
+        free = {row[0]: row[AT_NUMBER] for row in journeys if not row[-1]}
+        return await self._ending.end_all(free, "expired", EXPIRED) or any(have_left)
+
+    async def _sleep(self, next_us: int | None, most_s: float) -> None:
+        latest_us = self._clock.now_us() + int(most_s * 1_000_000)
+        if next_us is not None:
+            self._due.note(next_us)
+        while (left_us := min(self._due.earliest_us, latest_us) - self._clock.now_us()) > 0:
+            await self._due.sooner(left_us / 1_000_000)

@@ -1,0 +1,345 @@
+"""Forward a delivery from an exchange, model or splitter to its receivers, under the original header.
+
+Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
+delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
+it again: a circle of exchanges ends where it began. By however many ways a message comes to an exchange, it is handed on to
+another one once, or exchanges that are bound to each other would multiply it. Nothing goes to another house that the exchange is
+not open to any more. What a splitter takes out of an interchange goes by keys of the delivery's first round, so that not even a
+dead letter that is resent is taken apart twice.
+
+A forwarded message: its parts and header, and the keys that prevent forwarding it twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.model import ids
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Queued
+from postroad.core.model.directory import Service
+from postroad.core.model.exchange import Forwarded
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.part_facts import MessageArrival
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.unique_keys import assembled_keys, forward_key, relay_key
+from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
+from postroad.core.routing.explain.explanation import pack_tried
+from postroad.core.routing.forward import (
+    NOT_OPEN,
+    RELAYS,
+    Forward,
+    content_name,
+    find_closed_receivers,
+    forwarded_copies,
+    is_relayed,
+    split_forwards,
+    with_content,
+)
+from postroad.core.routing.itinerary import Routed
+from postroad.errors import Unavailable
+from postroad.flow.concurrency.commit import submit_step, wait_until_stored
+from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.stages.posting import decode_wrapper, describe_parts, encode_body
+from postroad.ports import Clock, Committed, Conflict, Desk, JournalStep, Outcome, Randomness
+
+TOGETHER = 250  # entries on their way at a time: an interchange may have a million documents
+
+
+def do_nothing() -> None:
+    """Do nothing; the default where the order of forwards does not matter."""
+
+
+class ForwardResult(Struct, gc=False, frozen=True):
+    """The result of forwards: how many copies were sent, and errors by what chose the receiver."""
+
+    copies: int = 0
+    cut: int = 0  # not forwarded to who had it before
+    faults: tuple[tuple[str, str], ...] = ()
+    refused: tuple[str, ...] = ()  # what chose those that cannot be reached, be it that this was told before
+
+
+class ForwardStage:
+    """Makes forwards durable, each at most once."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        randomness: Randomness,
+        expires: Callable[[int], None],
+        heavy: HeavyWork,
+    ) -> None:
+        self._desk = desk
+        self._directory = directory
+        self._clock = clock
+        self._randomness = randomness
+        self._expires = expires
+        self._heavy = heavy
+
+    async def forward(
+        self,
+        caller: Caller,
+        delivered: Delivered,
+        queued: Queued,
+        forwards: Sequence[Forward],
+        on_its_way: Callable[[], None] = do_nothing,
+    ) -> ForwardResult:
+        """Store all forwards of one delivery; ``caller`` is the exchange or model that received it.
+
+        ``on_its_way`` is called when whatever is forwarded later comes later for every receiver.
+        """
+        directory = self._directory()
+        through = (*list_passed_services(queued.message), queued.recipient)
+        wanted, faults = _wanted(forwards, queued.recipient, through, directory)
+        sent = ForwardOrigin(caller, delivered, queued, through, await self._setting(delivered, queued))
+        groups, tally = split_forwards(wanted, directory), _Tally(faults)
+        for some in _some_at_a_time(list(groups.items())):
+            steps = [await self._submitted(sent, name, group, directory) for name, group in some]
+            tally.under_way += len(some)
+            if tally.under_way == len(groups):
+                on_its_way()
+            for step, group, future in steps:
+                is_new = await self._committed(step, group[0], future)
+                tally.add(step, group, is_new, is_relayed(group[0], directory))
+        if not groups:
+            on_its_way()
+        return ForwardResult(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.told())
+
+    async def tell(self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward) -> Conflict | None:
+        """Send a splitter's acknowledgment to a partner; None once it is durable, now or earlier.
+
+        A conflict is one of its numbers, which somebody else has used meanwhile.
+        """
+        directory = self._directory()
+        sent = ForwardOrigin(caller, delivered, queued, (*list_passed_services(queued.message), queued.recipient), b"")
+        step = await self._step(sent, f"={interchange.chosen_by}", [interchange], directory)
+        outcome = await wait_until_stored(await self._earlier(sent, step) or submit_step(self._desk, step))
+        if isinstance(outcome, Conflict):
+            return outcome if outcome.key != step.keys[0] else None
+        self._note_expiry(step)
+        return None
+
+    async def came_before(self, queued: Queued, forward: Forward) -> bool:
+        """Return whether another delivery has used the key of this forward."""
+        if not forward.once or await self._desk.seen(forward.once) is None:
+            return False
+        return await self._desk.seen(forward_key(queued.origin or queued.number, f"={forward.chosen_by}")) is None
+
+    async def _submitted(
+        self, sent: ForwardOrigin, name: str, group: Sequence[Forward], directory: Directory
+    ) -> tuple[JournalStep, Sequence[Forward], asyncio.Future[Outcome]]:
+        step = await self._step(sent, name, group, directory)
+        return step, group, await self._earlier(sent, step) or submit_step(self._desk, step)
+
+    async def _earlier(self, sent: ForwardOrigin, step: JournalStep) -> asyncio.Future[Outcome] | None:
+        """The outcome for what went on an earlier time: how long ago that was, and how much has gone on since, nobody knows,
+        so that the desk may not have it in memory any more when it commits. Only what comes again can have been forwarded."""
+        comes_again = sent.queued.attempt > 1 or sent.queued.origin
+        first = await self._desk.seen(step.keys[0]) if comes_again else None
+        if first is None:
+            return None
+        outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        outcome.set_result(Conflict(step.keys[0], *first))
+        return outcome
+
+    async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
+        """Return the wrapper of the original message, if the whole message is forwarded."""
+        if not queued.content.setting or len(delivered.parts) < len(queued.content.parts) or queued.shown_sender:
+            return b""
+        return decode_wrapper(queued.content, await self._desk.body(queued) or b"")
+
+    async def _committed(self, step: JournalStep, forward: Forward, future: asyncio.Future[Outcome]) -> bool:
+        outcome = await wait_until_stored(future)
+        if isinstance(outcome, Committed):
+            self._note_expiry(step)
+        elif forward.once and outcome.key == forward.once:
+            raise Unavailable(
+                "network.unavailable", "The same interchange came twice at the same time; it is looked at again"
+            )
+        return isinstance(outcome, Committed)
+
+    def _note_expiry(self, step: JournalStep) -> None:
+        if isinstance(step.entry, MessagePosted):
+            self._expires(step.entry.expires_at_us)
+
+    async def _step(
+        self, sent: ForwardOrigin, name: str, group: Sequence[Forward], directory: Directory
+    ) -> JournalStep:
+        first, original = group[0], sent.queued.message
+        goes = ForwardedMessage(sent, first, self._clock.now_us())
+        receivers = [directory.services[one.receiver] for one in group]
+        (copies, tried), found_by = await self._heavy.route(
+            goes.admitted.sender.organization, lambda at_once: _routed(goes, receivers, directory, at_once)
+        )
+        explanation = pack_tried(tried) if tried else b""
+        session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
+        keys = derive_forward_keys(sent, name, goes.parts, first, directory)
+        entry = MessagePosted(
+            at_us=goes.admitted.at_us,
+            session=session,
+            transaction=session if sent.queued.shown_sender else original.transaction,
+            sender=sent.queued.recipient,
+            type=MessageType.NOTIFICATION,
+            topic=goes.admitted.message.topic,
+            size=sum(len(part.data) for part in goes.parts),
+            wire_size=0,
+            form=goes.form,
+            expires_at_us=goes.admitted.expires_at_us,
+            directory=directory.version,
+            parts=describe_parts(goes.parts),
+            copies=copies,
+            handle=goes.admitted.message.handle,
+            possible_duplicate=sent.delivered.possible_duplicate,
+            properties=goes.admitted.message.properties,
+            keys=keys,
+            explained=len(explanation),
+            shown_sender=goes.written_by,
+            came=MessageArrival(setting=len(goes.setting)) if goes.setting else None,
+            forwarded=Forwarded(
+                sent.queued.number,
+                sent.delivered.session,
+                sent.through,
+                tuple([one.chosen_by for one in group]),
+                session if first.alone else sent.origin,
+            ),
+            assembled=first.assembled,
+            found_by=found_by,
+        )
+        return JournalStep(entry, encode_body(goes.parts, explanation, goes.setting), keys)
+
+
+def _routed(
+    goes: ForwardedMessage, receivers: Sequence[Service], directory: Directory, at_once: int | None
+) -> tuple[Routed, Keys]:
+    subject = PostedSubject(goes.admitted, directory, goes.form, at_once)
+    routed = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form, subject)
+    return routed, business_keys(goes.admitted.sender, routed.copies, directory, subject)
+
+
+class _Tally:
+    """Counts the results of forwards; there may be a million."""
+
+    def __init__(self, faults: list[tuple[str, str]]) -> None:
+        self.copies = self.cut = self.under_way = 0
+        self._faults = faults
+        self._refused: list[str] = []
+
+    def add(self, step: JournalStep, group: Sequence[Forward], is_new: bool, relayed: bool) -> None:
+        if relayed and not is_new and not group[0].alone:
+            self.cut += len(group)  # it came there by another way
+            return
+        copies = step.entry.copies if isinstance(step.entry, MessagePosted) else ()
+        for one, copy in zip(group, copies, strict=True):
+            if not copy.code:
+                self.copies += 1
+                continue
+            self._refused.append(one.chosen_by)
+            if is_new:
+                self._faults.append((one.chosen_by, f"{copy.code}: {copy.detail}"))
+
+    def told(self) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+        return tuple(self._faults), tuple(self._refused)
+
+
+def _wanted(
+    forwards: Sequence[Forward], host: str, through: Sequence[str], directory: Directory
+) -> tuple[list[Forward], list[tuple[str, str]]]:
+    """Return the forwards that can be carried out, and the errors of the others.
+
+    A splitter was asked by its owner, who named the receiver, which was looked at like any recipient. What it takes apart may
+    go back to the exchange that it came through.
+    """
+    if directory.services[host].hosted not in RELAYS:
+        return list(forwards), []
+    there = [one for one in forwards if one.receiver not in through and one.receiver in directory.services]
+    closed = find_closed_receivers(host, {one.receiver for one in there}, directory)
+    faults = [(one.chosen_by, NOT_OPEN) for one in there if one.receiver in closed]
+    return [one for one in there if one.receiver not in closed], faults
+
+
+def _circling(forwards: Sequence[Forward], wanted: Sequence[Forward], through: Sequence[str]) -> int:
+    """Return how many forwards would return to a service that the message has passed."""
+    return 0 if len(wanted) == len(forwards) else sum(one.receiver in through for one in forwards)
+
+
+def _some_at_a_time(groups: list[tuple[str, list[Forward]]]) -> Iterator[list[tuple[str, list[Forward]]]]:
+    """Yield groups of forwards to submit together; one that may be a repetition goes first and alone."""
+    some: list[tuple[str, list[Forward]]] = []
+    for one in groups:
+        if some and (len(some) >= TOGETHER or one[1][0].once):
+            yield some
+            some = []
+        some.append(one)
+        if one[1][0].once:
+            yield some
+            some = []
+    if some:
+        yield some
+
+
+FORM = "hosted"  # of what a binding has made, which never was on a wire
+
+
+class ForwardOrigin(Struct, gc=False, frozen=True):
+    """What all forwards of one delivery share."""
+
+    caller: Caller
+    delivered: Delivered
+    queued: Queued
+    through: tuple[str, ...]
+    setting: bytes
+
+    @property
+    def origin(self) -> str:
+        """The session of the original post."""
+        before = self.queued.message.forwarded
+        return self.queued.message.session if before is None else before.origin or before.session
+
+
+class ForwardedMessage:
+    """One forwarded message: header, parts and expiry."""
+
+    def __init__(self, sent: ForwardOrigin, forward: Forward, now_us: int) -> None:
+        exchange, delivered, made = sent.caller.service, sent.delivered, forward.part
+        if exchange is None:
+            raise TypeError("messages are forwarded by a service")
+        came = () if forward.alone else delivered.parts
+        self.parts: tuple[Part, ...] = delivered.parts if made is None else with_content(came, made)
+        self.setting = sent.setting if made is None else b""
+        self.form = sent.queued.message.form if made is None else FORM
+        self.written_by = "" if forward.assembled is not None else delivered.sender_gcid
+        lasts_us = exchange.default_expiration_s * 1_000_000
+        message = Message(
+            type=MessageType.NOTIFICATION,
+            topic=delivered.topic if forward.topic is None else forward.topic,
+            handle="" if forward.alone else delivered.handle,
+            properties=delivered.properties if forward.properties is None else forward.properties,
+            parts=self.parts,
+        )
+        expires_at_us = delivered.expires_at_us if forward.assembled is None else now_us + lasts_us
+        self.admitted = Admitted(message, exchange, sent.caller, now_us, expires_at_us)
+
+
+def derive_forward_keys(
+    sent: ForwardOrigin, name: str, parts: tuple[Part, ...], forward: Forward, directory: Directory
+) -> tuple[int, ...]:
+    """Return the keys that prevent forwarding the message twice; the first is the forward's own."""
+    if forward.alone:
+        own = forward_key(sent.queued.origin or sent.queued.number, name)
+    elif is_relayed(forward, directory):  # the way by which it came is no part of this
+        own = relay_key(sent.origin, sent.queued.recipient, name, content_name(sent.through, parts))
+    else:
+        own = forward_key(sent.queued.number, name)
+    numbers = () if forward.assembled is None else assembled_keys(forward.assembled)
+    return (own, *((forward.once,) if forward.once else ()), *numbers)
+
+
+def list_passed_services(message: MessagePosted) -> tuple[str, ...]:
+    return message.forwarded.through if message.forwarded is not None else ()

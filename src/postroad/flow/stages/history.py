@@ -1,0 +1,77 @@
+"""The history of a transaction, built from its journal entries."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from postroad.core.audit.history.builder import build_history
+from postroad.core.model.history import History
+from postroad.core.model.journal import Entry, MessagePosted, decode
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.queries import JOURNEY, QUERIES
+from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.registries.batch_history import list_batch_ids, load_known_batches
+from postroad.ports import IndexReader, Journal
+
+SETTLED_BY = JOURNEY.index("settle_seq")
+TRANSACTION = QUERIES["message"][1].index("transaction_id")
+MAX_ENTRIES = 20_000
+TOLD_AT_ONCE = 500  # entries and copies that are told of on the event loop, in some milliseconds
+
+
+class HistoryStage:
+    def __init__(
+        self,
+        journal: Journal,
+        index: IndexReader,
+        directory: Callable[[], Directory],
+        indexed: Callable[[], Awaitable[None]],
+        veil: Pseudonyms,
+        heavy: HeavyWork,
+    ) -> None:
+        self._journal = journal
+        self._index = index
+        self._directory = directory
+        self._veil = veil
+        self._heavy = heavy
+        self._indexed = indexed  # waits until the index knows everything that is durable now
+
+    async def trace(self, session: str, organization: str | None, service: str = "") -> History | None:
+        """Return the history of a session's transaction, as far as the organization or its service may see it."""
+        await self._indexed()
+        rows = await self._index.query("message", self._veil.real_session(session))
+        if not rows:
+            return None
+        entries = await self._entries(rows[0][TRANSACTION])
+        batches = await load_known_batches(self._index, list_batch_ids(entry for _, entry in entries))
+        directory = self._directory()
+
+        def told() -> History | None:
+            return build_history(entries, directory, organization, session, self._veil, batches, service)
+
+        if _parts_of(entries) <= TOLD_AT_ONCE:
+            return told()
+        return await self._heavy.run(organization or "", told)
+
+    async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
+        posted = await self._index.query("transaction_messages", transaction)
+        returned = await self._index.query("transaction_contents", transaction)
+        trail = await self._index.query("transaction_trail", transaction)
+        header = QUERIES["message"][1].index("header")
+        entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
+        journeys = await self._index.query("transaction_journeys", transaction)
+        ended = [row[SETTLED_BY] for row in journeys if row[SETTLED_BY]]
+        # Where there are more than anybody reads, old tries go first: what became of each copy is told in any case.
+        for seq in [*[row[0] for row in returned], *ended, *[row[0] for row in reversed(trail)]][:MAX_ENTRIES]:
+            if seq not in entries:
+                entries[seq] = await self._entry(seq)
+        return list(entries.items())
+
+    async def _entry(self, seq: int) -> Entry:
+        batch = await self._journal.read(seq - 1, 1)
+        return decode(batch.records[0].facts)
+
+
+def _parts_of(entries: Sequence[tuple[int, Entry]]) -> int:
+    return len(entries) + sum(len(entry.copies) for _, entry in entries if isinstance(entry, MessagePosted))

@@ -1,0 +1,85 @@
+"""Idempotency of posts: the keys of a post, those that must be new, and the answers to repetitions.
+
+Rules: an Idempotency-Key belongs to one post, and a repeated one gets the first answer. A handle is checked where one of two
+posts has the possible-duplicate flag: with it, the handle must be new; without it, no post may have been accepted with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.message import Message
+from postroad.core.projection.unique_keys import bulk_key, flagged_key, handle_key, idempotency_key, post_keys
+from postroad.errors import Refused
+from postroad.flow.stages.posting import Answer, AnsweredAt, Posting
+from postroad.ports import JournalStep
+
+
+class IndexedPost(NamedTuple):
+    """One post of many, with its index."""
+
+    place: int
+    posting: Posting
+    step: JournalStep
+
+    @property
+    def entry(self) -> MessagePosted:
+        return self.step.entry  # type: ignore[return-value]
+
+    @property
+    def bulk(self) -> int:
+        """The key of the call that it came with; 0 if that has none."""
+        return bulk_key(self.entry.sender, self.posting.bulk) if self.posting.bulk else 0
+
+    @property
+    def looked_up(self) -> tuple[int, ...]:
+        """The keys to look up, except that of its index in a bulk, which is new if the bulk is."""
+        keys = self.step.keys[1:] if self.posting.bulk else self.step.keys
+        return keys + self.step.absent
+
+
+def derive_post_keys(sender: str, message: Message, posting: Posting) -> tuple[int, ...]:
+    """Return the keys of a post; usually that of its handle only.
+
+    Most posts have a handle and nothing else that could come twice.
+    """
+    handle, flagged = message.handle, message.possible_duplicate
+    if handle and not posting.idempotency and not flagged:
+        return (handle_key(sender, handle),)
+    keys = post_keys(sender, handle, posting.idempotency, flagged=flagged)
+    return (*keys, bulk_key(sender, posting.bulk)) if posting.bulk else keys
+
+
+def build_unique_step(entry: MessagePosted, body: bytes | None) -> JournalStep:
+    """Return the step that stores a post unless one with the same keys exists."""
+    keys: tuple[int, ...] = ()
+    if entry.idempotency:  # before the handle: what is repeated with its key gets the first answer
+        keys = (idempotency_key(entry.sender, entry.idempotency),)
+    if not entry.handle:
+        return JournalStep(entry, body, keys)
+    handle = entry.keys[0]
+    if entry.possible_duplicate:
+        return JournalStep(entry, body, (*keys, handle, flagged_key(handle)))
+    return JournalStep(entry, body, keys, absent=(flagged_key(handle),))
+
+
+def duplicate_error(entry: MessagePosted, session: str) -> Refused:
+    """Return the refusal for a post whose handle was used before."""
+    detail = f"Handle {entry.handle!r} was posted before and accepted as session {session}; nothing more to do"
+    return Refused("message.duplicate", detail, session=session)
+
+
+def reused_key_error(posting: Posting, session: str) -> Refused:
+    """Return the refusal for a post whose Idempotency-Key or Message-ID came with a different message."""
+    if posting.came is not None and posting.came.message_id:
+        detail = "Another message came under this Message-ID before; send each message under an id of its own"
+        return Refused("as2.message-id-reused", detail, session=session)
+    detail = "This Idempotency-Key came with another message before; use a new key for a new message"
+    return Refused("idempotency.mismatch", detail, session=session)
+
+
+def answer_all(posts: Sequence[IndexedPost], answered: AnsweredAt, answer: Answer) -> None:
+    for one in posts:
+        answered(one.place, answer)

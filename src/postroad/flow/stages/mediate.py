@@ -1,0 +1,150 @@
+"""Decode posts in external formats, and encode deliveries in the format of their receiver.
+
+Kept rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
+is on record before the message is handed out, and again only where a node cannot know that it is. A service that takes messages
+only whole gets none from which something is missing: its delivery fails instead, as after the last push.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.identity.tokens import Tokens
+from postroad.core.mediation.conversion_losses import LOSSY
+from postroad.core.mediation.formats import decode_wire, encode_delivery, external_format_of, message_of
+from postroad.core.mediation.header_fields import PREFIX, fit_header_fields, write_delivered
+from postroad.core.mediation.model import EncodedMessage, Wire
+from postroad.core.mediation.wrapper import pack_wrapper
+from postroad.core.model.delivery import Wrapped
+from postroad.core.model.directory import Service
+from postroad.core.model.formats import Format
+from postroad.core.model.journal import DeliveryTranslated
+from postroad.core.model.message import Delivered
+from postroad.core.model.part_facts import MessageArrival
+from postroad.errors import Refused
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.posting import Posting, compute_fingerprint
+from postroad.ports import Clock, Desk, JournalStep
+
+WRITTEN_AT_ONCE_BYTES = 256 << 10
+MAX_REMEMBERED = 100_000
+SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
+
+
+def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "") -> Posting:
+    """Decode a post in an external format, with what is needed to reproduce its bytes."""
+    if wire.header("as2-from") and wire.header("as2-to"):
+        raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
+    if wire.header("content-encoding").lower() not in ("", "identity"):
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+    if wire.header("content-transfer-encoding").lower() not in ("", "binary", "8bit", "7bit"):
+        raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
+    taken = decode_wire(wire, limits)
+    message = message_of(wire, taken, limits)
+    setting = pack_wrapper(taken.setting) if taken.setting is not None else b""
+    came = MessageArrival(len(setting), taken.notes) if setting or taken.notes else None
+    mark = _mark(wire) if idempotency else ""
+    return Posting(message, len(wire.body), taken.format.value, idempotency, mark, came, setting)
+
+
+def _mark(wire: Wire) -> str:
+    """Return the fingerprint of a post whose header is outside its body."""
+    beside = [f"{name}: {value}" for name, value in wire.headers if name.startswith(SAYS_SOMETHING)]
+    return compute_fingerprint("\n".join(sorted(beside)).encode() + b"\n" + wire.body)
+
+
+class HandedDelivery(NamedTuple):
+    """A delivery as it is handed out; ``given`` is None if its receiver uses a native format."""
+
+    delivered: Delivered
+    given: EncodedMessage | None = None
+
+
+def build_header_fields(handed: HandedDelivery) -> dict[str, str]:
+    """Return the HTTP header fields for the message; lists are joined into one line."""
+    fields: dict[str, str] = {}
+    for name, value in [*(handed.given.headers if handed.given else ()), *write_delivered(handed.delivered)]:
+        fields[name] = f"{fields[name]}, {value}" if name in fields else value
+    return fields
+
+
+class MediateStage:
+    """Encodes deliveries for their receivers and records what a format cannot carry."""
+
+    def __init__(self, desk: Desk, clock: Clock, tokens: Tokens, ending: EndStage) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._tokens = tokens
+        self._ending = ending
+        self._on_record: dict[tuple[int, Format], None] = {}  # deliveries and formats, the oldest first
+
+    async def prepare_for_poll(self, service: Service, waiting: Sequence[Delivered]) -> list[HandedDelivery]:
+        """Encode deliveries for a poll; an AS2 service gets the AS2 payload without signature or encryption."""
+        format = external_format_of(service)
+        return await self._given(service, Format.MIME if format is Format.AS2 else format, waiting)
+
+    async def prepared(self, service: Service, waiting: Sequence[Delivered]) -> list[HandedDelivery]:
+        """Return these deliveries in the service's format, without those that failed because data would be lost."""
+        return await self._given(service, external_format_of(service), waiting)
+
+    async def _given(
+        self, service: Service, format: Format | None, waiting: Sequence[Delivered]
+    ) -> list[HandedDelivery]:
+        if format is None:
+            return [HandedDelivery(delivered) for delivered in waiting]
+        soap_body = service.as2.soap_body if service.as2 is not None else ""
+        handed = [await _handed_beside(delivered, format, soap_body) for delivered in waiting]
+        fitting = await asyncio.gather(*[self._noted(service, format, one) for one in handed])
+        return [one for one, fits in zip(handed, fitting, strict=True) if fits]
+
+    async def _noted(self, service: Service, format: Format, handed: HandedDelivery) -> bool:
+        """Whether it may be handed out, after recording what the format cannot carry."""
+        dropped = handed.given.dropped if handed.given is not None else ()
+        if not dropped:
+            return True
+        delivered = handed.delivered
+        number = self._number(delivered)
+        if service.whole_only:
+            await self._ending.fail(number, f"{LOSSY}: {'; '.join(dropped)}")
+            return False
+        if (number, format) not in self._on_record:
+            form = delivered.form if isinstance(delivered, Wrapped) else ""
+            now_us = self._clock.now_us()
+            entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
+            await commit_step(self._desk, JournalStep(entry, reserve=True))
+            self._remember(number, format)
+        return True
+
+    def _remember(self, number: int, format: Format) -> None:
+        """Remember that the loss is recorded, by delivery and format rather than by attempt."""
+        self._on_record[number, format] = None
+        if len(self._on_record) > MAX_REMEMBERED:
+            del self._on_record[next(iter(self._on_record))]
+
+    def _number(self, delivered: Delivered) -> int:
+        number = self._tokens.number(delivered.token)
+        if number is None:
+            raise RuntimeError("a delivery of this network has a token of another")
+        return number
+
+
+async def _handed_beside(delivered: Delivered, format: Format, soap_body: str) -> HandedDelivery:
+    """Encode large messages off the event loop; scanning ten megabytes may take seconds."""
+    if sum([len(part.data) for part in delivered.parts]) <= WRITTEN_AT_ONCE_BYTES:
+        return _handed(delivered, format, soap_body)
+    return await asyncio.to_thread(_handed, delivered, format, soap_body)
+
+
+def _handed(delivered: Delivered, format: Format, soap_body: str) -> HandedDelivery:
+    """Encode the delivery in an external format with its header fields; AS2 has none."""
+    given = encode_delivery(delivered, format, soap_body)
+    if format is Format.AS2:
+        return HandedDelivery(delivered, given)
+    fits, dropped = fit_header_fields(delivered)
+    return HandedDelivery(fits, replace(given, dropped=given.dropped + dropped) if dropped else given)

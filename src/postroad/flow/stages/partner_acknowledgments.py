@@ -1,0 +1,262 @@
+"""Functional acknowledgments: send those for received interchanges, and record those for ours.
+
+Kept rules: an answer is posted with the numbers that it uses as one entry, and once for each interchange that came, however often
+its delivery comes again; numbers that others were quicker to draw are drawn again. What a partner says is written down once for
+each batch that it speaks of, and what speaks of none is written down too. Anybody may call itself by any name in an interchange:
+a splitter hears of the batches of its own organization and of no others.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import defaultdict
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from postroad.core.interchange.acknowledgements import (
+    BatchStatus,
+    DocumentStatus,
+    ReportedStatus,
+    StatusScope,
+    match_statuses,
+    normalize_name,
+    summarize_statuses,
+)
+from postroad.core.interchange.catalogue import Standard
+from postroad.core.interchange.nouns import PartnerStatus, Split
+from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition
+from postroad.core.model.journal import InterchangeAnswered
+from postroad.core.model.message import Delivered, Part, Property
+from postroad.core.projection.unique_keys import unique_keys
+from postroad.core.routing.forward import Forward
+from postroad.errors import Unavailable
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.registries.interchanges import InterchangeRegistry
+from postroad.flow.stages.forward import ForwardStage
+from postroad.flow.stages.respond import RespondStage
+from postroad.ports import Clock, Desk, JournalStep
+
+MAX_DRAWS = 10  # times that others may draw the same numbers at the same moment
+MAX_DIGITS = 18  # of a control number that could be ours
+DETAIL_CHARS = 1_000
+MAX_UNMATCHED = 20  # things said of nothing that was sent, in one entry
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AcknowledgmentToSend:
+    """The acknowledgment to send to a partner for one of its interchanges."""
+
+    receiver: str  # GCID of the service by which it is told
+    name: str  # of this answer, among those to one delivery
+    standard: Standard
+    found: Split
+    facts: tuple[tuple[str, str], ...] = ()  # agreed on
+    taken: bool = True
+    rejected: tuple[int, ...] = ()  # places of members that were not taken though the others were
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReceivedAcknowledgments:
+    """Acknowledgments received from a partner for interchanges sent to it."""
+
+    standard: str
+    ours: str  # as the interchanges name both sides
+    partner: str
+    said: tuple[ReportedStatus, ...]
+
+
+class PartnerAcknowledgments:
+    """Sends acknowledgments to partners and records those that they send."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        clock: Clock,
+        book: InterchangeRegistry,
+        answers: RespondStage,
+        forwarding: ForwardStage,
+    ) -> None:
+        self._desk = desk
+        self._clock = clock
+        self._book = book
+        self._answers = answers
+        self._forwarding = forwarding
+        self._drawing = asyncio.Lock()  # one at a time: those of other processes are collisions enough
+
+    async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
+        """Return the forwards that another delivery has already made."""
+        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        return [one for one in forwards if await self._forwarding.came_before(queued, one)]
+
+    async def tell(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None:
+        """Send the acknowledgment to the partner, if one is due; raises Refused if it cannot be written."""
+        caller = Caller(service=splitter, level=AuthenticationLevel.CERTIFICATE, secure=True)
+        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        async with self._drawing:
+            for _ in range(MAX_DRAWS):
+                forward = await self._answer(splitter.organization, telling)
+                if forward is None or await self._forwarding.tell(caller, delivered, queued, forward) is None:
+                    return
+        raise Unavailable("network.busy", "Others draw the same control numbers; the partner is told in a moment")
+
+    async def _answer(self, organization: str, telling: AcknowledgmentToSend) -> Forward | None:
+        standard, found = telling.standard, telling.found
+        if standard.acknowledge is None or standard.answering is None:
+            return None
+        envelope = standard.answering(found, self._clock.now_us(), dict(telling.facts))
+        sides = NumberingParties(organization, standard.name, envelope.sender, envelope.receiver)
+        drawing = await self._book.drawing(sides)
+        pieces = standard.acknowledge(found, envelope, drawing, taken=telling.taken, rejected=telling.rejected)
+        stream = await asyncio.to_thread(b"".join, pieces)
+        return _as_forward(telling, stream, drawing) if stream else None
+
+    async def hear(self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]) -> None:
+        """Record the acknowledgments in one message, once for each batch they concern.
+
+        Batches of other organizations are not spoken of at this splitter, whatever names an interchange has.
+        """
+        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        told = _AcknowledgmentLog(queued.recipient, queued.message.session, self._clock.now_us())
+        of_nothing: list[tuple[ReceivedAcknowledgments, ReportedStatus]] = []
+        for hearing in _by_sides(hearings):
+            sent = _SentInterchanges(self._book, splitter.organization, hearing)
+            of_nothing += [(hearing, said) for said in await self._hear(told, hearing, sent)]
+        if of_nothing:
+            await self._write(told.unmatched_entry(of_nothing))
+
+    async def _hear(
+        self, told: _AcknowledgmentLog, hearing: ReceivedAcknowledgments, sent: _SentInterchanges
+    ) -> tuple[ReportedStatus, ...]:
+        """Record one acknowledgment; returns the verdicts that match nothing that was sent."""
+        about = {batch: filed async for batch, filed in sent.referenced_interchanges()}
+        # There may be a hundred thousand documents, each with a word about it: others are not kept waiting for that.
+        by_batch, unmatched = await asyncio.to_thread(_verdicts_by_batch, hearing.said, about)
+        for batch, found in by_batch.items():
+            await self._write(told.of_batch(hearing, batch, found))
+        return unmatched
+
+    async def _write(self, entry: InterchangeAnswered) -> None:
+        await commit_step(self._desk, JournalStep(entry, None, tuple(unique_keys(entry)), reserve=True))
+
+
+class _SentInterchanges:
+    """The sent interchanges that an acknowledgment may refer to."""
+
+    def __init__(self, book: InterchangeRegistry, organization: str, hearing: ReceivedAcknowledgments) -> None:
+        self._book, self._said = book, hearing.said
+        self._sides = NumberingParties(organization, hearing.standard, hearing.ours, hearing.partner)
+
+    async def referenced_interchanges(self) -> AsyncIterator[tuple[str, tuple[DocumentPosition, ...]]]:
+        """Yield the batches that may be meant, each with all its documents."""
+        seen: set[str] = set()
+        async for assembled in self._interchanges():
+            if assembled.batch is not None and assembled.batch.id not in seen:
+                seen.add(assembled.batch.id)
+                yield assembled.batch.id, assembled.filed
+
+    async def _interchanges(self) -> AsyncIterator[AssembledInterchange]:
+        """Yield interchanges by their numbers if given; otherwise by their documents."""
+        held: set[str] = set()
+        await self._book.caught_up()
+        for scope, number in dict.fromkeys([named for one in self._said if (named := _number_named(one))]):
+            found = await self._by_number(self._sides.series(scope), number)
+            if found is not None:
+                yield found
+        for document in dict.fromkeys([normalize_name(one.document) for one in self._said if not _number_named(one)]):
+            found = await self._by_document(document) if document not in held else None
+            if found is not None:
+                held.update(normalize_name(name) for one in found.filed for name in one.names)
+                yield found
+
+    async def _by_number(self, series: str, number: str) -> AssembledInterchange | None:
+        """Find an interchange by number; numbers longer than ours can be match nothing."""
+        could_be = number.isdecimal() and len(number.lstrip("0")) <= MAX_DIGITS
+        return await self._book.sent(series, int(number)) if could_be else None
+
+    async def _by_document(self, document: str) -> AssembledInterchange | None:
+        return await self._book.holding(self._sides.series(StatusScope.MEMBER), document) if document else None
+
+
+def _verdicts_by_batch(
+    said: tuple[ReportedStatus, ...], about: Mapping[str, tuple[DocumentPosition, ...]]
+) -> tuple[dict[str, BatchStatus], tuple[ReportedStatus, ...]]:
+    """Return the verdict for each batch, and the statements that match none."""
+    batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
+    found = match_statuses(said, [one for filed in about.values() for one in filed])
+    became: defaultdict[str, list[DocumentStatus]] = defaultdict(list)
+    for one in found.became:
+        became[batch_of[id(one.filed)]].append(one)
+    return {batch: summarize_statuses(of_batch, about[batch]) for batch, of_batch in became.items()}, found.unmatched
+
+
+def _as_forward(telling: AcknowledgmentToSend, stream: bytes, drawing: NumberDrawing) -> Forward:
+    standard, numbers = telling.standard, drawing.used()
+    properties = (
+        Property("interchange.standard", standard.name),
+        Property("interchange.reference", str(numbers[0].number)),
+        Property("interchange.answers", telling.found.reference),
+    )
+    return Forward(
+        telling.receiver,
+        telling.name,
+        Part(id="answer", content_type=standard.content_type, data=stream),
+        alone=True,
+        topic="",
+        properties=properties,
+        assembled=AssembledInterchange(standard.name, numbers),
+    )
+
+
+def _by_sides(hearings: Iterable[ReceivedAcknowledgments]) -> Iterator[ReceivedAcknowledgments]:
+    """Merge the acknowledgments between the same two parties, in their order."""
+    said: dict[tuple[str, str, str], list[ReportedStatus]] = {}
+    for one in hearings:
+        said.setdefault((one.standard, one.ours, one.partner), []).extend(one.said)
+    for (standard, ours, partner), every in said.items():
+        yield ReceivedAcknowledgments(standard=standard, ours=ours, partner=partner, said=tuple(every))
+
+
+def _number_named(said: ReportedStatus) -> tuple[StatusScope, str] | None:
+    """Return the number to search by, of the interchange or the group; None if none is given."""
+    if said.interchange:
+        return StatusScope.INTERCHANGE, said.interchange.strip()
+    return (StatusScope.GROUP, said.group.strip()) if said.group else None
+
+
+class _AcknowledgmentLog:
+    """The acknowledgments of one message, as journal entries."""
+
+    def __init__(self, splitter: str, session: str, now_us: int) -> None:
+        self._splitter, self._session, self._now_us = splitter, session, now_us
+
+    def of_batch(self, hearing: ReceivedAcknowledgments, batch: str, found: BatchStatus) -> InterchangeAnswered:
+        return self._entry(hearing.standard, batch, found.verdict, "; ".join(found.reasons), found.members)
+
+    def unmatched_entry(
+        self, unmatched: Sequence[tuple[ReceivedAcknowledgments, ReportedStatus]]
+    ) -> InterchangeAnswered:
+        """Return the entry for acknowledgments that match nothing that was sent."""
+        first, said = unmatched[0]
+        rejected = any(one.verdict is PartnerStatus.REJECTED for _, one in unmatched)
+        told: dict[str, list[str]] = {}
+        for hearing, one in unmatched[:MAX_UNMATCHED]:
+            told.setdefault(f"from {hearing.partner} to {hearing.ours}", []).append(f"{one.named}: {one.verdict}")
+        detail = "; ".join(f"{sides}: {'; '.join(every)}" for sides, every in told.items())
+        return self._entry(first.standard, "", PartnerStatus.REJECTED if rejected else said.verdict, detail)
+
+    def _entry(
+        self, standard: str, batch: str, verdict: PartnerStatus, detail: str, members: tuple[AnsweredMember, ...] = ()
+    ) -> InterchangeAnswered:
+        return InterchangeAnswered(
+            at_us=self._now_us,
+            by=self._splitter,
+            session=self._session,
+            standard=standard,
+            batch=batch,
+            verdict=verdict.value,
+            members=members,
+            detail=detail[:DETAIL_CHARS],
+        )

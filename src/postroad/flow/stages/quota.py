@@ -1,0 +1,140 @@
+"""Quotas: limit how many bytes and messages of an organization may wait in the network.
+
+Kept rules: only new messages are held back, since answers, polls and acknowledgements make room; nobody is refused by an old
+account: the index is asked first, once for all that wait for it, with a pause between two looks; and only a few posts of an
+organization wait for that, so a flood of them is refused at once and holds up nobody.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+
+from postroad.core.admission.quota import Allowance, QuotaAccount, QuotaAmount, QuotaCharge, allowance_of, limits_of
+from postroad.core.model.directory import OrganizationLimits, Service
+from postroad.core.model.message import PostResult
+from postroad.core.model.snapshot import Directory
+from postroad.errors import Refused, Unavailable
+from postroad.flow.stages.posting import Answer, Answered
+from postroad.ports import Clock, IndexReader
+
+# A look takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
+# nodes accept posts too; but never more than a twentieth of the time, unless somebody is at the limit.
+REFRESH_EVERY_S = 5.0
+REFRESH_SHARE = 20
+IDLE_SHARE = 10  # at the limit, a look that takes 10 ms is followed by 100 without one …
+MAX_IDLE_S = 5.0  # … but nobody waits for longer than this
+MAX_WAITING = 100  # posts of one organization that wait for a look
+
+
+class Quota:
+    """Reserves quota for new posts, using totals that are refreshed from the index when a limit is near."""
+
+    def __init__(
+        self,
+        index: IndexReader,
+        directory: Callable[[], Directory],
+        clock: Clock,
+        indexed: Callable[[], Awaitable[None]],
+        usual: OrganizationLimits,
+    ) -> None:
+        self._index = index
+        self._directory = directory
+        self._clock = clock
+        self._indexed = indexed
+        self._usual = usual
+        self._account = QuotaAccount()
+        self._looking: asyncio.Task[None] | None = None
+        self._looks_again_at = float("-inf")
+        self._rests_until = 0.0
+        self._waiting: Counter[str] = Counter()
+
+    async def open(self) -> None:
+        """Load the current totals at the start if any organization has a limit; refresh later when a limit is near."""
+        none = OrganizationLimits()
+        directory = self._directory()
+        limits = [self._usual, *(house.limits for house in directory.organizations.values())]
+        if any(one != none for one in limits) or any(one.limits.queued_messages for one in directory.services.values()):
+            await self.look()
+
+    async def close(self) -> None:
+        """Stop refreshing."""
+        if self._looking is not None:
+            self._looking.cancel()
+            await asyncio.gather(self._looking, return_exceptions=True)
+
+    def allowance(self, sender: Service) -> Allowance:
+        return allowance_of(sender, self._directory(), self._usual)
+
+    def limits(self, organization: str) -> OrganizationLimits:
+        """Return the limits that apply to an organization."""
+        return limits_of(organization, self._directory(), self._usual)
+
+    async def usage(self, organization: str) -> QuotaAmount:
+        """Return how many messages and bytes of the organization wait now."""
+        await self.look()
+        return self._account.amount(organization.casefold())
+
+    def take(self, charge: QuotaCharge, allowance: Allowance) -> bool:
+        """Reserve quota for the charge if it fits by the totals known now."""
+        if self._clock.monotonic() >= self._looks_again_at:
+            self._begin_look()
+        fits = not self._account.excess(charge, allowance)
+        if fits:
+            self._account.begin(charge)
+        return fits
+
+    async def reserve_after_refresh(self, charge: QuotaCharge, allowance: Allowance) -> None:
+        """Reserve quota using fresh index totals; raises Refused if the charge does not fit."""
+        if self._waiting[charge.organization] < MAX_WAITING:
+            self._waiting[charge.organization] += 1
+            try:
+                await self.look()
+            finally:
+                self._waiting[charge.organization] -= 1
+        excess = self._account.excess(charge, allowance)
+        if excess:
+            raise Refused("limit.storage", excess)
+        self._account.begin(charge)
+
+    def settle_after(self, charge: QuotaCharge, answered: Answered) -> Answered:
+        """Wrap ``answered`` so that the charge is no longer counted as pending once the post is answered."""
+
+        def settled(answer: Answer) -> None:
+            self._account.end(charge, written=isinstance(answer, PostResult))
+            answered(answer)
+
+        return settled
+
+    async def look(self) -> None:
+        """Refresh the totals from the index; concurrent callers wait for the same refresh."""
+        await asyncio.shield(self._begin_look())
+
+    def _begin_look(self) -> asyncio.Task[None]:
+        if self._looking is None:
+            self._looking = asyncio.get_running_loop().create_task(self._look())
+        return self._looking
+
+    async def _look(self) -> None:
+        if (rest_s := self._rests_until - self._clock.monotonic()) > 0:
+            await asyncio.sleep(rest_s)
+        started = self._clock.monotonic()
+        charges: list[QuotaCharge] | None = None
+        self._account.begin_refresh()
+        try:
+            await self._indexed()
+            services = self._directory().services
+            charges = [
+                QuotaCharge(services[gcid].organization.casefold(), gcid, QuotaAmount(*amounts))
+                for gcid, *amounts in await self._index.query("held")
+                if gcid in services
+            ]
+        except Unavailable:  # what was known before still holds
+            pass
+        finally:
+            self._account.end_refresh(charges)
+            ended = self._clock.monotonic()
+            self._rests_until = ended + min(MAX_IDLE_S, IDLE_SHARE * (ended - started))
+            self._looks_again_at = ended + max(REFRESH_EVERY_S, REFRESH_SHARE * (ended - started))
+            self._looking = None

@@ -1,0 +1,45 @@
+"""Release deliveries that are held back for a service.
+
+Kept rules: a release lets everything go that waits at that moment, and is one entry, which says up to which number; so what was
+released stays released, over restarts and on every node, and what came later waits for its own. Nothing is held back from a
+service that polls: that is the same as asking.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from postroad.core.delivery.mailbox import EVERY_NUMBER
+from postroad.core.delivery.release_schedule import HeldDeliveries
+from postroad.core.model.journal import DeliveriesReleased
+from postroad.flow.concurrency.commit import commit_step
+from postroad.ports import Clock, Desk, IndexReader, JournalStep
+
+
+class ReleaseStage:
+    """Releases deliveries by schedule or on request."""
+
+    def __init__(self, desk: Desk, index: IndexReader, clock: Clock, indexed: Callable[[], Awaitable[None]]) -> None:
+        self._desk = desk
+        self._index = index
+        self._clock = clock
+        self._indexed = indexed
+
+    async def released_to(self, gcid: str) -> int:
+        """Return the highest delivery number that was released for the service."""
+        await self._indexed()
+        [(up_to,)] = await self._index.query("released_to", gcid)
+        return up_to or 0
+
+    async def held(self, gcid: str, after: int, most: int = EVERY_NUMBER) -> HeldDeliveries:
+        """Return what waits for the service after that number, counted up to ``most``."""
+        [(waiting, oldest_at_us, newest)] = await self._index.query("held_back", gcid, after, most)
+        return HeldDeliveries(waiting, oldest_at_us or 0, newest or 0)
+
+    async def release(self, gcid: str, by: str, reason: str) -> HeldDeliveries:
+        """Release everything that is held for the service; returns what that was."""
+        held = await self.held(gcid, await self.released_to(gcid))
+        if held.waiting:
+            entry = DeliveriesReleased(self._clock.now_us(), by, gcid, reason, held.newest, held.waiting)
+            await commit_step(self._desk, JournalStep(entry, reserve=True))
+        return held

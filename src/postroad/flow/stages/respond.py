@@ -1,0 +1,246 @@
+"""Responses: return a recipient's response to the requester, and pass on what an in-transit service returned.
+
+Kept rules: only the service that was handed a delivery can answer it, once, with the token it was given; a response is part of
+its request's journey and expires with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from hmac import compare_digest
+
+from postroad.core.admission.admit import Admitted
+from postroad.core.identity.tokens import Tokens
+from postroad.core.model import ids
+from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
+from postroad.core.model.directory import Service
+from postroad.core.model.journal import AnsweredDelivery, MessagePosted
+from postroad.core.model.message import MessageType, PostResult, Status
+from postroad.core.model.part_facts import total_size
+from postroad.core.model.snapshot import Directory
+from postroad.core.projection.unique_keys import answer_key, post_keys
+from postroad.core.routing.budget import Budget
+from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
+from postroad.core.routing.explain.explanation import pack_tried
+from postroad.core.routing.rules.return_route import ReturnRoute, return_route
+from postroad.core.visibility.isolation import anonymous_service_label
+from postroad.errors import Refused
+from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.stages.acknowledge import acknowledge
+from postroad.flow.stages.advance import AdvanceStage
+from postroad.flow.stages.cancel import CancelStage
+from postroad.flow.stages.delivery_view import redact_refusal, redact_result
+from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.posting import (
+    Posting,
+    build_result,
+    describe_parts,
+    encode_body,
+    is_same_post,
+    load_post,
+    replay_result,
+)
+from postroad.ports import Conflict, Desk, Journal, JournalStep, Randomness
+
+NO_RETURN = "The response had no valid way back"
+NO_WAY_BACK = (
+    "The response has no valid way back to the service that asked; connect as safely as your own policy and theirs ask, or "
+    "ask the owner of the service that the request came from"
+)
+
+
+class RespondStage:
+    """Checks responses and acknowledgments against the deliveries that their tokens name, and carries them out."""
+
+    def __init__(
+        self,
+        desk: Desk,
+        journal: Journal,
+        randomness: Randomness,
+        tokens: Tokens,
+        ending: EndStage,
+        cancelling: CancelStage,
+        heavy: HeavyWork,
+    ) -> None:
+        self._desk = desk
+        self._journal = journal
+        self._randomness = randomness
+        self._tokens = tokens
+        self._ending = ending
+        self._cancelling = cancelling
+        self._heavy = heavy
+        self._going_on = AdvanceStage(desk, ending, _answered, heavy)
+
+    async def answer(self, admitted: Admitted, posting: Posting, directory: Directory) -> PostResult:
+        """Carry out a response or an acknowledgment; raises Refused if it does not fit what was delivered."""
+        message = admitted.message
+        if message.type is MessageType.CANCEL:
+            return await self._cancelling.cancel(admitted)
+        found = await self.delivery(message.reference, admitted.sender.gcid)
+        if message.type is MessageType.ACKNOWLEDGEMENT:
+            return await self._acknowledge(admitted, found)
+        if found.state not in (DeliveryState.QUEUED, DeliveryState.DELIVERED):
+            raise Refused(
+                "reference.invalid", f"The referenced delivery is {found.state.name.lower()}; it takes no answer"
+            )
+        queued = found.queued
+        if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
+            raise Refused("message.expired", "The message expired before this answer; nobody waits for it any more")
+        try:
+            if (earlier := await self._earlier(found)) is not None:
+                result = await self._again(earlier, posting)
+            elif queued.in_transit:
+                result = await self._going_on.go_on(admitted, posting, queued, directory)
+            else:
+                result = await self._respond(admitted, posting, queued, directory)
+        except Refused as refusal:
+            raise redact_refusal(refusal, queued, self._tokens.veil) from None
+        return redact_result(result, queued, self._tokens.veil)
+
+    async def delivery(self, token: str, receiver: str) -> FoundDelivery:
+        """Return the delivery for which this receiver was given this token."""
+        found = (await self.deliveries((token,), receiver)).get(token)
+        if found is None:
+            raise Refused(
+                "reference.invalid",
+                "The reference is not the token of a message that this service received; use the token it came with",
+                pointer="/reference",
+            )
+        return found
+
+    async def deliveries(self, tokens: Collection[str], receiver: str) -> dict[str, FoundDelivery]:
+        """Return the deliveries of this receiver's tokens; unknown tokens and those of other receivers are left out."""
+        numbers = {token: number for token in tokens if (number := self._tokens.number(token)) is not None}
+        found = await self._desk.find_all(numbers.values())
+        return {
+            token: one
+            for token, number in numbers.items()
+            if (one := found.get(number)) is not None
+            and one.queued.recipient == receiver
+            and self._holds(token, one.queued)
+        }
+
+    def _holds(self, token: str, queued: Queued) -> bool:
+        if queued.token:  # worked out when it was handed out
+            return compare_digest(token.encode(), queued.token.encode())
+        session, hidden = queued.message.session, bool(queued.shown_sender)
+        return self._tokens.holds(token, queued.number, session, queued.recipient, hidden=hidden)
+
+    async def _earlier(self, found: FoundDelivery) -> Conflict | None:
+        """Find an earlier answer to the delivery; old ones are known to the index only.
+
+        What still waits has none, because an answer would have settled it.
+        """
+        key = answer_key(found.queued.number)
+        first = await self._desk.seen(key) if found.state is DeliveryState.DELIVERED else None
+        return Conflict(key, *first) if first is not None else None
+
+    async def _again(self, earlier: Conflict, posting: Posting) -> PostResult:
+        """Return the result of the earlier answer if it was the same post; raises Refused for any other."""
+        first = await load_post(self._journal, earlier.seq)
+        if first is None or not is_same_post(first, posting):
+            raise _answered(earlier)
+        return replay_result(first)
+
+    async def _acknowledge(self, admitted: Admitted, found: FoundDelivery) -> PostResult:
+        taken = [found.queued] if found.state is DeliveryState.QUEUED else []
+        over = found.state not in (DeliveryState.QUEUED, DeliveryState.DELIVERED)
+        if over or (taken and await acknowledge(self._desk, admitted.at_us, admitted.sender.gcid, taken)):
+            raise Refused("delivery.over", "The delivery has come to its end before this acknowledgement")
+        message = found.queued.message
+        result = PostResult(session=message.session, transaction=message.transaction)
+        return redact_result(result, found.queued, self._tokens.veil)
+
+    async def _respond(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
+        request = queued.message
+        if request.type is not MessageType.REQUEST:
+            raise Refused(
+                "reference.notification", f"A {request.type.value} expects no response; acknowledge it instead"
+            )
+        requester = directory.services.get(request.sender)
+        if requester is None:
+            raise Refused("recipient.unknown", "The service that sent the request does not exist any more")
+        way = await self._way_back(admitted, queued, requester, directory)
+        explanation = pack_tried(way.tried) if way.tried else b""
+        keys = await self._heavy.route(
+            admitted.sender.organization,
+            lambda at_once: business_keys(
+                admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form, at_once)
+            ),
+        )
+        entry = self._response(admitted, posting, queued, directory, way, len(explanation), keys)
+        body = encode_body(posting.message.parts, explanation, posting.setting)
+        outcome = await commit_step(self._desk, JournalStep(entry, body, (answer_key(queued.number),)))
+        return await self._again(outcome, posting) if isinstance(outcome, Conflict) else build_result(entry)
+
+    async def _way_back(
+        self, admitted: Admitted, queued: Queued, requester: Service, directory: Directory
+    ) -> ReturnRoute:
+        """Route the response; if the route is not valid, both the requester and the responder get an error."""
+        try:
+            return await self._heavy.route(
+                admitted.sender.organization,
+                lambda at_once: return_route(admitted, queued, requester, directory, Budget(at_once)),
+            )
+        except Refused as refusal:
+            if not refusal.code.startswith("policy."):  # a safer connection may still bring the response
+                status = Status("route.failed", f"{NO_RETURN}: {refusal.detail}")
+                told = Status("route.failed", NO_RETURN) if anonymous_service_label(queued, directory) else None
+                await self._ending.end(queued.journey, queued.number, "failed", status, told=told)
+            if queued.shown_sender:  # the refusal may name who is kept from the poster
+                raise Refused(refusal.code, NO_WAY_BACK) from None
+            raise
+
+    def _response(
+        self,
+        admitted: Admitted,
+        posting: Posting,
+        queued: Queued,
+        directory: Directory,
+        way: ReturnRoute,
+        explained: int,
+        keys: Keys,
+    ) -> MessagePosted:
+        message, request = admitted.message, queued.message
+        parts = describe_parts(message.parts)
+        return MessagePosted(
+            at_us=admitted.at_us,
+            session=ids.session(admitted.at_us, self._randomness.bytes(10)),
+            transaction=request.transaction,
+            sender=admitted.sender.gcid,
+            type=message.type,
+            topic=message.topic or request.topic,
+            size=total_size(parts),
+            form=posting.form,
+            expires_at_us=queued.expires_at_us,
+            directory=directory.version,
+            parts=parts,
+            copies=(way.copy,),
+            handle=message.handle,
+            possible_duplicate=message.possible_duplicate,
+            properties=message.properties,
+            status=way.status,
+            answers=AnsweredDelivery(
+                queued.number, request.session, request.handle, queued.journey, queued.shown_sender
+            ),
+            idempotency=posting.idempotency,
+            fingerprint=posting.fingerprint,
+            keys=post_keys(
+                admitted.sender.gcid,
+                message.handle,
+                posting.idempotency,
+                queued.number,
+                flagged=message.possible_duplicate,
+            ),
+            explained=explained,
+            shown_sender=way.shown_sender,
+            came=posting.came,
+            wire_size=posting.size,
+            found_by=keys,
+        )
+
+
+def _answered(conflict: Conflict) -> Refused:
+    detail = "This delivery has been answered before, or its time is over; one answer is all it takes"
+    return Refused("reference.answered", detail, session=conflict.session)

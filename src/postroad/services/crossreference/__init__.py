@@ -1,0 +1,1 @@
+"""The cross-reference service: records of different services, related in shared maps."""

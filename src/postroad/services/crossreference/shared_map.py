@@ -1,0 +1,99 @@
+"""A cross-reference map and the services that share it.
+
+Who shares a map may read all of it, and writes only records of services of their own organization. The owner of the map
+decides who shares it, and may relate anybody's records. Kept rule: a map that one does not share, and a service that one may
+not know of, look exactly like ones that do not exist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from postroad.core.configuration.document import DocumentError
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.directory import Service
+from postroad.core.model.message import Delivered
+from postroad.errors import Refused
+from postroad.services.arguments import Arguments, bad_argument
+from postroad.services.service import Tools
+
+MAX_SHARERS = 10_000
+
+
+class MapAsset(Struct, frozen=True, forbid_unknown_fields=True):
+    """The content of an asset of kind map: who shares it, as organizations, addresses or GCIDs; ``*`` is everybody."""
+
+    services: tuple[str, ...] | Literal["*"]
+
+
+read_map = msgspec.json.Decoder(MapAsset).decode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedMap:
+    """A map as one of its sharers works with it."""
+
+    name: str
+    owner: Service
+    acting: Service  # who asked for what is done
+    tools: Tools
+    sharers: frozenset[str] | None  # None: everybody
+
+    def shares(self, service: Service) -> bool:
+        return self.sharers is None or not self.sharers.isdisjoint(list_names(service))
+
+    def party(self, argument: str, named: str) -> Service:
+        """Return a service that is named in an argument and shares the map."""
+        service = self.tools.directory.service(named)
+        if service is None or not self.shares(service) or not self._is_known(service):
+            raise bad_argument(argument, f"No service {named[:120]!r} shares the map {self.name!r}")
+        return service
+
+    def _is_known(self, service: Service) -> bool:
+        """Whether the acting service may know of this one, from the directory or the map."""
+        listed = self.sharers is not None and not self.sharers.isdisjoint({service.address.casefold(), service.gcid})
+        return listed or self.tools.directory.visible(service, self.acting.organization)
+
+    def may_relate(self, one: Service, other: Service) -> bool:
+        """Whether the acting service may relate records of these two."""
+        houses = {house.organization.casefold() for house in (one, other, self.owner)}
+        return self.acting.organization.casefold() in houses
+
+
+def list_names(service: Service) -> set[str]:
+    """Return the names by which a list may refer to a service: organization, address, GCID."""
+    return {service.organization.casefold(), service.address.casefold(), service.gcid}
+
+
+def open_map(message: Delivered, arguments: Arguments, tools: Tools) -> SharedMap:
+    """Return the map that is named, for the service that included this one in the route."""
+    acting = tools.directory.service(message.invoker or message.sender_gcid)
+    name = arguments.get("map")
+    try:
+        asset = tools.asset(AssetKind.MAP, name)
+    except Refused as refusal:
+        raise _no_map(name) if name else refusal from None
+    services = read_map(asset.content).services
+    sharers = None if services == "*" else frozenset(named.casefold() for named in services)
+    if acting is None or (sharers is not None and sharers.isdisjoint(list_names(acting))):
+        raise _no_map(name)
+    return SharedMap(name=asset.name, owner=tools.service, acting=acting, tools=tools, sharers=sharers)
+
+
+def _no_map(name: str) -> Refused:
+    called = f" {name[:80]!r}" if name else ""
+    return bad_argument("map", f"There is no map{called} here that you share; ask its owner to add you")
+
+
+def find_map_errors(content: str) -> list[DocumentError]:
+    try:
+        services = read_map(content).services
+    except msgspec.MsgspecError as error:
+        return [DocumentError("", f'{error}; write it like {{"services": ["MyBiz/Purchasing", "TheAcmeCompany"]}}')]
+    if services != "*" and len(services) > MAX_SHARERS:
+        return [DocumentError("/services", f"at most {MAX_SHARERS} services can be named; name organizations instead")]
+    return []

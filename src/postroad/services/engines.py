@@ -1,0 +1,61 @@
+"""Interfaces of the engines that run members' stylesheets, queries, scripts and schemas.
+
+Stylesheets are programs of members, so whoever runs them keeps them away from everything but the document and the parameters,
+and stops them when they take too long. The adapter is chosen in ``bootstrap``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from postroad.core.exchange.exchange import DeciderLanguage
+from postroad.core.schemas.schema import DocumentFault, Schema
+from postroad.errors import Refused
+from postroad.ports import QueryEngine, Validator
+
+
+class Transformer(Protocol):
+    """Runs XSLT 3.0; every error is a ``Refused``, and ``pointer`` names the line if known.
+
+    Every fault of a stylesheet or document is a ``Refused``; ``pointer`` names the line where one is known.
+    """
+
+    async def check(self, stylesheet: str) -> None:
+        """Compile it. ``stylesheet.invalid``: it does not compile."""
+
+    async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
+        """Apply it to an XML document; the bytes are UTF-8, in the method that the stylesheet's ``xsl:output`` names.
+
+        ``transform.failed``: a fault at run time, or the document cannot be read. ``transform.timeout``, ``transform.memory``,
+        ``transform.output-too-large``: it passed a limit. ``transform.suspended``: it did so too often of late.
+        A parameter takes the type that its ``xsl:param`` declares; one that is not declared is ignored.
+        """
+
+    async def close(self) -> None:
+        """Stop; calls under way and later ones are ``Unavailable``."""
+
+
+class NullValidator:
+    """A validator for networks that compile no schemas."""
+
+    async def check(self, schema: Schema) -> None:
+        raise Refused("request.not-implemented", "This network compiles no schemas")
+
+    async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
+        raise Refused("request.not-implemented", "This network validates no documents")
+
+    async def close(self) -> None: ...
+
+
+NULL_VALIDATOR = NullValidator()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Engines:
+    """The engines that run members' programs and do the heavy work of hosted services."""
+
+    transformer: Transformer
+    judges: Mapping[DeciderLanguage, QueryEngine]  # who is asked about candidates of exchanges
+    validator: Validator = NULL_VALIDATOR

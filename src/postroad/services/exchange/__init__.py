@@ -1,0 +1,1 @@
+"""The exchange service: sends messages to queues by their bindings."""

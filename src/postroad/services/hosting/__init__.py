@@ -1,0 +1,1 @@
+"""Runs the hosted services: mailbox workers, the runner of deliveries, and their order."""

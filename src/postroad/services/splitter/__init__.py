@@ -1,0 +1,1 @@
+"""The splitter service: splits interchanges into documents and acknowledges them."""

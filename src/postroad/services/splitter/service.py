@@ -1,0 +1,148 @@
+"""Splitter service: splits a partner's interchange into documents and acknowledges it.
+
+Every part of the message is an interchange, or several. Documents go to the service that the splitter's owner has named, and
+rules or an exchange take them from there. The partner is told what became of its interchange (997, CONTRL, ACK), where that was
+agreed on; what the partner says of ours is written down at the batch that it is about, and goes nowhere. Kept rules: of a message
+all is taken or nothing, and what is not taken is a dead letter of the splitter; the partner is told that something was taken only
+when that is durable.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from postroad.core.admission.permission import find_permitted_recipient
+from postroad.core.interchange.catalogue import StandardCatalogue
+from postroad.core.interchange.interchange_reader import OpenedInterchanges, open_interchanges
+from postroad.core.model.batch_policy import Splitting
+from postroad.core.model.message import Delivered, MessageType, Part, Property, PropertyType, Status
+from postroad.errors import Refused
+from postroad.flow.stages.forward import ForwardResult
+from postroad.services.hosting.off_loop import run_off_loop
+from postroad.services.service import ServiceResult, Tools
+from postroad.services.splitter.documents import SplitDocument, SplitDocuments
+from postroad.services.splitter.partner_acknowledgments import PartInterchanges, SplitterPartner
+
+DOCUMENTS, UNACKNOWLEDGED = "splitter.documents", "splitter.unacknowledged"
+UNTOLD_CHARS = 500
+ALL_TAKEN = (
+    "its documents were taken and sent on, and resending this letter does not send them again; correct the splitter's facts, or "
+    "remove answersTo, and resend it"
+)
+
+log = logging.getLogger(__name__)
+
+Parts = Sequence[tuple[Part, OpenedInterchanges]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SplitResult(ServiceResult):
+    """A split message whose documents are not all durable yet."""
+
+    message: Delivered
+    opened: tuple[OpenedInterchanges, ...]
+    documents: tuple[SplitDocument, ...]
+
+
+class SplitterService:
+    async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
+        agreed = _agreed(tools)
+        receiver = find_permitted_recipient(tools.service, agreed.sends_to, tools.directory)
+        answering = SplitterPartner(
+            message, agreed, tools
+        )  # looks whether the partner could be told, before anything is taken
+        size = sum(len(part.data) for part in message.parts)
+        parts = await run_off_loop(size, _opened, message, agreed, tools.standards)
+        every = [one for _, one in parts]
+        for one in every:
+            if one.refusal is not None:
+                untold = await answering.give([PartInterchanges(opened=one, taken=False) for one in every])
+                raise _and_untold(one.refusal, untold)
+        documents = SplitDocuments(message, tools.service.gcid, receiver.gcid, answering.agreed)
+        found = await run_off_loop(size, documents.of, parts)
+        found = await _told_apart(message, found, every, answering, tools)
+        forwards = tuple([one.forward for one in found])
+        return SplitResult(message=message, opened=tuple(every), documents=tuple(found), forwards=forwards)
+
+    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
+        """Acknowledge the interchanges once all documents are forwarded, and record the partner's acknowledgments."""
+        if not isinstance(returned, SplitResult):
+            raise TypeError("only what was taken apart goes on")
+        answering = SplitterPartner(returned.message, _agreed(tools), tools)
+        await answering.hear(returned.opened)
+        rejected = _rejected(returned.documents, onward)
+        untold = await answering.give([PartInterchanges(opened=one) for one in returned.opened], rejected)
+        log.info(
+            "%s took %d documents out of session %s", tools.service.address, onward.copies, returned.message.session
+        )
+        counted = Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER)
+        if not untold:
+            return ServiceResult(parts=(), properties=(counted,))
+        if returned.message.type is MessageType.REQUEST:
+            return ServiceResult(parts=(), properties=(counted, Property(UNACKNOWLEDGED, untold[:UNTOLD_CHARS])))
+        return ServiceResult(status=Status("interchange.unfit", f"{untold[:UNTOLD_CHARS]}; {ALL_TAKEN}"))
+
+
+def _agreed(tools: Tools) -> Splitting:
+    if tools.service.splitting is None:
+        raise Refused("configuration.conflict", f"{tools.service.address} has no section splitting; its owner adds one")
+    return tools.service.splitting
+
+
+def _opened(
+    message: Delivered, agreed: Splitting, standards: StandardCatalogue
+) -> list[tuple[Part, OpenedInterchanges]]:
+    if not message.parts:
+        raise Refused("interchange.malformed", "The message has no documents, so there is no interchange in it")
+    return [(part, open_interchanges(part.data, agreed, standards)) for part in message.parts]
+
+
+async def _told_apart(
+    message: Delivered,
+    found: list[SplitDocument],
+    every: Sequence[OpenedInterchanges],
+    answering: SplitterPartner,
+    tools: Tools,
+) -> list[SplitDocument]:
+    """Return the documents; those of repeated interchanges are refused, or marked if the profile allows it."""
+    repeated = await _repeated(message, [one for one in found if one.forward.once], tools)
+    if not repeated:
+        return found
+    if answering.agreed.duplicates_pass:
+        return [one.marked() if one.interchange in repeated else one for one in found]
+    untold = await answering.give([PartInterchanges(opened=one, taken=False) for one in every], repeated=repeated)
+    refusal = Refused(
+        "interchange.duplicate",
+        f"{answering.named(every, repeated)} came before from the same partner; drop it, or let the splitter's facts say "
+        "duplicates: pass and resend it",
+    )
+    raise _and_untold(refusal, untold)
+
+
+def _and_untold(refusal: Refused, untold: str) -> Refused:
+    """Return the refusal with the note that the partner cannot be informed."""
+    return Refused(refusal.code, f"{refusal.detail}; {untold[:UNTOLD_CHARS]}") if untold else refusal
+
+
+async def _repeated(message: Delivered, first_ones: Sequence[SplitDocument], tools: Tools) -> set[int]:
+    """Return the interchanges that came before, by their first document."""
+    before = await tools.partners.came_before(message, [one.forward for one in first_ones])
+    keys = {one.once for one in before}
+    repeated: set[int] = set()
+    for one in first_ones:
+        if one.forward.once in keys:
+            repeated.add(one.interchange)
+        keys.add(one.forward.once)
+    return repeated
+
+
+def _rejected(documents: Sequence[SplitDocument], onward: ForwardResult) -> dict[int, tuple[int, ...]]:
+    """Return the positions of documents that could not be forwarded, by interchange."""
+    refused = set(onward.refused)
+    rejected: dict[int, list[int]] = {}
+    for one in documents:
+        if one.forward.chosen_by in refused:
+            rejected.setdefault(one.interchange, []).append(one.place)
+    return {number: tuple(places) for number, places in rejected.items()}

@@ -1,0 +1,1 @@
+"""The contract of desks: what every ``Desk`` must do, as tests."""

@@ -1,0 +1,1 @@
+"""The contract of journals: what every ``Journal`` must do, as tests."""

@@ -1,0 +1,1 @@
+"""Simulated storage failures: failing system calls and power cuts."""

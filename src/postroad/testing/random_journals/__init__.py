@@ -1,0 +1,1 @@
+"""Random journals for property tests: consistent entries, drawn by hypothesis."""

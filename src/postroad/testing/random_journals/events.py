@@ -1,0 +1,280 @@
+"""Random journal events for property tests, one function per event.
+
+Kept rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, and
+those in a batch are only acknowledged or ended; an answer belongs to the message it answers, a journey comes to one end, and a
+route that changed on the way is kept to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from hypothesis import strategies as st
+
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.journal import (
+    AccessRecorded,
+    AnsweredDelivery,
+    ConfigurationChanged,
+    Copy,
+    DeliveriesAcknowledged,
+    DeliveriesDropped,
+    DeliveriesEnded,
+    DeliveriesLeased,
+    DeliveriesReleased,
+    DeliveriesReturned,
+    DeliveryAttempted,
+    DeliveryResent,
+    DeliveryTranslated,
+    Entry,
+    InvocationReturned,
+    JourneyEnding,
+    MessagePosted,
+    MessageRefused,
+    ObjectChange,
+)
+from postroad.core.model.message import MessageType
+from postroad.core.model.part_facts import PartFacts
+from postroad.testing.random_journals.batch_events import (
+    answer_interchange,
+    assemble,
+    change_batches,
+    changed_batch,
+    join,
+)
+from postroad.testing.random_journals.state import JournalState, WaitingDelivery
+from postroad.testing.random_journals.values import (
+    ENDINGS,
+    SERVICES,
+    Draw,
+    an_expiry,
+    arrivals,
+    cross_reference,
+    formats,
+    hops,
+    logical,
+    returned,
+    sizes,
+    statuses,
+    times,
+    words,
+)
+
+
+def _post(draw: Draw, story: JournalState) -> Entry:
+    answered = draw(st.sampled_from(story.waiting)) if story.waiting and draw(st.booleans()) else None
+    answers = _answers(draw, answered) if answered else None
+    kind, assembled = draw(st.sampled_from(MessageType)), assemble(draw, story)
+    entry = _message(draw, story, answered, type=kind, answers=answers, assembled=assembled)
+    if answered:
+        story.forget([answered.number])
+        if answered.journey in story.journeys and answers and answers.journey:
+            story.journeys[answered.journey] = delivery_number(story.next_seq, 0)
+    story.queue(entry)
+    return entry
+
+
+def _answers(draw: Draw, answered: WaitingDelivery) -> AnsweredDelivery:
+    journey = answered.journey if draw(st.integers(0, 4)) else 0  # 0: as before journeys were followed
+    return AnsweredDelivery(answered.number, answered.message.session, answered.message.handle, journey)
+
+
+def _message(draw: Draw, story: JournalState, answered: WaitingDelivery | None, **more: Any) -> MessagePosted:
+    return MessagePosted(
+        at_us=draw(times), session=story.session(), sender=draw(st.sampled_from(SERVICES)), form=draw(formats), directory=1,
+        transaction=answered.message.transaction if answered else story.session(), topic=draw(words), size=draw(sizes),
+        expires_at_us=draw(an_expiry), copies=tuple(_copy(draw) for _ in range(draw(st.integers(1, 3)))),
+        handle=draw(words), parts=(PartFacts("p", "text/plain", 3),), idempotency=draw(words),
+        explained=draw(st.sampled_from([0, 3])), shown_sender=draw(st.sampled_from(["", SERVICES[0]])),
+        came=draw(arrivals), **more,
+    )  # fmt: skip
+
+
+def _give_up(draw: Draw, story: JournalState) -> Entry | None:
+    """The network ends a journey and tells the sender."""
+    if not story.journeys:
+        return None
+    journey = draw(st.sampled_from(sorted(story.journeys)))
+    at = next((one for one in story.waiting if one.number == story.journeys[journey]), None)
+    ends = JourneyEnding(journey, at.number if at else 0, draw(st.sampled_from(ENDINGS)), draw(words))
+    answers = AnsweredDelivery(at.number, at.message.session, journey=journey) if at and draw(st.booleans()) else None
+    entry = _message(draw, story, at, type=MessageType.RESPONSE, answers=answers, ends=ends)
+    story.end_journeys([journey])
+    story.forget([ends.delivery], ends.state)
+    story.queue(entry)
+    return entry
+
+
+def _copy(draw: Draw) -> Copy:
+    if draw(st.integers(0, 5)) == 0:
+        return Copy(named=draw(words), code="recipient.unknown", detail=draw(words))
+    return Copy(named=draw(words), hops=draw(hops), logical=draw(logical))
+
+
+def _return_invocation(draw: Draw, story: JournalState) -> Entry | None:
+    in_transit = [one for one in story.waiting if one.hop + 1 < len(one.route)]
+    if not in_transit:
+        return None
+    one = draw(st.sampled_from(in_transit))
+    changed = (*one.route[: one.hop + 1], *draw(hops)) if draw(st.booleans()) else ()
+    route = changed or one.route
+    number = delivery_number(story.next_seq, 0)
+    journey = one.journey if draw(st.integers(0, 4)) else 0
+    story.forget([one.number])
+    onward = WaitingDelivery(
+        number, one.message_seq, one.message, one.copy, one.hop + 1, route, story.next_seq, journey
+    )
+    story.waiting.append(onward)
+    if journey in story.journeys:
+        story.journeys[journey] = number
+    return InvocationReturned(
+        at_us=draw(times), delivery=one.number, session=story.session(), transaction=one.message.transaction, copy=one.copy,
+        by=route[one.hop].service, message=one.message_seq, hop=one.hop + 1, next=route[one.hop + 1].service,
+        size=draw(sizes), expires_at_us=draw(an_expiry), parts=(PartFacts("q", draw(words), 1),), journey=journey,
+        hops=changed, logical=draw(logical) if changed else (), returned=draw(returned), status=draw(statuses),
+        explained=draw(st.sampled_from([0, 3])), directory=draw(st.integers(0, 9)), setting=draw(st.sampled_from([0, 2])),
+    )  # fmt: skip
+
+
+def _lease(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.free:
+        return None
+    return DeliveriesLeased(draw(times), draw(st.sampled_from(SERVICES)), 30.0, story.choose(draw, story.free))
+
+
+def _give_back(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.free:
+        return None
+    delay_s = draw(st.sampled_from([0.0, 1.5, 60.0]))
+    return DeliveriesReturned(draw(times), draw(words), draw(words), delay_s, story.choose(draw, story.free))
+
+
+def _attempt(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.free:
+        return None
+    status = draw(st.sampled_from([0, 302, 503]))
+    numbers, delay_s = story.choose(draw, story.free), draw(st.sampled_from([0.0, 5.0]))
+    return DeliveryAttempted(draw(times), draw(st.sampled_from(SERVICES)), numbers, status, 12, draw(words), delay_s)
+
+
+def _translate(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.waiting:
+        return None
+    one = draw(st.sampled_from(story.waiting))
+    by, dropped = one.route[one.hop].service, tuple(draw(st.lists(words, min_size=1, max_size=3)))
+    return DeliveryTranslated(draw(times), by, one.number, one.message.form, draw(formats), dropped)
+
+
+def _release(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.waiting:
+        return None
+    newest = draw(st.sampled_from(story.waiting))
+    service = newest.route[newest.hop].service
+    return DeliveriesReleased(draw(times), draw(words), service, draw(words), newest.number, draw(st.integers(1, 9)))
+
+
+def _acknowledge(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.waiting:
+        return None
+    numbers = story.choose(draw)
+    story.forget(numbers)
+    ended = story.end_journeys_at(draw, numbers)
+    return DeliveriesAcknowledged(draw(times), draw(words), numbers, ended, changed_batch(draw, story))
+
+
+def _end(draw: Draw, story: JournalState) -> Entry | None:
+    """Deliveries end, perhaps with the journeys that are at them; or journeys alone, at which nothing may wait any more."""
+    numbers = story.choose(draw) if story.waiting and draw(st.booleans()) else ()
+    ended = story.end_journeys_at(draw, numbers or tuple(story.journeys.values()))
+    if not numbers and not ended:
+        return None
+    state = draw(st.sampled_from(ENDINGS))
+    story.forget(numbers, state)
+    return DeliveriesEnded(draw(times), "network", state, draw(words), numbers, ended, changed_batch(draw, story))
+
+
+def _resend(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.dead:
+        return None
+    dead = story.dead.pop(draw(st.integers(0, len(story.dead) - 1)))
+    number, followed = delivery_number(story.next_seq, 0), draw(st.booleans())
+    again = replace(dead, number=number, origin=dead.origin or dead.number, journey=number if followed else 0)
+    story.waiting.append(again)
+    if followed:
+        story.journeys[number] = number
+    message = dead.message
+    return DeliveryResent(
+        at_us=draw(times), by=draw(words), reason=draw(words), delivery=dead.number, origin=again.origin,
+        session=message.session, transaction=message.transaction, sender=draw(st.sampled_from(SERVICES)),
+        message=dead.message_seq, copy=dead.copy, hop=dead.hop, content=dead.content_seq,
+        next=dead.route[dead.hop].service, expires_at_us=draw(an_expiry), followed=followed,
+        answer=message.answers is not None,
+    )  # fmt: skip
+
+
+def _drop(draw: Draw, story: JournalState) -> Entry | None:
+    if not story.dead:
+        return None
+    dropped = tuple(story.dead.pop().number for _ in range(draw(st.integers(1, len(story.dead)))))
+    return DeliveriesDropped(draw(times), draw(words), draw(words), dropped)
+
+
+def _refuse(draw: Draw, story: JournalState) -> Entry:
+    sender = draw(st.sampled_from(("", *SERVICES)))
+    size = draw(sizes)
+    return MessageRefused(
+        draw(times), story.session(), sender, "topic.unknown", draw(words), size, "soap12", draw(words)
+    )
+
+
+def _configure(draw: Draw, story: JournalState) -> Entry:
+    objects = []
+    for _ in range(draw(st.integers(1, 3))):
+        kind, key = draw(st.sampled_from(["service", "rule"])), draw(st.sampled_from(["a", "ä", "Z", ""]))
+        version = story.versions[kind, key] = story.versions.get((kind, key), 0) + 1
+        value = draw(st.none() | st.dictionaries(words, words, max_size=2))
+        objects.append(ObjectChange(kind, key, version, value))
+    return ConfigurationChanged(draw(times), draw(words), draw(words), tuple(objects))
+
+
+def _access(draw: Draw, story: JournalState) -> Entry:
+    return AccessRecorded(draw(times), draw(words), "login.failed", draw(words))
+
+
+def _cross_reference(draw: Draw, story: JournalState) -> Entry:
+    return draw(cross_reference)  # type: ignore[no-any-return]
+
+
+EVENTS: tuple[Callable[[Draw, JournalState], Entry | None], ...] = (
+    _post,
+    _post,
+    _give_up,
+    _return_invocation,
+    _return_invocation,
+    _lease,
+    _lease,
+    _give_back,
+    _attempt,
+    _translate,
+    _release,
+    _acknowledge,
+    _end,
+    _end,
+    _resend,
+    _drop,
+    _refuse,
+    _configure,
+    _access,
+    _cross_reference,
+    join,
+    join,
+    change_batches,
+    answer_interchange,
+)
+
+
+def add_random_entry(draw: Draw, story: JournalState) -> None:
+    """Add one more entry; a post if the drawn event is not possible now."""
+    story.entries.append(draw(st.sampled_from(EVENTS))(draw, story) or _post(draw, story))

@@ -1,0 +1,127 @@
+"""The billing tables, read without Spark by DuckDB over their files.
+
+Kept rule: whoever reads a bill learns through which journal entry it counts, and never sees tables that are behind the log.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from deltalake import DeltaTable
+
+from postroad.core.billing.invoices import InvoiceAccount, LineTotal, LineTotals
+from postroad.core.model.billing import LineKey
+from postroad.errors import Misconfigured
+from postroad.warehouse.store.file_paths import list_files
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+APP = "billing"  # under which the tables say how far they have come
+LOG, USAGE, CHARGES, LINES = "log", "usage", "charges", "invoice_lines"
+RUN_FIRST = "run `postroad pipeline run` first"
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+DRAFTS = """
+    select organization, period, currency, kind, part, service, tariff, quantity, kilobytes, micros, tariff_version
+    from invoice_lines where period = $1
+"""
+USES = """
+    select seq, ordinal, at_us, session, kilobytes, micros from charges
+    where organization = $1 and period = $2 and currency = $3 and kind = $4 and part = $5 and service = $6 and tariff = $7
+    order by seq, ordinal, part_number
+"""
+ADDRESSES = """
+    select object_key, arg_max(object_value ->> '$.organization', object_version)
+           || '/' || arg_max(object_value ->> '$.name', object_version)
+    from log where object_kind = 'service' and object_value is not null group by object_key
+"""
+
+
+class LedgerUse(NamedTuple):
+    """One use behind an invoice line."""
+
+    seq: int
+    ordinal: int
+    at: datetime
+    session: str
+    kilobytes: int
+    micros: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccountDraft:
+    """The current sums of an account, and the tariff versions used."""
+
+    sums: LineTotals
+    tariffs: Mapping[str, int]
+
+
+class BillingLedger:
+    """The billing tables in a warehouse's folder."""
+
+    def __init__(self, folder: Path) -> None:
+        import duckdb
+
+        self._connection = duckdb.connect(config={"autoinstall_known_extensions": False, "threads": 2})
+        tables = {name: _open_table(folder, name) for name in (LOG, CHARGES, LINES)}
+        rows = sum(number or 0 for number in tables[LOG].get_add_actions()["num_records"].to_pylist())
+        behind = [name for name in (CHARGES, LINES) if (tables[name].transaction_version(APP) or 0) < rows]
+        if behind:
+            raise Misconfigured([f"the table {name} is behind the log; {RUN_FIRST}" for name in behind])
+        for name, table in tables.items():
+            self._open(name, table)
+
+    def _open(self, name: str, table: DeltaTable) -> None:
+        files = list_files(table)
+        if files:
+            relation = self._connection.read_parquet(files, hive_partitioning=True, union_by_name=True)
+        else:
+            relation = self._connection.from_arrow(table.to_pyarrow_table())
+        relation.create_view(name)
+
+    @property
+    def connection(self) -> DuckDBPyConnection:
+        return self._connection
+
+    def through(self) -> int:
+        """Return the last journal entry that is counted."""
+        row = self._connection.execute("select max(seq) from log").fetchone()
+        return int(row[0]) if row and row[0] is not None else 0
+
+    def latest_us(self) -> int:
+        """Return the latest time in the log."""
+        row = self._connection.execute("select max(at_us) from log").fetchone()
+        return int(row[0]) if row and row[0] is not None else 0
+
+    def drafts(self, period: str) -> dict[InvoiceAccount, AccountDraft]:
+        """Return the current draft of every account of a month."""
+        sums: dict[InvoiceAccount, LineTotals] = {}
+        versions: dict[InvoiceAccount, dict[str, int]] = {}
+        for row in self._connection.execute(DRAFTS, [period]).fetchall():
+            account = InvoiceAccount(*row[:3])
+            sums.setdefault(account, {})[LineKey(*row[3:7])] = LineTotal(*row[7:10])
+            versions.setdefault(account, {})[row[6]] = row[10]
+        return {account: AccountDraft(sums=found, tariffs=versions[account]) for account, found in sorted(sums.items())}
+
+    def uses_of(self, account: InvoiceAccount, line: LineKey) -> Iterator[LedgerUse]:
+        """Return the uses behind a line, in the order of the journal."""
+        found = self._connection.execute(USES, [*account, *line])
+        while rows := found.fetchmany(1_000):
+            for seq, ordinal, at_us, session, kilobytes, micros in rows:
+                at = EPOCH + timedelta(microseconds=at_us)
+                yield LedgerUse(seq, ordinal, at, session, kilobytes, micros)
+
+    def addresses(self) -> dict[str, str]:
+        """Return the addresses of services by GCID, removed services included."""
+        return dict(self._connection.execute(ADDRESSES).fetchall())
+
+
+def _open_table(folder: Path, name: str) -> DeltaTable:
+    path = str(folder / name)
+    if not DeltaTable.is_deltatable(path):
+        raise Misconfigured([f"there is no table {name} in {folder}; {RUN_FIRST}"])
+    return DeltaTable(path)

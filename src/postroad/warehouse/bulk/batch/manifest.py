@@ -1,0 +1,89 @@
+"""The manifest of batching: for each message that reached the send port, its batch and position in the interchange.
+
+Grain: one row per message and document; a message in which there are several documents has a row for each, in the order in which
+they stand in the interchange. ``outcome`` is what became of it: ``assembled``, ``by itself``, or what its batch is where that was
+not written: ``open``, ``suspended``. What cannot be read or does not fit has a code, as in every lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pyarrow as pa
+
+from postroad.core.model.batch import Batch
+from postroad.warehouse.bulk.batch.member_files import Row
+from postroad.warehouse.bulk.operation import COLUMNS
+
+UNFIT = "interchange.unfit"
+ASSEMBLED, BY_ITSELF = "assembled", "by itself"
+OWN = (
+    pa.field("outcome", pa.string()),
+    pa.field("batch", pa.string()),
+    pa.field("bytes", pa.int64()),  # of its document
+    pa.field("position", pa.int64()),  # of the message among the members
+    pa.field("interchange_file", pa.string()),
+    pa.field("interchange", pa.string()),  # control number
+    pa.field("group", pa.string()),
+    pa.field("document_type", pa.string()),
+    pa.field("reference", pa.string()),
+)
+# A lane's rows have a position too: where the message lies in its file.
+NAMES = {"position": "archive_position"}
+SCHEMA = pa.schema([*[pa.field(NAMES.get(one.name, one.name), one.type, one.nullable) for one in COLUMNS], *OWN])
+ROWS = 4_096
+
+
+def not_gathered_row(row: Row) -> Row:
+    """Return the row of a message that is in no batch."""
+    outcome = None if row["code"] else BY_ITSELF
+    return _known(row) | {"outcome": outcome, "bytes": row["bytes"], "document_type": row["kind"]}
+
+
+def not_assembled_rows(members: Iterable[Row], batch: Batch, outcome: str, why: str = "") -> Iterator[Row]:
+    """Return the rows of the members of a batch that was not written."""
+    for position, row in enumerate(members):
+        yield _member(row, batch, position) | {"outcome": outcome, "detail": why, "document_type": row["kind"]}
+
+
+def assembled_rows(
+    members: Iterable[Row], unfit: Mapping[int, str], placed: Iterable[Row], batch: Batch, file: str
+) -> Iterator[Row]:
+    """Return the rows of the members of a written batch; ``placed`` are their documents in the same order."""
+    coming = iter(placed)
+    document = next(coming, None)
+    position = -1
+    for place, row in enumerate(members):
+        if place in unfit:
+            yield _known(row) | {"batch": batch.id, "bytes": row["bytes"], "code": UNFIT, "detail": unfit[place]}
+            continue
+        position += 1
+        told = _member(row, batch, position) | {"outcome": ASSEMBLED, "interchange_file": file}
+        while document is not None and document["position"] == position:
+            yield told | document
+            document = next(coming, None)
+
+
+def _member(row: Row, batch: Batch, position: int) -> Row:
+    return _known(row) | {"batch": batch.id, "bytes": row["bytes"], "position": position}
+
+
+def _known(row: Row) -> Row:
+    return {NAMES.get(one.name, one.name): row[one.name] for one in COLUMNS}
+
+
+def record_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
+    waiting: list[Row] = []
+    for row in rows:
+        waiting.append(row)
+        if len(waiting) >= ROWS:
+            yield _batch(waiting)
+            waiting = []
+    if waiting:
+        yield _batch(waiting)
+
+
+def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
+    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in SCHEMA]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)

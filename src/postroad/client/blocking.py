@@ -95,10 +95,7 @@ class Client:
         return self._run(self._talks.post(prepared))
 
     def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
-        """Post many messages in a few calls; returns one answer each, in order. ``progress`` gets the count so far.
-
-        ``progress`` is told how many are done.
-        """
+        """Post many messages in a few calls; returns one answer each, in order. ``progress`` gets the count so far."""
         return self._run(self._talks.post_many(messages, progress))
 
     def poll(
@@ -110,10 +107,7 @@ class Client:
         select: Selector = EVERYTHING,
         trace: bool = False,
     ) -> list[Received]:
-        """Lease waiting messages; they are redelivered after the lease unless acknowledged.
-
-        With ``trace`` each tells which services it has passed (``message.trace``).
-        """
+        """Lease waiting messages, which are redelivered after the lease unless acknowledged; ``trace`` adds ``message.trace``."""
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
         return self._run(self._talks.poll(polling))
 
@@ -264,10 +258,7 @@ class Client:
     # ---- why a message goes its way
 
     def explain(self, form: str = "json", **fields: Unpack[MessageFields]) -> Any:
-        """Return how a message would be routed; nothing is sent. ``form`` is json, text or svg.
-
-        ``form`` is json, text or svg.
-        """
+        """Return how a message would be routed; nothing is sent. ``form`` is json, text or svg."""
         return self.explain_message(message(**fields), form)
 
     def explain_message(self, prepared: Message, form: str = "json") -> Any:
@@ -281,8 +272,6 @@ class Client:
         """Try a rule, condition, stylesheet or schema on a message; nothing is stored or sent."""
         return self._run(self._talks.value(routing.build_trial(wish)))
 
-    # ---- exchanges
-
     @property
     def bindings(self) -> Bindings:
         """The bindings API: create, list, try and remove bindings."""
@@ -292,8 +281,6 @@ class Client:
     def models(self) -> Models:
         """The models API: read, change and import trees, attach services, and find receivers."""
         return Models(self._talks, self._run)
-
-    # ---- what leaves together, and what failed
 
     @property
     def batches(self) -> Batches:
@@ -308,10 +295,7 @@ class Client:
     # ---- trust
 
     def confirm_provisioning(self, gcid: str, token: str, cookie: Any = None) -> None:
-        """For providers: confirm that the service stands for a customer's account; the cookie is sent with its messages.
-
-        The cookie comes with its messages from now on.
-        """
+        """For providers: confirm that the service stands for a customer's account; the cookie is sent with its messages."""
         self._run(
             provisioning.send_and_wait(
                 self._talks, provisioning.build_confirmation(gcid, token, cookie), gcid=gcid, then="active"
@@ -330,10 +314,7 @@ class Client:
         )
 
     def register_cookie(self, sender: str, cookie: Any) -> None:
-        """For services: store a cookie that is delivered with every message from the sender; None removes it.
-
-        None: not any more.
-        """
+        """For services: store a cookie that is delivered with every message from the sender; None removes it."""
         self._run(provisioning.send_and_wait(self._talks, provisioning.build_registration(sender, cookie)))
 
     def begin_provisioning(

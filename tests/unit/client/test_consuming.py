@@ -73,7 +73,7 @@ def test_a_message_is_acknowledged_after_the_function_returned() -> None:
     assert day.work(lambda message: None) == 2
     assert [what["tokens"] for what in day.sent("/v1/ack")] == [["token-1"], ["token-2"]]
     kinds = [step.path if isinstance(step, ApiRequest) else type(step).__name__ for step in day.script.steps]
-    assert kinds == ["/v1/poll", "Call", "/v1/ack", "Call", "/v1/ack"]
+    assert kinds == ["/v1/poll", "FunctionCall", "/v1/ack", "FunctionCall", "/v1/ack"]
 
 
 def test_what_the_function_returns_is_the_reply_to_a_request() -> None:

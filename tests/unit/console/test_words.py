@@ -56,7 +56,7 @@ def test_recorded_accesses_are_shown_in_words() -> None:
     assert describe_access("payload.read") == "read the contents of a message"
     source = Path(postroad.__file__).parent
     written = [
-        re.findall(r'AccessRecorded\([^\n]*?"([a-z.]+)"', file.read_text()) for file in source.rglob("flow/*.py")
+        re.findall(r'AccessRecorded\([^\n]*?"([a-z.]+)"', file.read_text()) for file in (source / "flow").rglob("*.py")
     ]
     kinds = {kind for found in written for kind in found}
     assert "push.tried" in kinds

@@ -95,4 +95,4 @@ async def test_a_small_document_with_an_expensive_condition_is_looked_at_in_a_th
 async def test_a_list_is_checked_in_a_thread(in_threads: list[str]) -> None:
     draft = AssetDraft(asset=asset(AssetKind.LIST, "welcome", json.dumps({"when": LARGE})), hosted=Hosting.FILTER)
     assert await asset_checks.find_asset_errors(draft, Engines(transformer=UpperCase(), judges={})) == []
-    assert in_threads == ["list_faults"]
+    assert in_threads == ["find_list_errors"]

@@ -46,8 +46,8 @@ def summary(box: str, row: dict[str, Any], directory: Directory) -> dict[str, An
         "session": message.session,
         "box": box,
         "at": write_time(message.at_us),
-        "from": _address(message.sender, directory),
-        "recipients": [_address(row["recipient"], directory)]
+        "from": directory.address_of(message.sender),
+        "recipients": [directory.address_of(row["recipient"])]
         if box == "received"
         else visible_recipients(message, directory),
         "type": message.type.value,
@@ -66,7 +66,7 @@ def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any
         "session": row["session"],
         "box": "refused",
         "at": write_time(row["at_us"]),
-        "from": _address(row["sender"], directory),
+        "from": directory.address_of(row["sender"]),
         "recipients": list(refusal.named),
         "type": refusal.type,
         "topic": refusal.topic,
@@ -76,11 +76,6 @@ def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any
         "state": "refused",
         "code": row["code"],
     }
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 def status_view(message: MessageHistory) -> dict[str, Any]:

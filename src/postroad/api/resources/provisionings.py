@@ -24,7 +24,6 @@ from postroad.api.resources.context import (
 from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import Name, StrictShape, Word
-from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import Provisioning, ProvisioningState
 from postroad.flow.administration import provisioning as trusting
 
@@ -70,9 +69,9 @@ class ProvisioningPage(StrictShape):
 def provisioning_view(api: ApiContext, found: Provisioning) -> dict[str, Any]:
     directory = api.network.directory
     return {
-        "service": _address(found.service, directory),
+        "service": directory.address_of(found.service),
         "gcid": found.service,
-        "provider": _address(found.provider, directory),
+        "provider": directory.address_of(found.provider),
         "providerGcid": found.provider,
         "state": found.state(api.network.clock.now_us()),
         "startedAt": time_or_none(found.started_at_us),
@@ -80,11 +79,6 @@ def provisioning_view(api: ApiContext, found: Provisioning) -> dict[str, Any]:
         "confirmedAt": time_or_none(found.confirmed_at_us),
         "revokedAt": time_or_none(found.revoked_at_us),
     }
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 @router.post(PROVISIONINGS, status_code=201, response_model=BegunProvisioning)

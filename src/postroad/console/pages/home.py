@@ -19,7 +19,6 @@ from postroad.core.delivery.dead_letters import MEANING, Cause, LetterGroup
 from postroad.core.identity.expiry import Expiring, credential_warning, due_warning, expiring_credentials, warning
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
-from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.isolation import visible_recipients
 from postroad.flow.administration import batches
 from postroad.flow.administration import dead_letters as letters
@@ -69,7 +68,7 @@ async def _latest(console: Console, caller: Caller) -> list[dict[str, Any]]:
 def _row(console: Console, box: str, row: messages.Row, fates: messages.CopyOutcomes) -> dict[str, Any]:
     message = row["message"]
     directory = console.directory
-    others = visible_recipients(message, directory) if box == "sent" else [_address(message.sender, directory)]
+    others = visible_recipients(message, directory) if box == "sent" else [directory.address_of(message.sender)]
     return {
         "box": box,
         "at_us": message.at_us,
@@ -79,11 +78,6 @@ def _row(console: Console, box: str, row: messages.Row, fates: messages.CopyOutc
         "topic": message.topic,
         "fates": fates,
     }
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 def _by_cause(groups: list[LetterGroup]) -> list[tuple[Cause, str, int]]:

@@ -176,27 +176,24 @@ def _row(row: reading.Row, directory: Directory, fates: CopyOutcomes) -> dict[st
     message = row.get("message")
     if message is None:
         return {
-            "session": row["session"], "at_us": row["at_us"], "from": _address(row["sender"], directory),
+            "session": row["session"], "at_us": row["at_us"], "from": directory.address_named(row['sender']),
             "to": list(row["refusal"].named), "topic": row["refusal"].topic, "handle": row["handle"],
             "size": content_size(row["refusal"]), "fates": fates, "note": row["code"],
         }  # fmt: skip
     receivers = [row["recipient"]] if "recipient" in row else [copy.named for copy in message.copies]
     return {
-        "session": message.session, "at_us": message.at_us, "from": _address(message.sender, directory),
-        "to": [_address(one, directory) for one in receivers], "topic": message.topic, "handle": message.handle,
+        "session": message.session, "at_us": message.at_us, "from": directory.address_named(message.sender),
+        "to": [directory.address_named(one) for one in receivers], "topic": message.topic, "handle": message.handle,
         "size": content_size(message), "fates": fates, "note": "",
     }  # fmt: skip
-
-
-def _address(name: str, directory: Directory) -> str:
-    service = directory.service(name)
-    return service.address if service is not None else name
 
 
 def _cost(quote: Quote, directory: Directory) -> dict[str, object]:
     amount = Decimal(abs(quote.micros)).scaleb(-6).normalize()
     return {
-        "what": "the message" if quote.kind is UseKind.MESSAGE else f"the work of {_address(quote.service, directory)}",
+        "what": "the message"
+        if quote.kind is UseKind.MESSAGE
+        else f"the work of {directory.address_named(quote.service)}",
         "organization": quote.organization,
         "verb": "is paid" if quote.micros < 0 else "pays",
         "amount": f"{amount:f} {quote.currency}",

@@ -107,6 +107,21 @@ class Directory:
         """The service that a GCID or an address names."""
         return self.services.get(name) or self._by_address.get(name.casefold())
 
+    def address_of(self, gcid: str) -> str:
+        """Return the address of a service; of one that does not exist any more, its GCID."""
+        service = self.services.get(gcid)
+        return service.address if service is not None else gcid
+
+    def address_named(self, name: str) -> str:
+        """Return the address of the service that a GCID or an address names; an unknown name, as it is."""
+        service = self.service(name)
+        return service.address if service is not None else name
+
+    def owner_of(self, gcid: str) -> str:
+        """Return the organization of a service, for comparison; empty for one that does not exist any more."""
+        service = self.services.get(gcid)
+        return service.organization.casefold() if service is not None else ""
+
     def organization(self, name: str) -> Organization | None:
         return self.organizations.get(name.casefold())
 

@@ -68,7 +68,7 @@ def anonymous_service_label(queued: Queued, directory: Directory) -> str:
         is_kept = _is_hidden_from(message.sender, hop, directory)
         return f"A service on the way to {message.copies[queued.copy].named}" if is_kept else ""
     requester, responder = _requester(queued), message.shown_sender or message.sender
-    house = _organization_of(requester, directory)
+    house = directory.owner_of(requester)
     is_beyond = _is_foreign(message.shown_sender, house, directory) and not _is_own(hop, house, directory)
     if not is_beyond and not _is_hidden_from(requester, hop, directory):
         return ""
@@ -84,13 +84,13 @@ def _requester(queued: Queued) -> str:
 
 def _is_hidden_from(sender: str, hop: Hop, directory: Directory) -> bool:
     """True if a third party isolates this service from the message's sender."""
-    house = _organization_of(sender, directory)
+    house = directory.owner_of(sender)
     return _is_foreign(find_isolating_service(hop), house, directory) and _is_foreign(hop.service, house, directory)
 
 
 def _is_visible(hop: Hop, queued: Queued, directory: Directory) -> bool:
     receiver = queued.hops[queued.hop]
-    house = _organization_of(receiver.service, directory)
+    house = directory.owner_of(receiver.service)
     if _is_foreign(find_isolating_service(receiver), house, directory):
         return hop.invoker == receiver.service
     if _is_foreign(queued.message.shown_sender, house, directory):
@@ -104,9 +104,4 @@ def _is_own(hop: Hop, house: str, directory: Directory) -> bool:
 
 
 def _is_foreign(gcid: str, house: str, directory: Directory) -> bool:
-    return bool(gcid) and _organization_of(gcid, directory) != house
-
-
-def _organization_of(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.organization.casefold() if service is not None else ""
+    return bool(gcid) and directory.owner_of(gcid) != house

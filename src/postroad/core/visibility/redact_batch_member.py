@@ -61,7 +61,7 @@ class MemberViewer:
             told,
             id=self._veil.number(queued.number),
             session=self._veil.session(told.session),
-            sender=self._address(queued.shown_sender),
+            sender=self._directory.address_of(queued.shown_sender),
             since_us=since_us - since_us % SECOND_US,
         )
 
@@ -74,7 +74,7 @@ class MemberViewer:
             number=queued.number,
             id=queued.number,
             session=message.session,
-            sender=self._address(message.shown_sender or message.sender),
+            sender=self._directory.address_of(message.shown_sender or message.sender),
             kind=facts.kind,
             bytes=facts.bytes,
             state=found.state.name.lower(),
@@ -85,7 +85,3 @@ class MemberViewer:
             verdict=verdict,
             reasons=reasons,
         )
-
-    def _address(self, gcid: str) -> str:
-        service = self._directory.services.get(gcid)
-        return service.address if service is not None else gcid

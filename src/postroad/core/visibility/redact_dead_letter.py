@@ -83,9 +83,9 @@ class DeadLetterViewer:
             session=message.session,
             failed_at_us=dead.failed_at_us,
             posted_at_us=message.at_us,
-            service=self._address(queued.recipient),
+            service=self._directory.address_of(queued.recipient),
             gcid=queued.recipient,
-            sender=self._address(sender),
+            sender=self._directory.address_of(sender),
             sender_gcid=sender,
             type=message.type.value,
             topic=message.topic,
@@ -118,7 +118,7 @@ class DeadLetterViewer:
         message = dead.queued.message
         shown = message.answers.shown_requester if message.answers is not None else ""
         named = message.copies[dead.queued.copy].named
-        towards = self._address(shown) if shown else named
+        towards = self._directory.address_of(shown) if shown else named
         return replace(
             self._open(dead, message.sender),
             id=self._veil.number(dead.queued.number),
@@ -131,7 +131,3 @@ class DeadLetterViewer:
             reason=f"A service on the way to {towards} failed",
             is_kept=True,
         )
-
-    def _address(self, gcid: str) -> str:
-        service = self._directory.services.get(gcid)
-        return service.address if service is not None else gcid

@@ -60,10 +60,7 @@ class PlanInputs(NamedTuple):
 
 
 def export_configuration(caller: Caller, directory: Directory) -> dict[str, Any]:
-    """Return the configuration of the caller's organization, or of all for operators; never secrets.
-
-    Never a secret.
-    """
+    """Return the configuration of the caller's organization, or of all for operators; never secrets."""
     if caller.person is None:
         raise permission_denied("The configuration is read by people, not by services")
     if caller.operator:
@@ -140,7 +137,7 @@ async def _plan_elsewhere(
     administration: Administration, caller: Caller, document: NetworkDocument, known: PlanInputs, *, prune: bool
 ) -> ConfigurationPlan:
     """Return the plan, computed in a thread on the current directory."""
-    directory, fresh_ids = administration.directory, _fresh_ids(administration)
+    directory, fresh_ids = administration.directory, iter(administration.new_id, "")
     return await administration.network.heavy_requests.run(
         caller.organization or caller.name,
         lambda: _plan(administration, caller, document, directory, known, fresh_ids, prune=prune),
@@ -304,11 +301,6 @@ def _is_owners_own(before: Any, after: Any) -> bool:
     if isinstance(after, Person):
         return not isinstance(before, Person) or before.role is not after.role
     return before is None or before.secret != after.secret or before.unconfirmed != after.unconfirmed
-
-
-def _fresh_ids(administration: Administration) -> Iterator[str]:
-    while True:
-        yield administration.new_id()
 
 
 async def _worked_out(administration: Administration, caller: Caller, found: _Read) -> PlanInputs:

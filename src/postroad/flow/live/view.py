@@ -198,14 +198,18 @@ class LiveView:
         if letter is not None:
             return _of_letter(letter)
         row = await messages.find_received(self._network, one.number)
-        return self._told(one, row["message"], [self._address(row["recipient"])]) if row is not None else None
+        return (
+            self._told(one, row["message"], [self._network.directory.address_of(row["recipient"])])
+            if row is not None
+            else None
+        )
 
     def _told(self, one: LiveEvent, message: MessagePosted, receivers: list[str]) -> LiveRow:
         return LiveRow(
             at_us=truncate_to_second(one.at_us),
             what=one.what,
             session=message.session,
-            sender=self._address(message.sender),
+            sender=self._network.directory.address_of(message.sender),
             receivers=tuple(receivers),
             topic=message.topic,
             handle=message.handle,
@@ -218,17 +222,13 @@ class LiveView:
             at_us=truncate_to_second(one.at_us),
             what=one.what,
             session=entry.session,
-            sender=self._address(entry.sender),
+            sender=self._network.directory.address_of(entry.sender),
             receivers=entry.named,
             topic=entry.topic,
             handle=entry.handle,
             size=content_size(entry),
             note=entry.code,
         )
-
-    def _address(self, gcid: str) -> str:
-        service = self._network.directory.services.get(gcid)
-        return service.address if service is not None else gcid
 
 
 def _of_letter(letter: DeadLetterView) -> LiveRow:

@@ -207,16 +207,16 @@ class DeliverStage:
             session=message.session,
             token=queued.token,
             transaction=message.transaction,
-            sender=_address(sender, directory),
+            sender=directory.address_of(sender),
             sender_gcid=sender,
-            recipient=_address(queued.recipient, directory),
+            recipient=directory.address_of(queued.recipient),
             recipient_gcid=queued.recipient,
             type=message.type,
             topic=message.topic,
             handle=message.handle,
             arguments=hop.arguments,
             reference=AnsweredMessage(message.answers.session, message.answers.handle) if message.answers else None,
-            invoker=_address(sender if hop.invoker == message.sender else hop.invoker, directory),
+            invoker=directory.address_of(sender if hop.invoker == message.sender else hop.invoker),
             status=message.status,
             properties=message.properties,
             posted_at_us=message.at_us,
@@ -283,11 +283,6 @@ def _check_standing(service: Service, directory: Directory) -> None:
             "service.suspended",
             f"{service.address} is suspended; its messages wait until they expire, please contact the network's operator",
         )
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 NO_LONGER_KEPT = "body.dropped: its documents are no longer kept"

@@ -78,13 +78,15 @@ def _at(hop: Hop, delivered: Delivered, sender: str, directory: Directory) -> De
     """The message as a service on its way is given it."""
     invoker = delivered.sender_gcid if hop.invoker == sender else hop.invoker
     context = hop.context
-    there = replace(delivered, arguments=hop.arguments, invoker=_address(invoker, directory))
+    there = replace(delivered, arguments=hop.arguments, invoker=directory.address_of(invoker))
     if context is None:
         return there
     there = replace(there, topic=context.topic or there.topic)
     if not context.shown_sender:
         return there
-    return replace(there, sender=_address(context.shown_sender, directory), sender_gcid=context.shown_sender, handle="")
+    return replace(
+        there, sender=directory.address_of(context.shown_sender), sender_gcid=context.shown_sender, handle=""
+    )
 
 
 def delivered_message(logged: LoggedPost, message: Message, directory: Directory) -> Delivered:
@@ -93,7 +95,7 @@ def delivered_message(logged: LoggedPost, message: Message, directory: Directory
         session=posted.session,
         token="",
         transaction=posted.transaction,
-        sender=_address(posted.sender, directory),
+        sender=directory.address_of(posted.sender),
         sender_gcid=posted.sender,
         recipient="",
         recipient_gcid="",
@@ -112,11 +114,6 @@ def delivered_message(logged: LoggedPost, message: Message, directory: Directory
         possible_duplicate=posted.possible_duplicate,
         parts=message.parts,
     )
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 Key = tuple[Path, str, str]  # the path, the receiver, and the binding that has made something of the message

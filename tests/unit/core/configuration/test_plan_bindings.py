@@ -110,7 +110,7 @@ def test_nobody_binds_the_queues_of_others_by_a_document_of_their_own() -> None:
     assert closed[f"{HERE}/a/queue"].startswith("the exchange is not open to it"), "but not where it is closed"
 
 
-@pytest.mark.parametrize("limit", ["EXCHANGE_MOST", "QUEUE_MOST", "ALWAYS_MOST"])
+@pytest.mark.parametrize("limit", ["MAX_PER_EXCHANGE", "MAX_PER_QUEUE", "MAX_ALWAYS_EVALUATED"])
 def test_a_document_does_not_bind_too_much(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(binding_limits, limit, 2)
     few = {name: {"queue": "House/Out", "query": f"<{name}/>"} for name in "ab"}

@@ -49,6 +49,7 @@ from postroad.core.visibility.batch_membership import KnownBatch, describe_conte
 from postroad.core.visibility.isolation import find_isolating_service
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.core.visibility.redact_history import NETWORK, HistoryRedactor, restrict_to_stops
+from postroad.core.visibility.viewer import Viewer
 from postroad.core.visibility.visible_keys import find_visible_keys
 
 A_PARTY = "another party"
@@ -94,8 +95,7 @@ class _HistoryBuilder:
         self._directory = directory
         self._batches = batches
         self._joined: dict[int, str] = {}  # the batch of each delivery that has joined one
-        self._viewer = organization.casefold() if organization is not None else None
-        self._viewing_service = service
+        self._viewer = Viewer(directory, organization, service)
         self._messages: dict[int, tuple[MessagePosted, MessageHistory]] = {}
         self._stops: dict[int, Stop] = {}
         self._invokers: dict[int, str] = {}  # of each stop
@@ -146,11 +146,11 @@ class _HistoryBuilder:
             session=entry.session,
             at_us=entry.at_us,
             type=entry.type.value,
-            sender=self._address(entry.sender),
+            sender=self._viewer.address_of(entry.sender),
             topic=entry.topic,
             handle=entry.handle,
             size=content_size(entry),
-            wire_size=wire_size(entry) if self._viewer in (None, self._owner(entry.sender)) else 0,
+            wire_size=wire_size(entry) if self._viewer.owns(entry.sender) else 0,
             form=entry.form,
             directory=entry.directory,
             answers=entry.answers.session if entry.answers else "",
@@ -158,11 +158,11 @@ class _HistoryBuilder:
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
             expires_at_us=entry.expires_at_us,
-            found_by=find_visible_keys(entry, self._owns, self._directory),
+            found_by=find_visible_keys(entry, self._viewer.owns, self._directory),
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
-            route = [self._address(hop.service) for hop in copy.hops]
+            route = [self._viewer.address_of(hop.service) for hop in copy.hops]
             story.copies.append(
                 CopyHistory(
                     recipient=route[-1] if route else copy.named, code=copy.code, detail=copy.detail, route=route
@@ -194,13 +194,13 @@ class _HistoryBuilder:
     def _contained(self, entry: MessagePosted) -> InterchangeContents | None:
         """Describe the contents of an interchange, if the viewer owns the batcher that made it."""
         made = entry.assembled
-        if made is None or self._viewer not in (None, self._owner(entry.sender)):
+        if made is None or not self._viewer.owns(entry.sender):
             return None
         return describe_contents(made, self._batches.get(made.batch.id) if made.batch is not None else None)
 
     def _forwarded_to(self, entry: MessagePosted) -> str:
         """Return how many receivers a message was forwarded to; empty unless the viewer owns the forwarding service."""
-        if self._viewer is not None and self._owner(entry.sender) != self._viewer:
+        if not self._viewer.owns(entry.sender):
             return ""
         return f"to {sum(not copy.code for copy in entry.copies)}, with session {entry.session}"
 
@@ -214,7 +214,7 @@ class _HistoryBuilder:
             self._routes[entry.message, entry.copy] = Route(entry.hops, entry.logical)
             if entry.message in self._messages:
                 story = self._messages[entry.message][1].copies[entry.copy]
-                story.route = [self._address(hop.service) for hop in entry.hops]
+                story.route = [self._viewer.address_of(hop.service) for hop in entry.hops]
         self._stop(entry.message, entry.copy, entry.hop, delivery_number(seq, 0), content_size(entry))
 
     def _resent(self, seq: int, entry: DeliveryResent) -> None:
@@ -242,20 +242,20 @@ class _HistoryBuilder:
     def _dealt_by(self, entry: DeliveryResent | DeliveriesDropped) -> tuple[str, str]:
         """Return who resent or dropped a dead letter, and why; visible only to that person's organization."""
         person = self._directory.person(entry.by)
-        if self._viewer is None or (person is not None and person.organization.casefold() == self._viewer):
+        if self._viewer.is_network or (person is not None and self._viewer.knows(person)):
             return entry.by, entry.reason
         return A_PARTY, ""
 
     def _person_or_party(self, by: str) -> str:
         """Return who changed a batch, by name only for a person of the viewer's organization."""
         person = self._directory.person(by)
-        is_foreign = person is not None and self._viewer not in (None, person.organization.casefold())
+        is_foreign = person is not None and not self._viewer.knows(person)
         return A_PARTY if is_foreign else by
 
     def _left_out(self, entry: DeliveryTranslated) -> str:
         """Return what a translation dropped; parties other than the receiver see only the number of items."""
         told = f"{len(entry.dropped)} left out"
-        if self._viewer is None or self._owner(entry.by) == self._viewer:
+        if self._viewer.owns(entry.by):
             told = f"left out: {'; '.join(entry.dropped)}"
         return f"from {entry.form} to {entry.format}; {told}"
 
@@ -282,12 +282,12 @@ class _HistoryBuilder:
             self._asked_by_unknown.add(number)
         stop = Stop(
             delivery=number,
-            service=self._address(hops[hop].service),
+            service=self._viewer.address_of(hops[hop].service),
             gcid=hops[hop].service,
             in_transit=hop < len(hops) - 1,
             state=DeliveryState.QUEUED.name.lower(),
             size=size,
-            invoker=self._address(hops[hop].invoker),
+            invoker=self._viewer.address_of(hops[hop].invoker),
             rule=self._rule(hops[hop]),
             isolated_by=find_isolating_service(hops[hop]),
         )
@@ -309,18 +309,20 @@ class _HistoryBuilder:
         stop = self._stops.get(number)
         if stop is None:
             return
-        told = HistoryEvent(seq=seq, at_us=at_us, what=what, by=self._address(by), detail=detail, until_us=until_us)
+        told = HistoryEvent(
+            seq=seq, at_us=at_us, what=what, by=self._viewer.address_of(by), detail=detail, until_us=until_us
+        )
         stop.events.append(told)
         if state is not None and stop.state == DeliveryState.QUEUED.name.lower():
             stop.state = state.name.lower()
 
     def _show(self, entry: MessagePosted, story: MessageHistory, faces: HistoryRedactor) -> None:
         """Add the message, redacted for the viewer, to the open or the hidden view."""
-        if self._viewer is None:
+        if self._viewer.is_network:
             faces.open.append(story)
             return
         self._name_recipients(entry, story)
-        if self._is_viewer(entry.sender):
+        if self._viewer.is_self(entry.sender):
             self._show_own(entry, story, faces)
             return
         stops = [stop for copy in story.copies for stop in copy.stops if self._concerns_viewer(stop)]
@@ -331,15 +333,15 @@ class _HistoryBuilder:
             faces.open.append(self._from_shown_sender(entry, restrict_to_stops(story, known)))
         if beside:
             cut = self._from_shown_sender(entry, restrict_to_stops(story, beside))
-            faces.hidden.append(faces.redact_passing_response(cut, self._address(shown)))
+            faces.hidden.append(faces.redact_passing_response(cut, self._viewer.address_of(shown)))
         if hidden:
-            isolates = self._address(hidden[0].isolated_by)
+            isolates = self._viewer.address_of(hidden[0].isolated_by)
             faces.hidden.append(faces.redact_for_hidden_receiver(restrict_to_stops(story, hidden), isolates))
 
     def _shown_requester(self, entry: MessagePosted) -> str:
         """Return the intermediary shown as requester of a response; empty if the viewer is that intermediary."""
         shown = entry.answers.shown_requester if entry.answers is not None else ""
-        return shown if shown and not self._is_viewer(shown) else ""
+        return shown if shown and not self._viewer.is_self(shown) else ""
 
     def _name_recipients(self, entry: MessagePosted, story: MessageHistory) -> None:
         """Replace recipients hidden from the viewer by the names that the sender used."""
@@ -351,13 +353,13 @@ class _HistoryBuilder:
 
     def _show_own(self, entry: MessagePosted, story: MessageHistory, faces: HistoryRedactor) -> None:
         if shown := self._shown_requester(entry):
-            faces.hidden.append(faces.redact_response_target(story, self._address(shown)))
+            faces.hidden.append(faces.redact_response_target(story, self._viewer.address_of(shown)))
             return
         for ordinal, copy in enumerate(story.copies):
             copy.stops = [stop for stop in copy.stops if not self._is_kept_back(stop.gcid, stop.isolated_by)]
             ways = self._routes[story.seq, ordinal].hops
             copy.route = [
-                self._address(hop.service)
+                self._viewer.address_of(hop.service)
                 for hop in ways
                 if not self._is_kept_back(hop.service, find_isolating_service(hop))
             ]
@@ -365,45 +367,29 @@ class _HistoryBuilder:
 
     def _from_shown_sender(self, entry: MessagePosted, story: MessageHistory) -> MessageHistory:
         """Return a response as its receiver sees it, with the intermediary shown as its sender."""
-        if not entry.shown_sender or self._is_viewer(entry.shown_sender):
+        if not entry.shown_sender or self._viewer.is_self(entry.shown_sender):
             return story
-        shown, real = self._address(entry.shown_sender), self._address(entry.sender)
+        shown, real = self._viewer.address_of(entry.shown_sender), self._viewer.address_of(entry.sender)
         for stop in (stop for copy in story.copies for stop in copy.stops if stop.invoker == real):
             stop.invoker = shown
         return replace(story, sender=shown)
 
     def _concerns_viewer(self, stop: Stop) -> bool:
-        return self._is_viewer(stop.gcid) or self._is_viewer(self._invokers[stop.delivery])
+        return self._viewer.is_self(stop.gcid) or self._viewer.is_self(self._invokers[stop.delivery])
 
     def _is_isolated(self, stop: Stop) -> bool:
         """Whether the viewer has to do with this stop only as one that others isolate."""
-        return bool(stop.isolated_by) and not self._is_viewer(stop.isolated_by)
-
-    def _is_viewer(self, gcid: str) -> bool:
-        """Whether this is the service that asks; for a person, a service of their organization."""
-        return gcid == self._viewing_service if self._viewing_service else self._owner(gcid) == self._viewer
+        return bool(stop.isolated_by) and not self._viewer.is_self(stop.isolated_by)
 
     def _rule(self, hop: Hop) -> str:
         """Return the name of the rule that added the service; hidden if the rule belongs to another organization."""
         name = hop.context.rule.partition("/")[2] if hop.context is not None else ""
-        may_know = self._viewer in (None, self._owner(hop.invoker))
+        may_know = self._viewer.owns(hop.invoker)
         return name if may_know or not name else FOREIGN_RULE
 
     def _is_kept_back(self, service: str, isolated_by: str) -> bool:
         """True if another organization added this service and isolates it from the viewer."""
-        return bool(isolated_by) and self._viewer not in (self._owner(isolated_by), self._owner(service))
-
-    def _address(self, gcid: str) -> str:
-        service = self._directory.services.get(gcid)
-        return service.address if service is not None else gcid
-
-    def _owns(self, gcid: str) -> bool:
-        """True if the service belongs to the viewer."""
-        return self._viewer is None or self._owner(gcid) == self._viewer
-
-    def _owner(self, gcid: str) -> str:
-        service = self._directory.services.get(gcid)
-        return service.organization.casefold() if service is not None else ""
+        return bool(isolated_by) and not (self._viewer.owns(isolated_by) or self._viewer.owns(service))
 
 
 def _arrival(came: MessageArrival) -> ArrivalNotes:

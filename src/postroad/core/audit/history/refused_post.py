@@ -20,7 +20,7 @@ def refused_history(seq: int, entry: MessageRefused, directory: Directory) -> Hi
         session=entry.session,
         at_us=entry.at_us,
         type=entry.type,
-        sender=_address(entry.sender, directory),
+        sender=directory.address_of(entry.sender),
         topic=entry.topic,
         handle=entry.handle,
         size=content_size(entry),
@@ -36,8 +36,3 @@ def refused_history(seq: int, entry: MessageRefused, directory: Directory) -> Hi
         ],
     )
     return History(transaction=entry.session, messages=[message], asked=entry.session)
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid

@@ -81,18 +81,13 @@ def with_addresses(step: ObjectStep, after: Directory) -> ObjectStep:
     """Return the step with services named by address, which is the same in every plan."""
 
     def named(rates: dict[str, Any] | None) -> dict[str, Any] | None:
-        return rates and {_address(gcid, after): rate for gcid, rate in rates.items()}
+        return rates and {after.address_of(gcid): rate for gcid, rate in rates.items()}
 
     fields = [
         replace(one, before=named(one.before), after=named(one.after)) if one.field == "services" else one
         for one in step.fields
     ]
     return replace(step, fields=tuple(fields))
-
-
-def _address(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.address if service is not None else gcid
 
 
 def _check_tariffs(wanted: list[WantedObject], others: tuple[Tariff, ...], planning: PlanningContext) -> None:

@@ -128,10 +128,10 @@ def explained_copy(copy: Copy, directory: Directory, reader: RouteReader) -> Exp
     By which rule, and with which arguments, somebody else invokes somebody else is left out.
     """
     return ExplainedCopy(
-        recipient=_address(copy.named, directory),
+        recipient=directory.address_named(copy.named),
         code=copy.code,
         detail=copy.detail,
-        route=tuple([_address(hop.service, directory) for hop in copy.hops if not reader.is_hidden(hop)]),
+        route=tuple([directory.address_named(hop.service) for hop in copy.hops if not reader.is_hidden(hop)]),
         tree=_children(0, _nodes(copy, reader), directory, reader),
     )
 
@@ -155,13 +155,13 @@ def _children(
         concerned = reader.owns(hop.invoker) or reader.owns(hop.service)
         found.append(
             ExplainedInvocation(
-                service=_address(hop.service, directory),
+                service=directory.address_named(hop.service),
                 gcid=hop.service,
                 place=place,
                 rule=_rule_name(context, known=reader.owns(hop.invoker)),
                 arguments=hop.arguments if concerned else (),
                 topic=context.topic,
-                payer=_address(context.payer, directory) if context.payer else "",
+                payer=directory.address_named(context.payer) if context.payer else "",
                 isolated=context.isolated,
                 absorbs=context.absorbs,
                 dynamic=context.dynamic,
@@ -175,8 +175,3 @@ def _children(
 def _rule_name(context: Context, *, known: bool) -> str:
     name = context.rule.partition("/")[2]
     return name if known or not name else FOREIGN_RULE
-
-
-def _address(name: str, directory: Directory) -> str:
-    service = directory.service(name)
-    return service.address if service is not None else name

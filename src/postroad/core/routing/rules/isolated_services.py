@@ -27,12 +27,5 @@ def isolated_on_route(sender: Service, hops: Iterable[Hop], directory: Directory
 def _isolated_by_others(sender: Service, isolated: list[tuple[str, str]], directory: Directory) -> frozenset[str]:
     house = sender.organization.casefold()
     return frozenset(
-        gcid
-        for gcid, keeper in isolated
-        if _organization_of(gcid, directory) != house and _organization_of(keeper, directory) != house
+        gcid for gcid, keeper in isolated if directory.owner_of(gcid) != house and directory.owner_of(keeper) != house
     )
-
-
-def _organization_of(gcid: str, directory: Directory) -> str:
-    service = directory.services.get(gcid)
-    return service.organization.casefold() if service is not None else ""

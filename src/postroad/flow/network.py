@@ -89,23 +89,65 @@ class Network:
         self.clock_steps = ClockSteps(clock)
         self.expires = due.note  # told of everything durable when it expires
         self.batches = BatchStore(desk, index, clock, indexed)
-        self.ending = ending = EndStage(desk, journal, directory, clock, randomness, due, self.batches)
+        self.ending = ending = EndStage(
+            desk=desk,
+            journal=journal,
+            directory=directory,
+            clock=clock,
+            randomness=randomness,
+            due=due,
+            batches=self.batches,
+        )
         desk.on_given_up(ending.give_up)
         cancelling = CancelStage(desk, index, clock, indexed, self.batches)
         self.tokens = tokens = Tokens(token_key)
-        answers = RespondStage(desk, journal, randomness, tokens, ending, cancelling, self.heavy)
+        answers = RespondStage(
+            desk=desk,
+            journal=journal,
+            randomness=randomness,
+            tokens=tokens,
+            ending=ending,
+            cancelling=cancelling,
+            heavy=self.heavy,
+        )
         self.dead_letters = DeadLetterStage(desk, directory, clock, due)
         keeping = MailboxTimeLimit(desk, index, clock, ending, due, self.batches)
         self.configuration.on_change(keeping.follow)
-        self.expiry = ExpireStage(index, clock, ending, keeping, due, indexed, self.batches)
+        self.expiry = ExpireStage(
+            index=index, clock=clock, ending=ending, keeping=keeping, due=due, indexed=indexed, batches=self.batches
+        )
         self.releases = ReleaseStage(desk, index, clock, indexed)
         self.allowances = Quota(index, directory, clock, indexed, limits or OrganizationLimits())
         self._accept = AcceptStage(
-            desk, journal, directory, clock, randomness, answers, self.allowances, due.note, self.heavy
+            desk=desk,
+            journal=journal,
+            directory=directory,
+            clock=clock,
+            randomness=randomness,
+            answers=answers,
+            allowances=self.allowances,
+            expires=due.note,
+            heavy=self.heavy,
         )
-        self._deliver = DeliverStage(desk, directory, clock, answers, TraceReader(index, indexed), tokens, ending)
+        self._deliver = DeliverStage(
+            desk=desk,
+            directory=directory,
+            clock=clock,
+            answers=answers,
+            trail=TraceReader(index, indexed),
+            tokens=tokens,
+            ending=ending,
+        )
         self.mediation = MediateStage(desk, clock, tokens, ending)
-        self._explain = ExplainStage(journal, index, directory, clock, indexed, tokens.veil, self.heavy_requests)
+        self._explain = ExplainStage(
+            journal=journal,
+            index=index,
+            directory=directory,
+            clock=clock,
+            indexed=indexed,
+            veil=tokens.veil,
+            heavy=self.heavy_requests,
+        )
         self._answers = answers
         self._forward = ForwardStage(desk, directory, clock, randomness, due.note, self.heavy)
         self.partners = PartnerAcknowledgments(desk, clock, InterchangeRegistry(index, indexed), answers, self._forward)

@@ -141,7 +141,9 @@ class SharedDesk:
     ) -> list[Queued]:
         while True:
             before = self._arrivals.count(mailbox)
-            leased = await self._claims.claim(mailbox, selector, most, lease_s, tries, up_to, early)
+            leased = await self._claims.claim(
+                mailbox=mailbox, selector=selector, most=most, lease_s=lease_s, tries=tries, up_to=up_to, early=early
+            )
             if leased or before == self._arrivals.count(mailbox):  # else something came while we looked elsewhere
                 return leased
 

@@ -68,7 +68,16 @@ class SharedClaims:
     ) -> list[Queued]:
         began, attempts_most = self._clock.monotonic(), max(self._attempts_most, tries)
         until, search_until = began + lease_s, began + SEARCH_S
-        lease = SharedLease(mailbox, self._clock.now_us(), lease_s, until, attempts_most, up_to, search_until, early)
+        lease = SharedLease(
+            mailbox=mailbox,
+            at_us=self._clock.now_us(),
+            length_s=lease_s,
+            until=until,
+            attempts_most=attempts_most,
+            up_to=up_to,
+            search_until=search_until,
+            early=early,
+        )
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)

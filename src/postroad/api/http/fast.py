@@ -64,7 +64,15 @@ class FastCall:
     def complete(self, now: float) -> None:
         body = b"".join(self._pieces)
         self.drop()
-        serve(self._front, self._outbox, self._route, self._head, self._origin, body, now)
+        serve(
+            front=self._front,
+            outbox=self._outbox,
+            route=self._route,
+            head=self._head,
+            origin=self._origin,
+            body=body,
+            now=now,
+        )
 
     def drop(self) -> None:
         """Releases the memory held for the body; ``serve`` counts it again while the response is pending."""

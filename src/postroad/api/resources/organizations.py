@@ -111,7 +111,13 @@ async def replace_organization(
     seen = check_if_match(if_match, api.network.directory.object_version("organization", key))
     limits = wish.limits.limits() if wish.limits is not None else None
     await directory_changes.change_organization(
-        api.administration, caller, found.name, wish.description, wish.posts_per_s, limits, seen
+        administration=api.administration,
+        caller=caller,
+        name=found.name,
+        description=wish.description,
+        posts_per_s=wish.posts_per_s,
+        limits=limits,
+        seen_version=seen,
     )
     directory = api.network.directory
     version = directory.object_version("organization", key)

@@ -72,7 +72,9 @@ def describe_listen_error(settings: Settings, error: OSError) -> OSError | Misco
 
 
 WORDS = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-USUAL = frozenset(logging.LogRecord("", 0, "", 0, "", (), None).__dict__) | {"message", "asctime", "taskName"}
+USUAL = frozenset(
+    logging.LogRecord(name="", level=0, pathname="", lineno=0, msg="", args=(), exc_info=None).__dict__
+) | {"message", "asctime", "taskName"}
 
 
 class JsonLines(logging.Formatter):

@@ -61,7 +61,13 @@ async def set_limits(request: Request) -> Response:
     posts_per_s = numbers.pop("posts_per_s")
     limits = replace(OrganizationLimits(), **numbers)
     await services.change_organization(
-        console_of(request).administration, caller_of(request), house.name, house.description, posts_per_s, limits, None
+        administration=console_of(request).administration,
+        caller=caller_of(request),
+        name=house.name,
+        description=house.description,
+        posts_per_s=posts_per_s,
+        limits=limits,
+        seen_version=None,
     )
     return redirect(_path(house), "The limits hold from now on.")
 

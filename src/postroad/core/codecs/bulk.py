@@ -190,7 +190,13 @@ def _written(results: Sequence[PostResult | Refused]) -> list[JsonResult | JsonP
 def _problem(refusal: Refused) -> JsonProblem:
     status, title = REFUSALS[refusal.code]
     return JsonProblem(
-        f"/docs/errors#{refusal.code}", title, status, refusal.detail, refusal.code, refusal.pointer, refusal.session
+        type=f"/docs/errors#{refusal.code}",
+        title=title,
+        status=status,
+        detail=refusal.detail,
+        code=refusal.code,
+        pointer=refusal.pointer,
+        session=refusal.session,
     )
 
 

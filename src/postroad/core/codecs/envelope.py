@@ -156,7 +156,17 @@ class EnvelopeCodec:
     def encode_refusal(
         self, code: str, title: str, detail: str, pointer: str = "", session: str = "", status: int = 400
     ) -> bytes:
-        return _encode(JsonProblem(f"/docs/errors#{code}", title, status, detail, code, pointer, session))
+        return _encode(
+            JsonProblem(
+                type=f"/docs/errors#{code}",
+                title=title,
+                status=status,
+                detail=detail,
+                code=code,
+                pointer=pointer,
+                session=session,
+            )
+        )
 
     def decode_refusal(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Refused:
         check_size(body, limits)

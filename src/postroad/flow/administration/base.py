@@ -23,9 +23,10 @@ from postroad.core.model.directory import Credential, CredentialKind, Organizati
 from postroad.core.model.snapshot import AS2_IDENTITIES, Directory, object_key
 from postroad.errors import Refused
 from postroad.flow.administration.registration import OPEN_REGISTRATION, RegistrationPolicy
+from postroad.flow.concurrency.commit import run_to_completion
 from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
 from postroad.flow.network import Network
-from postroad.flow.registries.configuration import DirectoryChange, run_to_completion
+from postroad.flow.registries.configuration import DirectoryChange
 from postroad.ports import Passwords, QueryEngine
 
 AssetCheck = Callable[[AssetDraft], Awaitable[Sequence[DocumentError]]]  # everything that is wrong with an asset

@@ -201,13 +201,13 @@ def _read(incoming: As2Request, service: Service, partnership: Partnership, limi
     setting = pack_wrapper(taken.setting) if taken.setting is not None else b""
     heading, mic = opened.heading, str(opened.mic)
     posting = Posting(
-        changed(message_of(Wire((), b""), taken, limits), to=_recipients(service), handle=_handle(heading)),
-        len(incoming.body),
-        Format.AS2.value,
-        f"as2:{heading.message_id}",
-        mic,
-        MessageArrival(len(setting), taken.notes, heading.message_id, mic, opened.layers),
-        setting,
+        message=changed(message_of(Wire((), b""), taken, limits), to=_recipients(service), handle=_handle(heading)),
+        size=len(incoming.body),
+        form=Format.AS2.value,
+        idempotency=f"as2:{heading.message_id}",
+        fingerprint=mic,
+        came=MessageArrival(len(setting), taken.notes, heading.message_id, mic, opened.layers),
+        setting=setting,
     )
     return OpenedAs2Message(opened, posting)
 

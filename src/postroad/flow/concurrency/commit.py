@@ -1,11 +1,20 @@
-"""Wait until a step is durable, for stages that answer one caller at a time."""
+"""Wait until a step is durable, for stages that answer one caller at a time, and finish work whose caller has left."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Coroutine
+from typing import Any, TypeVar
 
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, Desk, JournalStep, Outcome
+
+_Done = TypeVar("_Done")
+
+
+async def run_to_completion(work: Coroutine[Any, Any, _Done]) -> _Done:
+    """Await work that continues when the caller is cancelled."""
+    return await asyncio.shield(asyncio.get_running_loop().create_task(work))
 
 
 async def commit_step(desk: Desk, step: JournalStep) -> Committed | Conflict:

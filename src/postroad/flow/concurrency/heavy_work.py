@@ -20,8 +20,8 @@ from typing import TypeVar
 
 from postroad.core.routing.budget import AT_ONCE, TooMuchAtOnce
 from postroad.errors import PostroadError, Refused
+from postroad.flow.concurrency.commit import run_to_completion
 from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
-from postroad.flow.registries.configuration import run_to_completion
 
 THREADS = 2
 WAITING_JOBS = 64  # of one organization

@@ -150,14 +150,14 @@ class BatchStore:
         """Store changes of batches, the last one with its new members; None on a version conflict."""
         raised = [raise_version(batch) for batch in batches]
         entry = BatchesChanged(
-            self._clock.now_us(),
-            by,
-            raised[-1].service,
-            what,
-            tuple(raised),
-            raised[-1].id if joined else "",
-            tuple(joined),
-            reason,
+            at_us=self._clock.now_us(),
+            by=by,
+            service=raised[-1].service,
+            what=what,
+            batches=tuple(raised),
+            batch=raised[-1].id if joined else "",
+            joined=tuple(joined),
+            reason=reason,
         )
         keys = tuple([batch_key(batch) for batch in raised])
         return raised if await self._is_written(JournalStep(entry, None, keys, True)) else None
@@ -172,7 +172,15 @@ class BatchStore:
         after = raise_version(after)
         numbers = tuple([one.number for one in members])
         journeys = _journeys(members)
-        entry = DeliveriesEnded(self._clock.now_us(), by, state, reason, numbers, journeys, after)
+        entry = DeliveriesEnded(
+            at_us=self._clock.now_us(),
+            by=by,
+            state=state,
+            reason=reason,
+            deliveries=numbers,
+            journeys=journeys,
+            batch=after,
+        )
         answers = [answer_key(one.number) for one in members if one.journey]
         keys = (*map(journey_key, journeys), *answers, batch_key(after))
         if not await self._is_written(JournalStep(entry, None, keys, True, numbers)):

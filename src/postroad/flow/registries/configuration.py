@@ -8,9 +8,9 @@ change that has begun is carried out, also when whoever asked for it is gone, or
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
@@ -19,11 +19,10 @@ from postroad.core.model.snapshot import LARGE_KINDS, Directory, object_key
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.unique_keys import version_key
 from postroad.errors import Refused
-from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.concurrency.commit import commit_step, run_to_completion
 from postroad.ports import Clock, Conflict, Desk, IndexReader, JournalStep
 
 SEQ = QUERIES["objects"][1].index("seq")
-_Done = TypeVar("_Done")
 ChangeFollower = Callable[[Directory, Sequence[ObjectChange]], None]  # told the directory after the changes, and these
 
 
@@ -41,11 +40,6 @@ def build_save(value: Any, seen_version: int | None = None) -> DirectoryChange:
     """Build the change that saves this object."""
     kind, key = object_key(value)
     return DirectoryChange(kind=kind, key=key, value=value, seen_version=seen_version)
-
-
-async def run_to_completion(work: Coroutine[Any, Any, _Done]) -> _Done:
-    """Await work that continues when the caller is cancelled."""
-    return await asyncio.shield(asyncio.get_running_loop().create_task(work))
 
 
 class Configuration:

@@ -103,7 +103,15 @@ class DeliverStage:
         deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
         while True:
             _check_standing(service, self._directory())
-            claimed = await self._desk.claim(service.gcid, selector, most, lease_s, _tries(service), up_to, early)
+            claimed = await self._desk.claim(
+                mailbox=service.gcid,
+                selector=selector,
+                most=most,
+                lease_s=lease_s,
+                tries=_tries(service),
+                up_to=up_to,
+                early=early,
+            )
             claimed.sort(key=_place)
             kept = await self._kept(service, claimed) if claimed else []
             if claimed and not kept:

@@ -48,7 +48,15 @@ class HistoryStage:
         directory = self._directory()
 
         def told() -> History | None:
-            return build_history(entries, directory, organization, session, self._veil, batches, service)
+            return build_history(
+                entries=entries,
+                directory=directory,
+                organization=organization,
+                asked=session,
+                veil=self._veil,
+                batches=batches,
+                service=service,
+            )
 
         if _parts_of(entries) <= TOLD_AT_ONCE:
             return told()

@@ -50,7 +50,15 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
     setting = pack_wrapper(taken.setting) if taken.setting is not None else b""
     came = MessageArrival(len(setting), taken.notes) if setting or taken.notes else None
     mark = _mark(wire) if idempotency else ""
-    return Posting(message, len(wire.body), taken.format.value, idempotency, mark, came, setting)
+    return Posting(
+        message=message,
+        size=len(wire.body),
+        form=taken.format.value,
+        idempotency=idempotency,
+        fingerprint=mark,
+        came=came,
+        setting=setting,
+    )
 
 
 def _mark(wire: Wire) -> str:

@@ -28,13 +28,13 @@ def build_refused_entry(
 ) -> tuple[MessageRefused, bytes | None]:  # fmt: skip
     """Return the entry of a rejected post, and the explanation of its route as the entry's body."""
     entry = MessageRefused(
-        now_us,
-        session,
-        caller.name if caller else "",
-        refusal.code,
-        refusal.detail[:MAX_DETAIL],
-        0,
-        "",
+        at_us=now_us,
+        session=session,
+        sender=caller.name if caller else "",
+        code=refusal.code,
+        detail=refusal.detail[:MAX_DETAIL],
+        size=0,
+        form="",
         wire_size=wire_size,
         directory=directory,
     )

@@ -169,7 +169,15 @@ class RespondStage:
                 admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form, at_once)
             ),
         )
-        entry = self._response(admitted, posting, queued, directory, way, len(explanation), keys)
+        entry = self._response(
+            admitted=admitted,
+            posting=posting,
+            queued=queued,
+            directory=directory,
+            way=way,
+            explained=len(explanation),
+            keys=keys,
+        )
         body = encode_body(posting.message.parts, explanation, posting.setting)
         outcome = await commit_step(self._desk, JournalStep(entry, body, (answer_key(queued.number),)))
         return await self._again(outcome, posting) if isinstance(outcome, Conflict) else build_result(entry)

@@ -83,7 +83,15 @@ class JournalRecordStore:
         relations: tuple[tuple[Key, Key], ...] = (),
     ) -> None:
         now_us = self._network.clock.now_us()
-        entry = CrossReferenceChanged(now_us, cause.by, owner, name, records, relations, cause.session)
+        entry = CrossReferenceChanged(
+            at_us=now_us,
+            by=cause.by,
+            owner=owner,
+            map=name,
+            records=records,
+            relations=relations,
+            session=cause.session,
+        )
         await commit_step(self._network.desk, JournalStep(entry))
 
     @asynccontextmanager

@@ -26,7 +26,15 @@ def join(draw: Draw, story: JournalState) -> Entry | None:
     batch = changed_batch(draw, story) or _new_batch(draw, story)
     story.gathered.update(numbers)
     joined = tuple(BatchMember(number=number, bytes=draw(sizes), kind=draw(words)) for number in numbers)
-    return BatchesChanged(draw(times), draw(words), batch.service, "joined", (batch,), batch.id, joined)
+    return BatchesChanged(
+        at_us=draw(times),
+        by=draw(words),
+        service=batch.service,
+        what="joined",
+        batches=(batch,),
+        batch=batch.id,
+        joined=joined,
+    )
 
 
 def change_batches(draw: Draw, story: JournalState) -> Entry | None:
@@ -60,7 +68,16 @@ def answer_interchange(draw: Draw, story: JournalState) -> Entry:
     said = st.builds(AnsweredMember, st.integers(0, 9), words)
     members = tuple(draw(st.lists(said, max_size=2)))
     by, session = draw(services), story.session()
-    return InterchangeAnswered(draw(times), by, session, draw(words), batch, draw(words), members, draw(words))
+    return InterchangeAnswered(
+        at_us=draw(times),
+        by=by,
+        session=session,
+        standard=draw(words),
+        batch=batch,
+        verdict=draw(words),
+        members=members,
+        detail=draw(words),
+    )
 
 
 def _new_batch(draw: Draw, story: JournalState) -> Batch:

@@ -124,7 +124,14 @@ def _return_invocation(draw: Draw, story: JournalState) -> Entry | None:
     journey = one.journey if draw(st.integers(0, 4)) else 0
     story.forget([one.number])
     onward = WaitingDelivery(
-        number, one.message_seq, one.message, one.copy, one.hop + 1, route, story.next_seq, journey
+        number=number,
+        message_seq=one.message_seq,
+        message=one.message,
+        copy=one.copy,
+        hop=one.hop + 1,
+        route=route,
+        content_seq=story.next_seq,
+        journey=journey,
     )
     story.waiting.append(onward)
     if journey in story.journeys:
@@ -156,7 +163,15 @@ def _attempt(draw: Draw, story: JournalState) -> Entry | None:
         return None
     status = draw(st.sampled_from([0, 302, 503]))
     numbers, delay_s = story.choose(draw, story.free), draw(st.sampled_from([0.0, 5.0]))
-    return DeliveryAttempted(draw(times), draw(st.sampled_from(SERVICES)), numbers, status, 12, draw(words), delay_s)
+    return DeliveryAttempted(
+        at_us=draw(times),
+        by=draw(st.sampled_from(SERVICES)),
+        deliveries=numbers,
+        status=status,
+        duration_ms=12,
+        fault=draw(words),
+        delay_s=delay_s,
+    )
 
 
 def _translate(draw: Draw, story: JournalState) -> Entry | None:
@@ -192,7 +207,15 @@ def _end(draw: Draw, story: JournalState) -> Entry | None:
         return None
     state = draw(st.sampled_from(ENDINGS))
     story.forget(numbers, state)
-    return DeliveriesEnded(draw(times), "network", state, draw(words), numbers, ended, changed_batch(draw, story))
+    return DeliveriesEnded(
+        at_us=draw(times),
+        by="network",
+        state=state,
+        reason=draw(words),
+        deliveries=numbers,
+        journeys=ended,
+        batch=changed_batch(draw, story),
+    )
 
 
 def _resend(draw: Draw, story: JournalState) -> Entry | None:
@@ -225,7 +248,14 @@ def _refuse(draw: Draw, story: JournalState) -> Entry:
     sender = draw(st.sampled_from(("", *SERVICES)))
     size = draw(sizes)
     return MessageRefused(
-        draw(times), story.session(), sender, "topic.unknown", draw(words), size, "soap12", draw(words)
+        at_us=draw(times),
+        session=story.session(),
+        sender=sender,
+        code="topic.unknown",
+        detail=draw(words),
+        size=size,
+        form="soap12",
+        handle=draw(words),
     )
 
 

@@ -82,6 +82,17 @@ class JournalState:
             number = delivery_number(self.next_seq, ordinal)
             journey = entry.answers.journey if entry.answers else number if is_followed(entry, ordinal) else 0
             seq = self.next_seq
-            self.waiting.append(WaitingDelivery(number, seq, entry, ordinal, 0, copy.hops, seq, journey))
+            self.waiting.append(
+                WaitingDelivery(
+                    number=number,
+                    message_seq=seq,
+                    message=entry,
+                    copy=ordinal,
+                    hop=0,
+                    route=copy.hops,
+                    content_seq=seq,
+                    journey=journey,
+                )
+            )
             if journey == number:
                 self.journeys[journey] = number

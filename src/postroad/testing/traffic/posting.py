@@ -79,7 +79,9 @@ def post_message(scene: TrafficState, member: TrafficMember, at_us: int) -> Stor
         if random.random() < UNKNOWN_SHARE:
             to.append(NOBODY)
     document = scene.documents.order(int(random.paretovariate(1.1) * 500))
-    entry, explanation = _posted(scene, member, tuple(to), topic, type_, document, at_us)
+    entry, explanation = _posted(
+        scene=scene, member=member, to=tuple(to), topic=topic, type_=type_, document=document, at_us=at_us
+    )
     seq = yield TimetableStep(at_us, entry, document + explanation)
     for parcel in deliveries_of(entry, seq, document):
         scene.arrive(parcel, at_us)
@@ -122,4 +124,14 @@ def _refused(scene: TrafficState, member: TrafficMember, at_us: int) -> MessageR
     code, detail = scene.random.choice(REFUSALS)
     stamp = scene.stamp(member, at_us)
     named = () if code == "wire.malformed" else (NOBODY,)
-    return MessageRefused(stamp, scene.session(stamp), member.gcid, code, detail, 900, "json", "", named)
+    return MessageRefused(
+        at_us=stamp,
+        session=scene.session(stamp),
+        sender=member.gcid,
+        code=code,
+        detail=detail,
+        size=900,
+        form="json",
+        handle="",
+        named=named,
+    )

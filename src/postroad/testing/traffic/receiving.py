@@ -132,7 +132,16 @@ def _push(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, a
         delay_s = round(SCHEDULE_S[parcel.attempt] * scene.random.uniform(0.8, 1.2), 3)
         stamp = scene.stamp(member, failed_at_us)
         yield TimetableStep(
-            failed_at_us, DeliveryAttempted(stamp, member.gcid, (parcel.number,), status, took_ms, fault, delay_s)
+            failed_at_us,
+            DeliveryAttempted(
+                at_us=stamp,
+                by=member.gcid,
+                deliveries=(parcel.number,),
+                status=status,
+                duration_ms=took_ms,
+                fault=fault,
+                delay_s=delay_s,
+            ),
         )
         at_us = failed_at_us + int(delay_s * 1_000_000)
         if at_us >= parcel.expires_at_us:

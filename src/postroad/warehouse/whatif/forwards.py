@@ -239,7 +239,15 @@ def _sent_on(
             for (one, _), copy in zip(group, routed.copies, strict=True)
         ]
         for (one, chosen_by), copy in zip(group, copies, strict=True):
-            onward = ForwardedCopy(arrival.path, one.receiver, tuple(chosen_by), copy, size, one.part, routed.tried)
+            onward = ForwardedCopy(
+                through=arrival.path,
+                receiver=one.receiver,
+                chosen_by=tuple(chosen_by),
+                copy=copy,
+                size=size,
+                made=one.part,
+                tried=routed.tried,
+            )
             found.sent[arrival.path, one.receiver, made_by] = onward
         yield from find_arrivals(copies, delivered, arrival.path[-1], arrival.path, form, directory)
 

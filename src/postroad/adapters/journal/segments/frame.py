@@ -168,7 +168,17 @@ def read_group(source: RandomAccess, offset: int, header: SegmentHeader) -> Reco
     if _checksum(start, table, facts) != checksum:
         return None
     where = None if header.without_bodies else bodies_at
-    return RecordGroup(offset, first_seq, count, chain, table, facts, where, bodies_bytes, end)
+    return RecordGroup(
+        offset=offset,
+        first_seq=first_seq,
+        record_count=count,
+        chain=chain,
+        table=table,
+        facts=facts,
+        bodies_at=where,
+        bodies_bytes=bodies_bytes,
+        end=end,
+    )
 
 
 def is_successor(group: RecordGroup, before: JournalHead) -> bool:

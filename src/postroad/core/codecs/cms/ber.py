@@ -78,7 +78,9 @@ class BerElement(Struct, frozen=True, gc=False):
             end = at + 2 + octets[at + 1] if at + 2 <= stop and octets[at + 1] < _INDEFINITE else 0
             if at < end <= stop and octets[at] in _PLAIN_TAGS and allowed and source.elements < MAX_ELEMENTS:
                 source.elements += 1
-                found = BerElement(source, octets[at], at, at + 2, end, end, depth)
+                found = BerElement(
+                    source=source, tag=octets[at], begin=at, start=at + 2, stop=end, end=end, depth=depth
+                )
             else:
                 found = _read(source, at, stop, depth)
             read.append(found)
@@ -213,11 +215,15 @@ def _read(source: BerSource, begin: int, limit: int, depth: int) -> BerElement:
         raise too_complex(f"The message is nested deeper than {MAX_DEPTH} levels")
     tag, start, length = _header(source, begin, limit)
     if length is not None:
-        return BerElement(source, tag, begin, start, start + length, start + length, depth)
+        return BerElement(
+            source=source, tag=tag, begin=begin, start=start, stop=start + length, end=start + length, depth=depth
+        )
     if not tag & CONSTRUCTED:
         raise malformed("A plain value has no length", begin)
     found, stop = _until_end_mark(source, start, limit, depth + 1)
-    return BerElement(source, tag, begin, start, stop, stop + 2, depth, found)
+    return BerElement(
+        source=source, tag=tag, begin=begin, start=start, stop=stop, end=stop + 2, depth=depth, found=found
+    )
 
 
 def _until_end_mark(source: BerSource, at: int, limit: int, depth: int) -> tuple[tuple[BerElement, ...], int]:

@@ -115,13 +115,13 @@ def _entity(head: bytes, body: memoryview, raw: memoryview, tolerated: tuple[str
     fields = read_fields(head)
     encoding = first_of(fields, "content-transfer-encoding")
     return Entity(
-        head,
-        body,
-        raw,
-        first_of(fields, "content-type"),
-        encoding.partition("(")[0].partition(";")[0].strip().lower(),  # a comment, a stray semicolon
-        bare_id(first_of(fields, "content-id")),
-        tolerated,
+        head=head,
+        body=body,
+        raw=raw,
+        content_type=first_of(fields, "content-type"),
+        transfer_encoding=encoding.partition("(")[0].partition(";")[0].strip().lower(),  # a comment, a stray semicolon
+        content_id=bare_id(first_of(fields, "content-id")),
+        tolerated=tolerated,
     )
 
 

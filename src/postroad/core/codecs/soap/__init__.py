@@ -107,7 +107,17 @@ class SoapCodec:
     def encode_refusal(
         self, code: str, title: str, detail: str, pointer: str = "", session: str = "", status: int = 400
     ) -> bytes:
-        return self._enveloped(write_fault(self.namespace, code, title, detail, pointer, session, status))
+        return self._enveloped(
+            write_fault(
+                namespace=self.namespace,
+                code=code,
+                title=title,
+                detail=detail,
+                pointer=pointer,
+                session=session,
+                status=status,
+            )
+        )
 
     def decode_refusal(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Refused:
         return read_fault(self._operation(_utf8(body, limits), limits, "Fault"), limits)

@@ -117,16 +117,25 @@ def _read(utf8: bytes, namespace: str, limits: WireLimits, cut: Cut | None) -> M
     if prefixes is None or found is None:
         return None
     message = assemble(
-        [text.decode() if text else "" for text in (sender, *texts)],
-        _recipients(to, limits) if to else (),
-        _recipients(route, limits) if route else (),
-        _properties(properties, limits) if properties else (),
-        None,
-        tuple([_part(number, part, prefixes, limits) for number, part in enumerate(found, start=1)]),
-        limits,
+        texts=[text.decode() if text else "" for text in (sender, *texts)],
+        to=_recipients(to, limits) if to else (),
+        route=_recipients(route, limits) if route else (),
+        properties=_properties(properties, limits) if properties else (),
+        status=None,
+        parts=tuple([_part(number, part, prefixes, limits) for number, part in enumerate(found, start=1)]),
+        limits=limits,
     )
     if cut is not None and len(found) == 1 and found[0][4] == b"Xml":
-        _keep_shape(utf8, namespace, limits, cut, message, prefixes, prefix, found[0][5])
+        _keep_shape(
+            utf8=utf8,
+            namespace=namespace,
+            limits=limits,
+            cut=cut,
+            message=message,
+            prefixes=prefixes,
+            prefix=prefix,
+            content=found[0][5],
+        )
     return message
 
 
@@ -147,7 +156,18 @@ def _keep_shape(
     in_place = utf8[document_at:document_end] == content and utf8.startswith(b"</%b:Xml>" % prefix, document_end)
     if around_handle and in_place and handle.decode() == message.handle:
         [part] = message.parts
-        _SHAPES.keep(PostShape(message, part, prefixes, before, between, utf8[document_end:], namespace, limits))
+        _SHAPES.keep(
+            PostShape(
+                message=message,
+                part=part,
+                prefixes=prefixes,
+                before=before,
+                between=between,
+                tail=utf8[document_end:],
+                namespace=namespace,
+                limits=limits,
+            )
+        )
 
 
 def _is_xml_text(utf8: bytes) -> bool:

@@ -77,19 +77,21 @@ def read_post(post: SoapElement, limits: WireLimits) -> Message:
     inside = post.fields(Header=1, Document=limits.parts, Attachment=limits.parts)
     parts = read_parts(inside["Document"], inside["Attachment"], limits)
     if not inside["Header"]:
-        return assemble([""] * len(FIELDS), (), (), (), None, parts, limits)
+        return assemble(
+            texts=[""] * len(FIELDS), to=(), route=(), properties=(), status=None, parts=parts, limits=limits
+        )
     header = inside["Header"][0].fields(
         From=1, To=1, Type=1, Topic=1, Handle=1, PossibleDuplicate=1, Reference=1, Expiration=1, Routing=1,
         Route=1, Property=limits.properties, Status=1,
     )  # fmt: skip
     return assemble(
-        [header[name][0].text if header[name] else "" for name in FIELDS],
-        _services(header["To"], limits),
-        _services(header["Route"], limits),
-        read_properties(header["Property"], limits),
-        read_status(header["Status"], limits),
-        parts,
-        limits,
+        texts=[header[name][0].text if header[name] else "" for name in FIELDS],
+        to=_services(header["To"], limits),
+        route=_services(header["Route"], limits),
+        properties=read_properties(header["Property"], limits),
+        status=read_status(header["Status"], limits),
+        parts=parts,
+        limits=limits,
     )
 
 

@@ -142,7 +142,13 @@ class RuleEvaluation:
         rules = [RuleTried(one.rule.name, version("rule", one.key), held, tuple(did)) for one, held, did in told]
         invoker = node.invoker.service.gcid if node.invoker else ""
         return ServiceTried(
-            node.service.gcid, node.role, invoker, tuple(rules), subject.seen, subject.faults, node.shown_sender
+            service=node.service.gcid,
+            role=node.role,
+            invoker=invoker,
+            rules=tuple(rules),
+            seen=subject.seen,
+            faults=subject.faults,
+            isolated_by=node.shown_sender,
         )
 
     def _posted(self) -> Subject:

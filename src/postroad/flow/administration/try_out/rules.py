@@ -198,7 +198,13 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     changed = directory.changed([change], directory.version)
     veil = network.tokens.veil
     stage = ExplainStage(
-        network.journal, network.index, lambda: changed, network.clock, network.indexed, veil, network.heavy_requests
+        journal=network.journal,
+        index=network.index,
+        directory=lambda: changed,
+        clock=network.clock,
+        indexed=network.indexed,
+        veil=veil,
+        heavy=network.heavy_requests,
     )
     found = await stage.hypothetical(find_sender(caller, directory, message), message)
     return as_asked(caller, directory, found)

@@ -121,7 +121,15 @@ class DeskHarness:
     def ended(
         self, state: str, deliveries: tuple[int, ...], journeys: tuple[int, ...] = (), batch: Batch | None = None
     ) -> DeliveriesEnded:
-        return DeliveriesEnded(self.clock.now_us(), "network", state, "for a test", deliveries, journeys, batch)
+        return DeliveriesEnded(
+            at_us=self.clock.now_us(),
+            by="network",
+            state=state,
+            reason="for a test",
+            deliveries=deliveries,
+            journeys=journeys,
+            batch=batch,
+        )
 
     def acknowledged(
         self, deliveries: tuple[int, ...], journeys: tuple[int, ...] = (), batch: Batch | None = None
@@ -156,7 +164,15 @@ class DeskHarness:
 
     async def fail_push(self, *numbers: int, delay_s: float, status: int = 503) -> Outcome:
         """Record that the push of these deliveries failed; the next one is due after the delay."""
-        entry = DeliveryAttempted(self.clock.now_us(), SELLER, numbers, status, 12, "busy", delay_s)
+        entry = DeliveryAttempted(
+            at_us=self.clock.now_us(),
+            by=SELLER,
+            deliveries=numbers,
+            status=status,
+            duration_ms=12,
+            fault="busy",
+            delay_s=delay_s,
+        )
         return await self.submit(JournalStep(entry, reserve=True))
 
     async def acknowledge(self, *numbers: int, by: str = SELLER) -> Outcome:
@@ -232,7 +248,15 @@ class DeskHarness:
     def gathered(self, batch: Batch, *numbers: int) -> BatchesChanged:
         """Return the entry by which these deliveries join the batch."""
         members = tuple(BatchMember(number=number, bytes=5) for number in numbers)
-        return BatchesChanged(self.clock.now_us(), SELLER, SELLER, "joined", (batch,), batch.id, members)
+        return BatchesChanged(
+            at_us=self.clock.now_us(),
+            by=SELLER,
+            service=SELLER,
+            what="joined",
+            batches=(batch,),
+            batch=batch.id,
+            joined=members,
+        )
 
     async def state(self, number: int) -> DeliveryState:
         found = await self.desk.find(number)

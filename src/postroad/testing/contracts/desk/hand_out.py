@@ -168,7 +168,17 @@ class HandOutContract(DeskUnderTest):
         await network.post(network.message())
         [queued] = await network.poll(lease_s=1000)
         now_us = network.clock.now_us()
-        await network.write(DeliveryAttempted(now_us, SELLER, (queued.number,), 503, 12, "busy", 30.0))
+        await network.write(
+            DeliveryAttempted(
+                at_us=now_us,
+                by=SELLER,
+                deliveries=(queued.number,),
+                status=503,
+                duration_ms=12,
+                fault="busy",
+                delay_s=30.0,
+            )
+        )
         network.clock.advance(29)
         assert await network.poll() == []
         network.clock.advance(2)

@@ -30,10 +30,11 @@ from postroad.core.projection.tables import TABLES
 from postroad.errors import Unavailable
 from postroad.flow.indexing import catch_up, rebuild
 from postroad.ports import BodyAt, Index, JournalHead, JournalRecord
-from postroad.testing.contracts.index.story import BANK, BUYER, QUESTIONS, STORY, WAITING
+from postroad.testing.contracts.index.story import BANK, BUYER, STORY, WAITING
 from postroad.testing.contracts.index.story_batches import BATCHER, BATCHES
 from postroad.testing.contracts.index.story_batches import QUESTIONS as BATCH_QUESTIONS
 from postroad.testing.contracts.index.story_journeys import JOURNEYS, RECORD_SAVED_TWICE
+from postroad.testing.contracts.index.story_questions import QUESTIONS
 from postroad.testing.random_journals.journals import make_plain_posts, random_cuts, to_new_records, to_records
 from postroad.testing.random_journals.journals import random_journals as journals
 from postroad.testing.random_journals.values import SERVICES

@@ -53,10 +53,20 @@ class StoryQuestion(NamedTuple):
 
 def _post(number: int, sender: str, to: str, **more: Any) -> MessagePosted:
     return MessagePosted(
-        at_us=number * 1000, session=f"session {number}", transaction=f"session {number}", sender=sender,
-        type=MessageType.NOTIFICATION, topic="milk", size=10, form="json", expires_at_us=0, directory=1,
-        parts=(PartFacts("p", "text/plain", 4),), copies=(Copy("B", (Hop(to),)),), **more,
-    )  # fmt: skip
+        at_us=number * 1000,
+        session=f"session {number}",
+        transaction=f"session {number}",
+        sender=sender,
+        type=MessageType.NOTIFICATION,
+        topic="milk",
+        size=10,
+        form="json",
+        expires_at_us=0,
+        directory=1,
+        parts=(PartFacts("p", "text/plain", 4),),
+        copies=(Copy("B", (Hop(to),)),),
+        **more,
+    )
 
 
 def _member(number: int) -> BatchMember:
@@ -65,9 +75,16 @@ def _member(number: int) -> BatchMember:
 
 MEMBER, OTHER, TAKEN_OUT, INTERCHANGE, GATHERED, FREE = (delivery_number(seq, 0) for seq in (40, 41, 42, 47, 50, 53))
 OPENED = Batch(
-    id="b-1", key=("MILL",), opened_at_us=44_000, latest_at_us=42_000, changed_at_us=44_000, count=3, bytes=30,
-    service=BATCHER, version=1,
-)  # fmt: skip
+    id="b-1",
+    key=("MILL",),
+    opened_at_us=44_000,
+    latest_at_us=42_000,
+    changed_at_us=44_000,
+    count=3,
+    bytes=30,
+    service=BATCHER,
+    version=1,
+)
 CLOSED = replace(
     OPENED, state=BatchState.CLOSED, changed_at_us=45_000, closed_at_us=45_000, closed_by=Criterion.COUNT, version=2
 )
@@ -85,22 +102,50 @@ BATCHES: list[Entry] = [  # from entry 40 on
     _post(41, FARMER, BATCHER),
     _post(42, FARMER, BATCHER),
     DeliveriesLeased(43_000, BATCHER, 30.0, (MEMBER, OTHER, TAKEN_OUT)),
-    BatchesChanged(44_000, BATCHER, BATCHER, "joined", (OPENED,), "b-1", tuple(map(_member, (MEMBER, OTHER, TAKEN_OUT)))),
+    BatchesChanged(
+        at_us=44_000,
+        by=BATCHER,
+        service=BATCHER,
+        what="joined",
+        batches=(OPENED,),
+        batch="b-1",
+        joined=tuple(map(_member, (MEMBER, OTHER, TAKEN_OUT))),
+    ),
     BatchesChanged(45_000, BATCHER, BATCHER, "closed", (CLOSED,)),
     DeliveriesEnded(46_000, "ada", "failed", "taken out", (TAKEN_OUT,), batch=WITHOUT),
     _post(47, BATCHER, PARTNER, assembled=AssembledInterchange("x12", _DRAWN, ASSEMBLED, _FILED)),
     DeliveriesAcknowledged(48_000, PARTNER, (INTERCHANGE,)),
     DeliveriesAcknowledged(49_000, BATCHER, (MEMBER, OTHER), batch=SENT),
     _post(50, FARMER, BATCHER),
-    BatchesChanged(51_000, BATCHER, BATCHER, "joined", (STILL_OPEN,), "b-2", (_member(GATHERED),)),
-    InterchangeAnswered(52_000, PARTNER, "session 52", "x12", "b-1", "partly", (AnsweredMember(OTHER, "rejected", ("no",)),)),
+    BatchesChanged(
+        at_us=51_000,
+        by=BATCHER,
+        service=BATCHER,
+        what="joined",
+        batches=(STILL_OPEN,),
+        batch="b-2",
+        joined=(_member(GATHERED),),
+    ),
+    InterchangeAnswered(
+        at_us=52_000,
+        by=PARTNER,
+        session="session 52",
+        standard="x12",
+        batch="b-1",
+        verdict="partly",
+        members=(AnsweredMember(OTHER, "rejected", ("no",)),),
+    ),
     _post(53, FARMER, BATCHER),
     DeliveriesReturned(54_000, BATCHER, "too late", 0.0, (GATHERED,)),
-]  # fmt: skip
+]
 
 QUESTIONS = [
-    StoryQuestion("batch", ("b-1",), "id service state opened_at_us changed_at_us interchange facts seq",
-             [("b-1", BATCHER, "sent", 44_000, 49_000, "session 47", pack_facts(SENT), 49)]),
+    StoryQuestion(
+        "batch",
+        ("b-1",),
+        "id service state opened_at_us changed_at_us interchange facts seq",
+        [("b-1", BATCHER, "sent", 44_000, 49_000, "session 47", pack_facts(SENT), 49)],
+    ),
     StoryQuestion("batch", ("b-3",), "id", []),
     StoryQuestion("unsettled_batches", (BATCHER,), "id state facts", [("b-2", "open", pack_facts(STILL_OPEN))]),
     StoryQuestion("unsettled_batches", (FARMER,), "id", []),
@@ -113,33 +158,59 @@ QUESTIONS = [
     StoryQuestion("all_batches", ("b-2", 10), "id", [("b-1",)]),
     StoryQuestion("batch_of", (OTHER,), "id seq", [("b-1", 49)]),
     StoryQuestion("batch_of", (FREE,), "id", []),
-    StoryQuestion("batch_members", ("b-1", 0, 10), "member_facts number state body_length",
-             [(pack_facts(_member(MEMBER)), MEMBER, DeliveryState.DELIVERED, 10),
-              (pack_facts(_member(OTHER)), OTHER, DeliveryState.DELIVERED, 10),
-              (pack_facts(_member(TAKEN_OUT)), TAKEN_OUT, DeliveryState.FAILED, 10)]),
+    StoryQuestion(
+        "batch_members",
+        ("b-1", 0, 10),
+        "member_facts number state body_length",
+        [
+            (pack_facts(_member(MEMBER)), MEMBER, DeliveryState.DELIVERED, 10),
+            (pack_facts(_member(OTHER)), OTHER, DeliveryState.DELIVERED, 10),
+            (pack_facts(_member(TAKEN_OUT)), TAKEN_OUT, DeliveryState.FAILED, 10),
+        ],
+    ),
     StoryQuestion("batch_members", ("b-1", MEMBER, 1), "number header", [(OTHER, encode(BATCHES[1]))]),
     StoryQuestion("batch_members", ("b-3", 0, 10), "number", []),
     StoryQuestion("latest_number", (SERIES,), "number", [(1,)]),
     StoryQuestion("latest_number", ("x12:farm:MILL:FARM:interchange",), "number", [(None,)]),
-    StoryQuestion("control_number", (SERIES, 1), "series number session batch seq", [(SERIES, 1, "session 47", "b-1", 47)]),
+    StoryQuestion(
+        "control_number", (SERIES, 1), "series number session batch seq", [(SERIES, 1, "session 47", "b-1", 47)]
+    ),
     StoryQuestion("control_number", (SERIES, 2), "number", []),
-    StoryQuestion("batch_answers", ("b-1",), "seq at_us batch session verdict facts",
-             [(52, 52_000, "b-1", "session 52", "partly", encode(BATCHES[12]))]),
+    StoryQuestion(
+        "batch_answers",
+        ("b-1",),
+        "seq at_us batch session verdict facts",
+        [(52, 52_000, "b-1", "session 52", "partly", encode(BATCHES[12]))],
+    ),
     StoryQuestion("batch_answers", ("b-2",), "seq", []),
     # what is in a batch waits, and nobody is handed it, not even who was late to give it back
     StoryQuestion("mailbox", (BATCHER, 0, 10), "number", [(FREE,)]),
     StoryQuestion("waiting_at", (BATCHER, 0, 10), "number", [(GATHERED,), (FREE,)]),
-    StoryQuestion("delivery", (GATHERED,), _LIFE,
-             [(GATHERED, DeliveryState.QUEUED, 0, 54_000, IN_A_BATCH_US, 0, "in batch b-2", 54, 0)]),
-    StoryQuestion("delivery", (MEMBER,), _LIFE,
-             [(MEMBER, DeliveryState.DELIVERED, 1, 44_000, IN_A_BATCH_US, 49_000, "sent in batch b-1", 44, 49)]),
-    StoryQuestion("delivery", (TAKEN_OUT,), _LIFE,
-             [(TAKEN_OUT, DeliveryState.FAILED, 1, 44_000, IN_A_BATCH_US, 46_000, "taken out", 44, 46)]),
-    StoryQuestion("dead_letter", (TAKEN_OUT,), "dealt_seq failure sender recipient", [(0, "taken out", FARMER, BATCHER)]),
+    StoryQuestion(
+        "delivery",
+        (GATHERED,),
+        _LIFE,
+        [(GATHERED, DeliveryState.QUEUED, 0, 54_000, IN_A_BATCH_US, 0, "in batch b-2", 54, 0)],
+    ),
+    StoryQuestion(
+        "delivery",
+        (MEMBER,),
+        _LIFE,
+        [(MEMBER, DeliveryState.DELIVERED, 1, 44_000, IN_A_BATCH_US, 49_000, "sent in batch b-1", 44, 49)],
+    ),
+    StoryQuestion(
+        "delivery",
+        (TAKEN_OUT,),
+        _LIFE,
+        [(TAKEN_OUT, DeliveryState.FAILED, 1, 44_000, IN_A_BATCH_US, 46_000, "taken out", 44, 46)],
+    ),
+    StoryQuestion(
+        "dead_letter", (TAKEN_OUT,), "dealt_seq failure sender recipient", [(0, "taken out", FARMER, BATCHER)]
+    ),
     StoryQuestion("transaction_trail", ("session 40",), "seq", [(43,), (44,), (49,)]),
     StoryQuestion("transaction_trail", ("session 50",), "seq", [(51,), (54,)]),
     StoryQuestion("seen", (batch_key(OPENED),), "session seq", [("", 44)]),
     StoryQuestion("seen", (batch_key(ASSEMBLED),), "session seq", [("session 47", 47)]),
     StoryQuestion("seen", (batch_key(SENT),), "session seq", [("", 49)]),
     StoryQuestion("seen", (number_key(DrawnNumber(SERIES, 1)),), "session seq", [("session 47", 47)]),
-]  # fmt: skip
+]

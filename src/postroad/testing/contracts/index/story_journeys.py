@@ -57,7 +57,19 @@ def _response(seq: int, answers: int, **more: Any) -> MessagePosted:
 
 def _returned(seq: int, delivery: int, hop: int, next_: str) -> InvocationReturned:
     return InvocationReturned(
-        seq * 1000, delivery, f"s{seq}", "s1", STAMPER, 1, 0, hop, next_, 1, EXPIRES_AT_US, (), journey=JOURNEY
+        at_us=seq * 1000,
+        delivery=delivery,
+        session=f"s{seq}",
+        transaction="s1",
+        by=STAMPER,
+        message=1,
+        copy=0,
+        hop=hop,
+        next=next_,
+        size=1,
+        expires_at_us=EXPIRES_AT_US,
+        parts=(),
+        journey=JOURNEY,
     )
 
 

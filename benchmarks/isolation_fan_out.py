@@ -1,6 +1,6 @@
 """One message to 10,000 push services: how long the post takes, how long until all have it, and what the server needs for it.
 
-Kept rule: memory is the most that the server process ever had in use, as the kernel counts it, not what it had when we looked.
+Rule: memory is the most that the server process ever had in use, as the kernel counts it, not what it had when we looked.
 """
 
 from __future__ import annotations

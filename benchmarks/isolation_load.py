@@ -1,6 +1,6 @@
 """Load for the benchmark of isolation: posts at a constant rate that do not wait for each other, and pollers, good and bad.
 
-Kept rule: a post goes out when its time has come, whatever became of those before it; otherwise a network that stalls would be
+Rule: a post goes out when its time has come, whatever became of those before it; otherwise a network that stalls would be
 spared the posts that its stall delayed.
 """
 

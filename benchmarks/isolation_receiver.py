@@ -23,7 +23,7 @@ BACKLOG = 4_096
 
 
 class Taken:
-    """What has arrived, and who waits in vain."""
+    """What has arrived, and who waits without success."""
 
     def __init__(self) -> None:
         self.under_way_us: list[int] = []
@@ -35,7 +35,7 @@ class Taken:
             self.under_way_us.append((time.monotonic_ns() - int(stamp[1])) // 1_000)
 
     def release(self) -> None:
-        """Let those who wait in vain know it."""
+        """Let those who wait without success know it."""
         for transport in self.hanging:
             transport.abort()
         self.hanging.clear()

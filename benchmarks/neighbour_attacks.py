@@ -173,7 +173,7 @@ class Attacker:
         return json.loads(body) if body else None
 
     async def register(self, name: str) -> Target:
-        """Register, and make what the attack of this name needs."""
+        """Register, and make what the attack with this name needs."""
         await self.asked("POST", "/v1/register", {"organization": "Evil", "name": "E", **ACCOUNT})
         owner = (await self.asked("POST", "/v1/login", ACCOUNT))["key"]
         for service in ("Post", "Poll", *[f"S{number}" for number in range(EXPLAINED)]):

@@ -1,6 +1,6 @@
 """Conditions on the purchase order, each written three times: as a rule's condition, in Python by hand, and as XPath for lxml.
 
-Kept rule: the three mean the same, and ``check`` proves on the order at hand that they answer the same.
+Rule: the three mean the same, and ``check`` proves on the order at hand that they answer the same.
 """
 
 from __future__ import annotations

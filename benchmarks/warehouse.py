@@ -84,7 +84,7 @@ class Sized:
         self.lines, self.parquet = folder / "lines", folder / "parquet"
 
     def prepare(self) -> None:
-        """The journal and both archives of it, made anew unless --folder has them from another run."""
+        """The journal and both archives of it, rebuilt unless --folder has them from another run."""
         if not self.journal.exists():
             asyncio.run(generate(self.plan, self.journal))
         source = SegmentLog(folder=self.journal)

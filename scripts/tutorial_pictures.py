@@ -1,4 +1,4 @@
-"""Makes the pictures of the tutorial's page about the console anew: ``python -m scripts.tutorial_pictures``.
+"""Makes the pictures of the tutorial's page about the console again: ``python -m scripts.tutorial_pictures``.
 
 They are taken by the test that walks the page in a browser; here they only become small.
 """

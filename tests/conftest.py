@@ -16,7 +16,7 @@ from tests.architecture.requirement_claims import false_claims
 
 _database_numbers = itertools.count(1)
 
-# Else each of the many programs that tests start would compile the whole package anew: a fifth of the time of its start.
+# Else each of the many programs that tests start would compile the whole package again: a fifth of the time of its start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # A shell makes what it starts in the background deaf to Ctrl-C, and programs that tests start would inherit that.

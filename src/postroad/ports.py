@@ -1,6 +1,6 @@
 """The interfaces between the flow and the outside world, as small Protocols; adapters implement them.
 
-Kept rule: nothing here knows a database, a file or a socket. A new adapter is finished when it passes the contract suite of
+Rule: nothing here knows a database, a file or a socket. A new adapter is finished when it passes the contract suite of
 its port in ``postroad.testing``.
 """
 

@@ -1,4 +1,4 @@
-"""The doors for plain formats: posts are told apart by their bytes, answered as posters understand it, handed out one by one."""
+"""The doors for external formats: posts are told apart by their bytes, answered in the poster's format, handed out one by one."""
 
 from __future__ import annotations
 

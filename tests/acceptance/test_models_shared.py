@@ -71,4 +71,4 @@ async def test_two_nodes_have_the_same_model(tmp_path: Path, postgres_database: 
         await until(second, ["w", "late"])
         await change(second, ModelChange(without_nodes=("canvas",), with_descendants=True))
         await until(first, [])
-        assert await second.network.models.opened(MODEL.gcid) is opened  # followed in place, not opened anew
+        assert await second.network.models.opened(MODEL.gcid) is opened  # followed in place, not reopened

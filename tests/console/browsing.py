@@ -1,6 +1,6 @@
 """A person with a browser, for tests: a real Chromium that speaks to a real server, and fails when a page misbehaves.
 
-Kept rule: whatever a browser complains of (a script's error, a broken policy, a file that is not there) is a fault of the page,
+Rule: whatever a browser complains of (a script's error, a broken policy, a file that is not there) is a fault of the page,
 and fails the test that opened it.
 """
 

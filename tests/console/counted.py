@@ -15,7 +15,7 @@ from postroad.client import Client
 from tests.console.conftest import Demo
 from tests.console.failing import House
 
-STRANGE = '=1+1 "><img src=x onerror=alert(1)>'  # an organization of this name is in every table
+STRANGE = '=1+1 "><img src=x onerror=alert(1)>'  # an organization with this name is in every table
 SEQ = 17
 EARLIER = "2026-09"
 SESSION = "01a0f57532f122e3b06289cd8335df03"  # of a message that nobody has

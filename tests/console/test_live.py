@@ -56,7 +56,7 @@ def test_serves_without_scripts_and_shows_nothing_of_others(visitor: Callable[..
     person.go("/live")
     assert "secret-topic" in person.text()
     assert "failed-in-transit" in person.text()
-    assert "Load them anew" in person.text()
+    assert "Load them again" in person.text()
     assert "Hold" not in person.text()
     stranger.register("Elm Ltd", "elm@elm.example", PASSWORD)
     for path in ("/", "/live", "/dead-letters", "/live?service=Dogwood%20Ltd/seller"):

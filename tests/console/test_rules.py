@@ -91,7 +91,7 @@ def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop:
     person.page.select_option("#operator", "written")
     person.page.select_option("#action", "written")
     person.page.click("text=Make the rule")
-    assert "has a rule of this name" in person.text()
+    assert "has a rule with this name" in person.text()
     assert person.page.get_attribute("#name", "aria-invalid") == "true"
     viewer = visitor(scripts=False)
     viewer.log_in(PEOPLE["viewer"], PASSWORD)

@@ -1,6 +1,6 @@
 """What a network has promised to its clients, written down as the answers came, and every promise that it broke.
 
-Kept rule: only what was answered counts. A request without an answer may have been carried out or not; both are allowed,
+Rule: only what was answered counts. A request without an answer may have been carried out or not; both are allowed,
 and the ledger learns which from what comes later.
 """
 

@@ -135,7 +135,7 @@ async def test_a_killed_server_forwards_everything_to_everybody_once(
     await drained(load, second)
     nobody = await polled(server.port, load.keys[NOBODY], wait_s=0.0)
     assert await asyncio.to_thread(server.stop) == 0
-    print(f"{len(load.ledger.sessions)} accepted, {load.ledger.hand_outs} hand-outs, {len(second)} made anew")
+    print(f"{len(load.ledger.sessions)} accepted, {load.ledger.hand_outs} hand-outs, {len(second)} rebuilt")
     assert load.ledger.close()[:5] == []
     assert len(load.ledger.sessions) > 20
     times = Counter(message.handle for message in second)

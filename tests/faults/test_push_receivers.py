@@ -122,7 +122,7 @@ async def _reads_nothing(wire: Wire) -> None:
         endless(b"x", b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", pause_s=0.01),
         endless(b"HTTP/1.1 100 Continue\r\n\r\n", pause_s=0.01),
     ],
-    ids=["never answers", "never reads", "drips its head", "drips its body", "says continue for ever"],
+    ids=["never answers", "never reads", "drips its head", "drips its body", "says continue indefinitely"],
 )
 def test_who_does_not_come_to_an_end_is_left_at_the_deadline(loop: str, script: Script) -> None:
     async def scenario() -> None:

@@ -113,7 +113,7 @@ async def test_messages_are_dropped_and_block_nothing(patient: SaxonWorkers) -> 
 
 @pytest.mark.req("Z2")
 async def test_a_stylesheet_that_does_not_end_while_it_is_compiled_is_stopped(pool: SaxonWorkers) -> None:
-    """Constants are worked out by the compiler; here one that takes for ever."""
+    """Constants are worked out by the compiler; here one that takes indefinitely."""
     static = (
         '<xsl:variable name="x" static="yes" select="count((1 to 1000000000)[. mod 7 = string-length(string(.))])"/>'
     )

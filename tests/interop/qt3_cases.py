@@ -1,6 +1,6 @@
 """The W3C's suite as cases for bindings: a query, the message it is about, and whether the message goes.
 
-Reads a checkout of https://github.com/w3c/qt3tests. Kept rule: a case that cannot be asked of a binding is left out with a
+Reads a checkout of https://github.com/w3c/qt3tests. Rule: a case that cannot be asked of a binding is left out with a
 reason that can be counted, never silently.
 """
 

@@ -1,6 +1,6 @@
 """What a case of the W3C's suite expects of a binding: whether the message goes.
 
-Kept rule: nothing is guessed. A result from which it does not follow whether a message goes permits both outcomes, and the
+Rule: nothing is guessed. A result from which it does not follow whether a message goes permits both outcomes, and the
 case is left out. An error means no; of any other result its effective boolean value decides, and where that is not defined,
 a result that is not empty means yes.
 """

@@ -3,7 +3,7 @@
 Most cases carry their values in the query. Here they are put into the message, where they are just as untyped, and the query
 finds them by a path. Conditions are asked negated, too.
 
-Kept rule: the expected answer follows from the case's own. A value changes its place only where nothing but its text counts.
+Rule: the expected answer follows from the case's own. A value changes its place only where nothing but its text counts.
 """
 
 from __future__ import annotations

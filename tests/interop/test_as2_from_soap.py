@@ -14,7 +14,7 @@ from tests.unit.core.mediation.test_soap_part import INVOICE, NETWORK_HEADER, ON
 
 __all__ = ["house"]
 
-# pyas2lib writes a multipart anew before it looks at its signature, so these are not signed.
+# pyas2lib writes a multipart again before it looks at its signature, so these are not signed.
 PLAIN = ("Content-Type: application/edi-x12", b"ISA*00*~IEA*1~")
 UNSIGNED = {"sign": "", "mdn": "none", "mdnSigned": False}
 

@@ -209,7 +209,7 @@ def test_pyx12_is_of_the_same_opinion() -> None:
 @needs_collection
 @pytest.mark.req("B6")
 def test_pyx12_finds_nothing_wrong_with_what_we_write() -> None:
-    """Every set of the collection that can be read at all, in two interchanges; numbered anew, since many have the same."""
+    """Every set of the collection that can be read at all, in two interchanges; numbered again, since many have the same."""
     for version in ("00401", "00501"):
         facts = {"version": version, "counts": "repair", "set_numbers": "group", "functional_group": "PO"}
         envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=facts)

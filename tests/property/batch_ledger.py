@@ -1,6 +1,6 @@
 """What must be true of batches whatever happens, worked out from the journal alone and from what a receiver was handed out.
 
-Kept rule: nothing here asks the index, the desk or the batcher; an interchange is read with ``bytes.split`` besides.
+Rule: nothing here asks the index, the desk or the batcher; an interchange is read with ``bytes.split`` besides.
 """
 
 from __future__ import annotations

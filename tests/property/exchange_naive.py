@@ -190,7 +190,7 @@ def _picked(nodes: list[Node], step: syntax.QueryStep, world: World) -> list[Nod
 
 
 def _holders(node: Any, step: syntax.QueryStep) -> list[Node]:
-    """The nodes from which the step is taken; a position counts from each of them anew."""
+    """The nodes from which the step is taken; a position counts from each of them again."""
     if not isinstance(node, Node):
         raise Fails
     return _descendants_or_self(node) if step.descends else [node]

@@ -222,11 +222,11 @@ def test_after_binding_and_unbinding_it_is_as_if_bound_anew(
         else:
             matcher.bind(key, PROLOG + query)
             standing[key] = query
-    anew = Matcher()
+    again = Matcher()
     for key, query in standing.items():
-        anew.bind(key, PROLOG + query)
+        again.bind(key, PROLOG + query)
     message = incoming(document, given_headers)
-    assert matcher.match(message) == anew.match(message)
+    assert matcher.match(message) == again.match(message)
     for key in standing:
         matcher.unbind(key)
     assert matcher.is_empty

@@ -1,4 +1,4 @@
-"""Live models against a naive depth-first search, and against an index made anew, after random sequences of changes."""
+"""Live models against a naive depth-first search, and against an index rebuilt, after random sequences of changes."""
 
 from __future__ import annotations
 
@@ -166,10 +166,10 @@ class Models(RuleBasedStateMachine):
         described = self.index.described()
         assert [node.tag for node in described.nodes] == [node.tag for node in self.naive.root.depth_first()]
         assert parse_model(write_model(described)) == described
-        anew = ModelIndex.of(described)
-        assert anew.described() == described
+        again = ModelIndex.of(described)
+        assert again.described() == described
         for strategy in ALL_WAYS:
-            assert answers(anew, strategy) == answers(self.index, strategy)
+            assert answers(again, strategy) == answers(self.index, strategy)
 
 
 def answers(index: ModelIndex, strategy: Strategy) -> dict[tuple[str, str], list[Attachment]]:

@@ -1,4 +1,4 @@
-"""A model that follows random changes piece by piece is the one that is opened anew of what is saved."""
+"""A model that follows random changes piece by piece is the one that is reopened of what is saved."""
 
 from __future__ import annotations
 
@@ -97,13 +97,13 @@ def test_following_in_place_is_opening_anew(data: st.DataObject) -> None:
             event(f"refused: {refusal.code}")
             continue
         carried_out += 1
-        anew, whole = open_at_once(saved.directory, MODEL)
+        again, whole = open_at_once(saved.directory, MODEL)
         assert whole
-        if anew is None:
+        if again is None:
             break  # the root was removed with all below it
         apply_changes(live, MODEL, touched, saved.directory)
-        assert live.described() == anew.described()
-        assert answers(live) == answers(anew)
+        assert live.described() == again.described()
+        assert answers(live) == answers(again)
     event(f"{carried_out} pieces carried out")
 
 
@@ -136,7 +136,7 @@ def test_what_has_lost_its_ground_is_left_out_and_known_to_be() -> None:
     assert live is not None
     gone = ObjectChange("node", f"{MODEL}/n1", 9, None)  # on another node of the network, which had not seen n2 yet
     saved.directory = saved.directory.changed([gone], 9)
-    with pytest.raises(Refused, match="opened anew"):
+    with pytest.raises(Refused, match="reopened"):
         apply_changes(live, MODEL, [("node", "n1")], saved.directory)
     model, whole = open_at_once(saved.directory, MODEL)
     assert model is not None

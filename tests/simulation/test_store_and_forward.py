@@ -1,6 +1,6 @@
 """A day of store and forward in virtual time while the network crashes: nothing goes early, late, or for no reason.
 
-Kept rule: the journal is judged by a plain reading of it that shares no code with the network; all it knows is who waits where.
+Rule: the journal is judged by a plain reading of it that shares no code with the network; all it knows is who waits where.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Standards of interchanges and batchers that installed packages bring, found by their entry points.
 
-Kept rule: what a package brings that cannot be used stops the start, with every fault at once; a batch is never assembled by
+Rule: what a package brings that cannot be used stops the start, with every fault at once; a batch is never assembled by
 something else than what was installed for it.
 """
 

@@ -1,6 +1,6 @@
 """Secrets that profiles name by reference, read where the server runs: from variables, and from files in one folder.
 
-Kept rule: whoever writes a profile chooses what is read and where it is sent, so each may name their own secrets and nothing else
+Rule: whoever writes a profile chooses what is read and where it is sent, so each may name their own secrets and nothing else
 on this machine: files below the folder of their organization, and variables that carry their service's GCID in their name.
 """
 

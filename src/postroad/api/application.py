@@ -1,6 +1,6 @@
 """The JSON resources as one ASGI application; the HTTP front hands it everything but the message endpoints.
 
-Kept rule: every error leaves as a problem (``problem.py``), those of the framework included, and what went wrong inside is logged
+Rule: every error leaves as a problem (``problem.py``), those of the framework included, and what went wrong inside is logged
 under an id and never told.
 """
 

@@ -1,6 +1,6 @@
 """The addresses for AS2: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and are answered with MDNs.
 
-Kept rule: the signature says who it is; HTTP credentials count only for partners that are allowed to send without one.
+Rule: the signature says who it is; HTTP credentials count only for partners that are allowed to send without one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Messages in external formats over HTTP: the network's header travels in HTTP headers, beside the body.
 
-Kept rules: whoever posts SOAP is answered in SOAP of the same version, everybody else in JSON, unless Accept says otherwise; one
+Rules: whoever posts SOAP is answered in SOAP of the same version, everybody else in JSON, unless Accept says otherwise; one
 message is handed out as itself, several as a multipart of them, each with its own header.
 """
 
@@ -50,14 +50,14 @@ def check_addressed(posting: Posting) -> None:
         known = ", ".join(sorted(CODECS))
         raise Refused(
             "recipient.missing",
-            f"Taken for a message in the plain format {posting.form}, this needs its recipients beside it, in Postroad-To; "
-            f"the network's own forms are posted as {known}",
+            f"Taken for a message in the external format {posting.form}, this needs its recipients beside it, in Postroad-To; "
+            f"the network's native formats are posted as {known}",
             pointer="Postroad-To",
         )
 
 
 def choose_answer_codec(accept: str, content_type: str, body: bytes) -> Codec:
-    """The form in which a post in a plain format is answered."""
+    """The form in which a post in an external format is answered."""
     posted = _posted_soap(content_type, body)
     for kind in parse_accept(accept):
         if posted is not None and (kind in ROOTED or kind.endswith("/*")):

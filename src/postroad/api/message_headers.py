@@ -18,7 +18,7 @@ class MessageHeaders(NamedTuple):
     proof: Proof
     idempotency: str | None
     encoding: str  # of the body; empty where it is sent as it is
-    is_plain: bool  # the message's header stands in that of the request: its body is in a plain format
+    is_plain: bool  # the message's header stands in that of the request: its body is in an external format
 
 
 def read_message_headers(request: FastRequest) -> MessageHeaders:

@@ -1,6 +1,6 @@
 """The message endpoints: post, post many, poll, take the next, acknowledge, and the one SOAP address for all of them.
 
-They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Kept rules: the answer
+They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Rules: the answer
 comes in the caller's own wire form, refusals included; a post is answered when its entry is durable; a long poll ends when its
 client leaves, and what was handed to nobody goes back at once.
 """

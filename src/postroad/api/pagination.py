@@ -1,6 +1,6 @@
 """Cursor-based pagination: cursors are opaque, signed, and valid only for the query that produced them.
 
-Kept rule: no offsets. A cursor says where the last page ended, so what is added or removed meanwhile shifts nothing, and a
+Rule: no offsets. A cursor says where the last page ended, so what is added or removed meanwhile shifts nothing, and a
 page costs the same wherever it lies. The signature covers who asked what, so a cursor is worth nothing to anybody else.
 """
 

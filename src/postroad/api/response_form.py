@@ -1,6 +1,6 @@
 """Detects the form of a post, and chooses the codec of its response.
 
-Kept rule: nothing is refused here. Why a post is in no form at all goes on to whoever knows its poster, is told to them in their
+Rule: nothing is refused here. Why a post is in no form at all goes on to whoever knows its poster, is told to them in their
 own wire form, and is kept like every other refusal.
 """
 

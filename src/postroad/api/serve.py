@@ -117,7 +117,7 @@ def _tls(running: RunningNetwork) -> TlsFront | None:
         if trusted - registered or len(new) > len(trusted):
             front.trust([ssl.PEM_cert_to_DER_cert(pem) for pem in sorted(registered)])
         else:
-            for pem in new:  # one more is let in at once; making the set anew takes longer the more there are
+            for pem in new:  # one more is let in at once; rebuilding the set takes longer the more there are
                 front.admit(ssl.PEM_cert_to_DER_cert(pem))
         trusted.clear()
         trusted.update(registered)

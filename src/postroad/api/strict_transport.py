@@ -1,6 +1,6 @@
 """Adds Strict-Transport-Security (RFC 6797) to responses that were served over TLS.
 
-Kept rules: said over TLS only, our own or that of a proxy we trust, since browsers must not listen otherwise; never of
+Rules: said over TLS only, our own or that of a proxy we trust, since browsers must not listen otherwise; never of
 ``localhost``, where browsers would take it for every other program on the machine.
 """
 

@@ -4,7 +4,7 @@
 - Where the settings say so, drop the bodies of messages that are old and settled. Their facts stay, so the audit trail,
   ``verify`` and ``index rebuild`` stay whole.
 
-Kept rule: whatever goes wrong once is told, and tried again at the next turn.
+Rule: whatever goes wrong once is told, and tried again at the next turn.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Raises the limit of open files: each push in progress and each client needs one.
 
-Kept rule: what the operator has set as the most (the hard limit) stays. Only what a shell hands out by default, often 1,024, is
+Rule: what the operator has set as the most (the hard limit) stays. Only what a shell hands out by default, often 1,024, is
 too little for a node that pushes to hundreds of servers at a time.
 """
 

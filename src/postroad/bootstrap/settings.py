@@ -1,6 +1,6 @@
 """Settings: one frozen object, read once, from defaults, then a TOML file, then ``POSTROAD_*`` variables, then the command line.
 
-Kept rules: every fault is found and listed at once, with the place it came from; unknown names are faults; secrets are masked
+Rules: every fault is found and listed at once, with the place it came from; unknown names are faults; secrets are masked
 whenever settings are shown. Each field's comment is its documentation: ``docs/reference/settings.md`` is made from them.
 """
 

@@ -5,7 +5,7 @@
             print(batch["id"], batch["members"], batch["nearest"]["told"])
         network.batches.release("01a1e1845d2ac5dc5867", reason="the truck leaves early")
 
-Kept rule: the conversations are written once, and the two shells only run them. ``version`` is a batch's ETag: with it, only the
+Rule: the conversations are written once, and the two shells only run them. ``version`` is a batch's ETag: with it, only the
 batch as it was read is acted on.
 """
 

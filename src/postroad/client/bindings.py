@@ -5,7 +5,7 @@
         for binding in network.bindings.listed("Acme/Orders"):
             print(binding["name"], binding["state"]["matched"], binding["state"]["errors"])
 
-Kept rule: the conversations are written once, and the two shells only run them. What is replaced was read before, in the same
+Rule: the conversations are written once, and the two shells only run them. What is replaced was read before, in the same
 conversation.
 """
 

@@ -1,6 +1,6 @@
 """The consumer loop: poll, call the function, then acknowledge, reply or give back, until stopped.
 
-Kept rules: a message is acknowledged only after the function returned; one whose function raised is given back and comes
+Rules: a message is acknowledged only after the function returned; one whose function raised is given back and comes
 again later, each time after a longer wait, and so is one for which it returned what cannot be sent; what was handed out and not
 begun when the consumer stops is given back at once, so that another one gets it without waiting for the lease to end; and what
 would outlast its lease is not begun (``pacing``).

@@ -1,6 +1,6 @@
 """How many messages a consumer leases at once, so that each is started within its lease.
 
-Kept rules: what would outlast its lease is not begun, because somebody else may have it by then; and whoever was handed out more
+Rules: what would outlast its lease is not begun, because somebody else may have it by then; and whoever was handed out more
 than it came to takes fewer next time, because every hand-out counts as one of a delivery's attempts.
 """
 

@@ -1,6 +1,6 @@
 """Request sequences as generators: each yields a request or a pause and receives the outcome.
 
-Kept rule: no I/O here, so that the blocking and the asynchronous client cannot differ. A conversation returns a value of the
+Rule: no I/O here, so that the blocking and the asynchronous client cannot differ. A conversation returns a value of the
 model or raises ``Refused`` or ``Unavailable``.
 """
 

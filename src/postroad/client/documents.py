@@ -1,6 +1,6 @@
 """Conversion between Python values and the documents of a message.
 
-A ``str`` is text (XML when it begins like it), ``bytes`` are octets (XML likewise), a ``Part`` is taken as it is, and anything
+A ``str`` is text (XML when it begins like it), ``bytes`` are octets (also XML), a ``Part`` is taken as it is, and anything
 else is written as JSON. Whoever wants another content type makes the ``Part`` themselves.
 """
 

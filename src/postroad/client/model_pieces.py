@@ -1,6 +1,6 @@
 """Split a model into pieces that a network accepts one by one, and join them again; pure functions.
 
-Kept rules: every piece leaves a sound model behind, and sending one twice changes nothing, so an import that was broken off is
+Rules: every piece leaves a sound model behind, and sending one twice changes nothing, so an import that was broken off is
 simply begun again. A node comes with what is attached to it, and never before the node that it stands under.
 """
 

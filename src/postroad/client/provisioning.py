@@ -1,6 +1,6 @@
 """Provisionings and cookies in the client: messages to the provisioning service, and page requests.
 
-A provider's word is a message like any other, and so is the answer to it: one without a status says that it is done. Kept rule:
+A provider's word is a message like any other, and so is the answer to it: one without a status says that it is done. Rule:
 whatever comes to the provider's page in a query is a stranger's until it has been checked, the address to return to most of all.
 """
 

@@ -1,6 +1,6 @@
 """Retry policy: whether to retry and how long to wait, without a clock or randomness.
 
-Kept rules: only what cannot have been the caller's fault is tried again; the network's Retry-After is never undercut; waits
+Rules: only what cannot have been the caller's fault is tried again; the network's Retry-After is never undercut; waits
 grow and are spread by ``jitter`` (0 to 1), so that many clients do not come back at the same moment.
 """
 

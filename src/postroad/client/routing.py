@@ -1,6 +1,6 @@
 """Rules, assets and explanations in the client: the requests and their sequences.
 
-Kept rule: what is replaced was read before, in the same conversation, so that two who change the same rule at the same moment do
+Rule: what is replaced was read before, in the same conversation, so that two who change the same rule at the same moment do
 not overwrite each other unseen.
 """
 

@@ -1,6 +1,6 @@
 """Stop a consumer by SIGINT, SIGTERM or a call; blocking and with asyncio.
 
-Kept rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause
+Rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause
 between tries) is broken off, because nothing is lost by that: what the network handed out in that very moment comes again after
 its lease. Who asks before a consumer has begun has asked, too: that is forgotten when the consumer ends, never when it begins.
 """

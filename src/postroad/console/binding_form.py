@@ -1,6 +1,6 @@
 """A binding as a form: the queue, the routing key, and one choice of how messages are selected.
 
-Kept rule: what a form describes is checked as the same binding in a file would be.
+Rule: what a form describes is checked as the same binding in a file would be.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Configuration values in forms: a few fields, and the rest as YAML text, with validation errors by field.
 
-Kept rules: what is checked while somebody types is what is checked when it is saved; every fault is shown at once, each with its
+Rules: what is checked while somebody types is what is checked when it is saved; every fault is shown at once, each with its
 place; nothing that somebody has written is lost because something in it is wrong.
 """
 

@@ -1,8 +1,8 @@
 """The live updates of one browser: the changes since the last event, and repeated permission checks.
 
-Kept rules: the parts that a stream sends are rendered by the same templates as the page; nothing is sent twice; who watches is
+Rules: the parts that a stream sends are rendered by the same templates as the page; nothing is sent twice; who watches is
 asked again every few seconds, and before anything is told after a change of the directory; then what they may see is looked at
-anew.
+again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The DuckDB queries that the console runs on the warehouse's tables.
 
-Kept rule: every question is given the organization as $1 (empty for all, which only operators may ask), the first day as $2 and
+Rule: every question is given the organization as $1 (empty for all, which only operators may ask), the first day as $2 and
 the last as $3, or says otherwise; nothing else gets into its text.
 """
 

@@ -1,6 +1,6 @@
 """The warehouse's finished tables, read as files for the reports and bills of the console.
 
-Kept rules: the server knows nothing of the warehouse but its tables, and reads them only where the extra ``postroad[warehouse]``
+Rules: the server knows nothing of the warehouse but its tables, and reads them only where the extra ``postroad[warehouse]``
 is installed; where something is missing, ``Missing`` says what to do. A question names the organization whose rows it is about,
 and only operators may leave that open; whoever asks much holds up nobody else, since questions have threads of their own.
 """

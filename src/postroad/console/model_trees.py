@@ -1,6 +1,6 @@
 """A branch of a model as a page shows it: nested nodes with attachments, up to a page's limit.
 
-Kept rules: a branch costs what is shown of it, however large the model is, and everything in it can be come to, a page after
+Rules: a branch costs what is shown of it, however large the model is, and everything in it can be come to, a page after
 the other; others than those who look after the model see what they have attached themselves.
 """
 

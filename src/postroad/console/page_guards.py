@@ -1,6 +1,6 @@
 """The checks before every page: rate limit, login, and protection against cross-site requests.
 
-Kept rules: a page for members leads whoever is not logged in to the login and back, and only to addresses of this network; a form
+Rules: a page for members leads whoever is not logged in to the login and back, and only to addresses of this network; a form
 is taken from the visit that it was shown to, and from no other site; what goes wrong is told on a page, with what to do next.
 
 Password verification for the console, with delays against guessing.

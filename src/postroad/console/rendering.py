@@ -1,6 +1,6 @@
 """Renders pages from templates, with the content security policy for the browser.
 
-Kept rules: templates escape by themselves; the content security policy allows nothing inline, nothing evaluated and nothing from
+Rules: templates escape by themselves; the content security policy allows nothing inline, nothing evaluated and nothing from
 elsewhere, on every page; a part of a page that a script asks for is rendered by the same templates as the whole.
 """
 

@@ -2,7 +2,7 @@
 
 ``REPORTS`` has them by name.
 
-Kept rules: a member is told of the own organization's services and of nobody else's. Partners are named to them only where the
+Rules: a member is told of the own organization's services and of nobody else's. Partners are named to them only where the
 message itself did: by what its poster wrote, and by the sender where nobody put another recipient in the place of the one named.
 """
 

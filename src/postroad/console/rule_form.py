@@ -1,6 +1,6 @@
 """A rule as a form: one comparison and one action as fields, and everything else as text.
 
-Kept rules: what a form describes is checked as the same rule in a file would be; a rule that the fields cannot show whole stands
+Rules: what a form describes is checked as the same rule in a file would be; a rule that the fields cannot show whole stands
 there as text, so nothing of it is lost by opening and saving it.
 """
 

@@ -1,6 +1,6 @@
 """Styles, scripts and images of the console, served under names that contain their digests.
 
-Kept rules: a file is served under its digest and may be kept for ever; what is not in the folder cannot be asked for. What others
+Rules: a file is served under its digest and may be kept indefinitely; what is not in the folder cannot be asked for. What others
 wrote lies in ``vendor`` with version, licence and hash in ``VENDOR.toml``, and a test compares.
 """
 

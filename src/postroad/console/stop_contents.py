@@ -1,6 +1,6 @@
 """The contents of a message at each stop, and the differences to the stop before, as text.
 
-Kept rules: only what the person may see, asked of ``administration_contents``, which puts the look on record; text is shown as
+Rules: only what the person may see, asked of ``administration_contents``, which puts the look on record; text is shown as
 text, cut to a length that a page can carry, and everything else is told by its size. Texts are compared away from the event
 loop, and no further than that takes a moment, since whoever writes them chooses how hard that is.
 """

@@ -1,6 +1,6 @@
 """The message for a trial: a posted message, a pasted message, or a document with a few header fields.
 
-Kept rule: a message that was posted is taken only by those who may see it, and that they have looked is on record.
+Rule: a message that was posted is taken only by those who may see it, and that they have looked is on record.
 """
 
 from __future__ import annotations

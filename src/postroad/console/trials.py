@@ -1,6 +1,6 @@
 """The trials of the test page: one function for each kind of object, from a form to the values of its page.
 
-Kept rules: nothing is stored, sent or switched on; each is tried by the flow's own bench, with the caller's own rights; what the
+Rules: nothing is stored, sent or switched on; each is tried by the flow's own bench, with the caller's own rights; what the
 person wrote wrongly is Faulty, with its place in the form.
 """
 

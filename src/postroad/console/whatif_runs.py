@@ -1,6 +1,6 @@
 """What-if runs started in the console: ``postroad whatif`` as a subprocess, and the files it leaves.
 
-Kept rules: all that is known of a run lies in its folder, so it outlives the server; it is at work as long as it holds its lock,
+Rules: all that is known of a run lies in its folder, so it outlives the server; it is at work as long as it holds its lock,
 and has failed if it let go without leaving a report. One is at work at a time, since Spark takes what it can get.
 """
 

@@ -1,6 +1,6 @@
 """Keep the index up with the journal: read, project and apply entries in large batches.
 
-Kept rule: the index goes on only where it left off on this very journal. Its position is the head after a whole group, so reading
+Rule: the index goes on only where it left off on this very journal. Its position is the head after a whole group, so reading
 that one group tells whether the journal still has it; an index ahead of its journal, or made from another one, is refused and
 never mixed.
 """
@@ -70,7 +70,7 @@ def other_journal_error(seq: int) -> Misconfigured:
     return Misconfigured(
         [
             f"index: it stands at entry {seq}, where this journal is shorter or another one; put the right "
-            "journal in place, or run `postroad index rebuild` to make the index anew from this one"
+            "journal in place, or run `postroad index rebuild` to rebuild the index from this one"
         ]
     )
 

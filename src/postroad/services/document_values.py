@@ -2,7 +2,7 @@
 
 A path that begins with ``/`` is one into XML documents, one that begins with ``$`` into JSON documents. The argument
 ``document`` chooses a single document or attachment by its id; without it every document of the fitting kind is meant. Kept
-rule: a part that is not changed is the very same part, and a changed one keeps its id and content type; but what was written anew
+rule: a part that is not changed is the very same part, and a changed one keeps its id and content type; but what was rewritten
 is UTF-8, and says so.
 """
 

@@ -1,6 +1,6 @@
 """Values in a JSON document, found by a path and replaced in place.
 
-Kept rule: names keep their order and numbers their digits; only white space between values may be lost.
+Rule: names keep their order and numbers their digits; only white space between values may be lost.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lookup tables: CSV with a header row.
 
-Kept rule: a table is checked when it is saved, so a lookup finds its columns or says which there are.
+Rule: a table is checked when it is saved, so a lookup finds its columns or says which there are.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ The topic says what is wanted. Arguments are those of the message:
 * ``provisioning.revoke``: ``GCID``.
 * ``cookie.register``: ``GCID`` of a sender, and the document as above; without one the cookie is removed.
 
-An answer without a status reports success. Kept rule: whoever posts acts for itself alone, as the network has authenticated it.
+An answer without a status reports success. Rule: whoever posts acts for itself alone, as the network has authenticated it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Validation service: checks documents by the service's schemas; rejects or marks invalid ones.
 
 Arguments: ``schema`` (its name; else the one that is for the document), ``document`` (the id of the one document that is meant;
-else every XML and JSON document of the body that the service has schemas for), ``onInvalid`` (``reject`` or ``mark``). Kept rule:
+else every XML and JSON document of the body that the service has schemas for), ``onInvalid`` (``reject`` or ``mark``). Rule:
 a document that is meant and that no schema is for is not valid; otherwise a misspelt namespace would pass.
 """
 

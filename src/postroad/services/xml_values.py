@@ -1,6 +1,6 @@
 """Values in an XML document, found by a path and replaced in place.
 
-Kept rule: whatever is not replaced stays byte for byte: comments, white space, prefixes, the declaration. So the tree is only
+Rule: whatever is not replaced stays byte for byte: comments, white space, prefixes, the declaration. So the tree is only
 used to find; the change is made in the bytes, at the places that a second reading reports. (A document in another encoding is
 turned into UTF-8 first.)
 """

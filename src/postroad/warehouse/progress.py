@@ -1,6 +1,6 @@
 """The progress of Spark jobs: running stages, their tasks, and rows done.
 
-Kept rule: watching never changes or delays a job. It asks Spark's status tracker from a thread of its own a few times a second
+Rule: watching never changes or delays a job. It asks Spark's status tracker from a thread of its own a few times a second
 and hands what it hears to whoever draws; when it cannot hear anything, the job goes on unwatched.
 """
 

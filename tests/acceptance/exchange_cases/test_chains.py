@@ -51,7 +51,7 @@ async def test_a_circle_of_any_length_ends_where_it_began(hall: Hall, length: in
 
 
 @pytest.mark.req("X7")
-@pytest.mark.parametrize("query", ["", "<a>{ $msg }</a>"], ids=["as it came", "made anew at each"])
+@pytest.mark.parametrize("query", ["", "<a>{ $msg }</a>"], ids=["as it came", "rebuilt at each"])
 async def test_all_bound_to_all_is_no_flood(hall: Hall, query: str) -> None:
     """By ways without a circle alone, nine exchanges would make 13,700 copies of a message."""
     names = [f"E{number}" for number in range(9)]

@@ -1,6 +1,6 @@
 """Conditions evaluated the plainest way, for the few kinds that the generated networks use.
 
-Kept rule: written from R2 alone and sharing nothing with the product but the nouns, so that both would have to be wrong alike.
+Rule: written from R2 alone and sharing nothing with the product but the nouns, so that both would have to be wrong alike.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Route calculation, written a second time: from the specification alone, and as plainly as it can be said.
 
-It knows nothing of the product's calculation and shares only the nouns with it. Everything is worked out anew for every message,
+It knows nothing of the product's calculation and shares only the nouns with it. Everything is worked out again for every message,
 in three plain steps: a tree of visits grows by trying rules, the tree is read from left to right, and what is read is checked.
 
 It differs from a router in one thing on purpose: it does not stop at the first fault. A part of the route may have several, and

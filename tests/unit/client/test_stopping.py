@@ -30,12 +30,12 @@ def test_what_must_be_finished_is_finished_though_somebody_has_asked() -> None:
 
 
 def test_who_asks_before_the_consumer_has_begun_has_asked() -> None:
-    """A thread that is started and stopped at once must not run for ever."""
+    """A thread that is started and stopped at once must not run indefinitely."""
     stopping = Stopping()
     stopping.ask()
     with stopping.by_signals():
         assert stopping()
-    assert not stopping(), "the next one begins anew"
+    assert not stopping(), "the next one begins again"
 
 
 @pytest.mark.req("K1")

@@ -63,7 +63,7 @@ class PlayedReceivers:
     async def close(self) -> None: ...
 
     def answer(self, url: str, *answers: PushAnswer) -> None:
-        """Have the receiver give these answers one after the other, and the last one for ever."""
+        """Have the receiver give these answers one after the other, and the last one indefinitely."""
         left = list(answers)
 
         async def next_one(_: PushRequest) -> PushAnswer:
@@ -204,7 +204,7 @@ Work = Callable[[Bench], Coroutine[Any, Any, None]]
 
 
 def in_virtual_time(*lives: Work, lanes: PushCapacity | None = None) -> None:
-    """Run a test in a time in which nobody waits; between one life and the next the network is started anew."""
+    """Run a test in a time in which nobody waits; between one life and the next the network is started again."""
     loop, stores = virtual_loop(), Stores()
 
     async def run() -> None:

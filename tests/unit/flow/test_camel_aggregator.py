@@ -42,14 +42,14 @@ class Case:
 
 CASES = [
     Case(
-        camel="completionSize: complete with so many, and begin anew",
+        camel="completionSize: complete with so many, and begin again",
         policy=BatchPolicy(count=3),
         script="A1 A2 A3 A4",
         gone=("A1 A2 A3 by count",),
         waits=("A4",),
     ),
     Case(
-        camel="completionTimeout: so long without a new message, counted anew with each",
+        camel="completionTimeout: so long without a new message, counted again with each",
         policy=BatchPolicy(idle_s=10),
         script="A1 9 A2 9 A3 10 A4",
         gone=("A1 A2 A3 by idle",),

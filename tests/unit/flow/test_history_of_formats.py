@@ -1,4 +1,4 @@
-"""What is found again of messages in plain formats: in traces, in explanations, and in contents that people look at."""
+"""What is found again of messages in external formats: in traces, in explanations, and in contents that people look at."""
 
 from __future__ import annotations
 

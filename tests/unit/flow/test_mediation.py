@@ -1,4 +1,4 @@
-"""Messages in plain formats through the stages: taken apart when they come, whole when they go, never more than is due."""
+"""Messages in external formats through the stages: taken apart when they come, whole when they go, never more than is due."""
 
 from __future__ import annotations
 
@@ -101,7 +101,9 @@ async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryN
 async def test_it_is_on_record_also_where_the_first_attempt_was_none_in_this_format(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
     await sent(running, ACME, body=TWO_DOCUMENTS)
-    [leased] = await running.network.poll(acme, PollRequest())  # in an own form; or the node ended before the record
+    [leased] = await running.network.poll(
+        acme, PollRequest()
+    )  # in a native format; or the node ended before the record
     await running.network.settle(acme, Settlement(tokens=(leased.token,), outcome=Outcome.NACK))
     assert not await entries(running, DeliveryTranslated)
     [again] = await handed_to(running, acme)

@@ -1,4 +1,4 @@
-"""Pushes in plain formats: the message itself, its header beside it, and whatever the answer says."""
+"""Pushes in external formats: the message itself, its header beside it, and whatever the answer says."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The book of models: opened without holding others up, in step with what changes meanwhile, opened anew where it must be."""
+"""The book of models: opened without holding others up, in step with what changes meanwhile, reopened where it must be."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ class Model:
 
     async def is_in_step(self, book: ModelRegistry) -> bool:
         found = await book.opened(self.gcid)
-        anew = open_at_once(self.network.directory, self.gcid).model
-        if found is None or anew is None:
-            return found is anew
-        return found.described() == anew.described()
+        again = open_at_once(self.network.directory, self.gcid).model
+        if found is None or again is None:
+            return found is again
+        return found.described() == again.described()
 
 
 @pytest.fixture

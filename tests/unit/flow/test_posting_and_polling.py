@@ -381,7 +381,7 @@ async def test_a_reply_with_an_idempotency_key_may_be_repeated(house: House) -> 
 
 
 async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever answers a delivery does not wait for ever when the code that takes the answer breaks."""
+    """Whoever answers a delivery does not wait indefinitely when the code that takes the answer breaks."""
     await house.order()
     [request] = await house.poll(house.supply)
 

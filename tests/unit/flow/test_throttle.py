@@ -212,7 +212,7 @@ async def test_who_is_known_at_an_address_is_heard_whatever_neighbours_do(runnin
     for number in range(FREE_FAILURES + 2):
         await outcome(running, basic("bob@mybiz.example", f"guess {number}"), HOME)
     assert await outcome(running, basic("bob@mybiz.example", "another"), HOME) == "authentication.throttled"
-    running.authenticator._remembered.clear()  # so that they have to prove themselves anew
+    running.authenticator._remembered.clear()  # so that they have to prove themselves again
     assert [await outcome(running, proof, HOME) for proof in right] == names
 
 

@@ -78,7 +78,7 @@ def gathered(batch: Batch, at_us: int, *deliveries: int) -> tuple[Batch, Batches
 
 
 def story() -> Iterator[Entry]:
-    """Two messages go in the evening, after a push in vain, and one is rejected the next day; a third is dropped."""
+    """Two messages go in the evening, after a push without success, and one is rejected the next day; a third is dropped."""
     first = replace(open_batch(batch_id(MONDAY_US, 1), ("group",), MONDAY_US, kind="850"), service=PORT)
     yield posted(MONDAY_US, SENDER, PORT)  # entry 1
     yield posted(MONDAY_US + 10 * SECOND_US, SENDER, PORT)

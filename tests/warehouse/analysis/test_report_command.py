@@ -24,7 +24,7 @@ PNG, SVG = b"\x89PNG", b"<?xml"
 TABLES: dict[str, list[dict[str, Any]]] = {
     "services": [
         {"service": "aa", "address": "Acme/Supply"},
-        {"service": "a0", "address": "Acme/Supply"},  # until it was registered anew
+        {"service": "a0", "address": "Acme/Supply"},  # until it was registered again
         {"service": "bb", "address": "MyBiz/Orders"},
     ],
     "traffic": [

@@ -1,4 +1,4 @@
-"""An engine behind ``Remembering`` is asked once about the same message, and anew about every other."""
+"""An engine behind ``Remembering`` is asked once about the same message, and again about every other."""
 
 from __future__ import annotations
 

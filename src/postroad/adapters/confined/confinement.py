@@ -1,6 +1,6 @@
 """Restrictions that a worker process puts on itself; the operating system enforces them.
 
-Kept rule: once the doors are closed the process can open nothing: its limit of file descriptors is 0, so no file, no socket
+Rule: once the doors are closed the process can open nothing: its limit of file descriptors is 0, so no file, no socket
 and no pipe can be had again, and only those already open work on. It needs no privilege and can never be undone, since
 limits only go down. Whatever must be loaded is loaded before.
 """

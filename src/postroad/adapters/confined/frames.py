@@ -1,6 +1,6 @@
 """The protocol between the server and a worker process: a 4-byte length, then one msgpack record.
 
-Kept rule: the server believes nothing but the shape of what a worker says. Records are typed, a frame has a largest size, and
+Rule: the server believes nothing but the shape of what a worker says. Records are typed, a frame has a largest size, and
 there is no pickle; so whoever took over a worker could still only answer wrongly to the calls that it was given.
 """
 

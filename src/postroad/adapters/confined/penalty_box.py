@@ -1,6 +1,6 @@
 """Penalty box: refuses a source for a while after it has killed several workers.
 
-Kept rule: only what the source did itself counts (a deadline passed, memory used up, the engine crashed), and what counts is
+Rule: only what the source did itself counts (a deadline passed, memory used up, the engine crashed), and what counts is
 forgotten after an hour, so the box opens by itself.
 """
 

@@ -1,6 +1,6 @@
 """Pool of confined worker processes: each runs one call at a time, with a deadline.
 
-Kept rules: workers are started when first needed, so a network that does not need them pays nothing. A worker lost costs its own
+Rules: workers are started when first needed, so a network that does not need them pays nothing. A worker lost costs its own
 call alone; whoever is waiting gets the next one. Calls have no effects, so one whose worker was killed from outside is
 simply made again.
 """

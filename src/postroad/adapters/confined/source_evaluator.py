@@ -1,6 +1,6 @@
 """Evaluates many queries or scripts against one message in a single round trip to a worker.
 
-Kept rules: a batch that fails as a whole is asked again one by one, so the guilty one is found and nobody else loses an answer. A
+Rules: a batch that fails as a whole is asked again one by one, so the guilty one is found and nobody else loses an answer. A
 source that has cost a worker its life is asked alone from then on, and after too many sits in the penalty box, where its answer
 is an error.
 """

@@ -1,6 +1,6 @@
 """Starts one worker process, sends it one call at a time, and reports why it died.
 
-Kept rule: a worker that did not answer in time, answered nonsense, or was left waiting by a cancelled caller is killed and never
+Rule: a worker that did not answer in time, answered nonsense, or was left waiting by a cancelled caller is killed and never
 used again; nothing about it needs saving, so killing is also how a worker that did well is stopped.
 """
 

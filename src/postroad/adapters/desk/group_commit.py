@@ -1,6 +1,6 @@
 """Group commit without timers: steps that arrive while a group is being synced form the next group.
 
-Kept rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
+Rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
 network makes large groups by itself; an idle one commits a single step at once. Where no key is at stake, what receivers do
 goes before what posters do: it weighs next to nothing, and a receiver that waited behind every bulk would fall behind the
 posters. Otherwise who comes first counts.

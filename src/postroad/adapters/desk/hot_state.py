@@ -1,6 +1,6 @@
 """In-memory state of the local desk: open deliveries by mailbox, those being settled, and those settled recently.
 
-Kept rule: ``apply`` is called for durable entries only, in the order of their numbers, and is the single place where an entry
+Rule: ``apply`` is called for durable entries only, in the order of their numbers, and is the single place where an entry
 changes memory.
 """
 

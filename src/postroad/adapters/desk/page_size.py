@@ -1,6 +1,6 @@
 """Chooses how many rows of a long queue to read at once, so that a page stays within some megabytes.
 
-Kept rule: a row carries the whole header of its message, from some hundred bytes to a megabyte for one with ten thousand
+Rule: a row carries the whole header of its message, from some hundred bytes to a megabyte for one with ten thousand
 recipients. So the first page is small, and each one after it is as large as the rows of the last one allow.
 """
 

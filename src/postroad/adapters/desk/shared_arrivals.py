@@ -1,6 +1,6 @@
 """Wakes long polls on every node through PostgreSQL notifications: one per group, naming its mailboxes.
 
-Kept rule: no arrival is missed. Counters tell whether something came while a claim was looking; when the listening
+Rule: no arrival is missed. Counters tell whether something came while a claim was looking; when the listening
 connection was lost, everybody is woken once it is back.
 """
 

@@ -1,6 +1,6 @@
 """Hands out deliveries from PostgreSQL: reserves rows, then records the hand-out with the next group.
 
-Kept rules: a reservation passes over rows that another node is reserving, so two pollers never hold one delivery at the
+Rules: a reservation passes over rows that another node is reserving, so two pollers never hold one delivery at the
 same time; only what the group recorded is handed out; what was reserved for nothing lapses like a lease.
 """
 

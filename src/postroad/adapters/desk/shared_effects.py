@@ -1,6 +1,6 @@
 """The effect of an entry on the shared desk's tables: keys used; deliveries queued, settled or rescheduled.
 
-Kept rule: pure, and the only place that knows; committing a group and rebuilding the tables from the journal both ask
+Rule: pure, and the only place that knows; committing a group and rebuilding the tables from the journal both ask
 here, so they cannot come to differ.
 """
 

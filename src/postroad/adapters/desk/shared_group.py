@@ -1,6 +1,6 @@
 """A group of steps for PostgreSQL: the records to write, and the arrays that apply them in one call.
 
-Kept rule: pure. What cannot be known here (which keys were seen, which deliveries are gone) is learned from the
+Rule: pure. What cannot be known here (which keys were seen, which deliveries are gone) is learned from the
 database and given to the next attempt, until a group is found that can be written whole.
 """
 

@@ -1,6 +1,6 @@
 """Rebuilds the shared desk's tables from the journal.
 
-Kept rule: what comes out equals what the desk's own commits left behind. Nothing is committed meanwhile, by any node: the
+Rule: what comes out equals what the desk's own commits left behind. Nothing is committed meanwhile, by any node: the
 journal's head stays locked until the new tables are in place.
 """
 

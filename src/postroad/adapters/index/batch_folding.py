@@ -3,7 +3,7 @@
 Under load a delivery is often queued, handed out and acknowledged within one batch. Folded, that is one row inserted as it
 ended, and not one inserted, changed twice, and moved in and out of the queue's index.
 
-Kept rule: the same outcome as the named statements ``hand_out`` and ``settle``. Only deliveries that the index cannot have
+Rule: the same outcome as the named statements ``hand_out`` and ``settle``. Only deliveries that the index cannot have
 yet are folded: those of entries after its position, at the first service of their copy.
 """
 

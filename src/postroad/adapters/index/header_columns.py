@@ -1,6 +1,6 @@
 """The columns of a message that a database stores only in its header, because no query selects or sorts by them.
 
-Kept rule: an answer is complete. Statements leave these columns NULL, and what reads the database fills them from the header
+Rule: an answer is complete. Statements leave these columns NULL, and what reads the database fills them from the header
 that is in the same row.
 """
 

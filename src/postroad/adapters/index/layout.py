@@ -1,6 +1,6 @@
 """How projected rows are stored in a database, where that differs from the projection.
 
-Kept rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back, or
+Rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back, or
 ``headers`` fills it in.
 What is written for every message is what an index costs, so services are stored by small numbers, a transaction only where
 it is not the message's own session, what nobody selects by only in the header, of a delivery at the first service of its

@@ -1,6 +1,6 @@
 """The schema's history: numbered SQL files, applied in order, forwards only.
 
-Kept rule: a published migration is never edited; the next number changes what it made. A file's text applies to both databases,
+Rule: a published migration is never edited; the next number changes what it made. A file's text applies to both databases,
 except below a line ``-- sqlite:`` or ``-- postgres:`` until the next such line (``-- both:`` ends it). A database whose schema is
 newer than this code is refused, not guessed at.
 """
@@ -54,7 +54,7 @@ def list_pending(current: int, where: str) -> tuple[Migration, ...]:
         raise Misconfigured(
             [
                 f"index {where}: its schema is version {current}, this postroad knows up to {newest}; start the newer "
-                "postroad again, or remove this index, which is then made anew from the journal"
+                "postroad again, or remove this index, which is then rebuilt from the journal"
             ]
         )
     return tuple(migration for migration in migrations() if migration.version > current)

@@ -1,6 +1,6 @@
 """SQL as it lies in the files under ``sql/``: named statements, written once for SQLite and PostgreSQL.
 
-Kept rule: no SQL is put together from values. What is replaced in a statement are lists of columns that core.projection names,
+Rule: no SQL is put together from values. What is replaced in a statement are lists of columns that core.projection names,
 and for SQLite the spelling of a parameter (``$1`` becomes ``?1``) and of the collation by bytes, its own default.
 """
 

@@ -1,6 +1,6 @@
 """The index in PostgreSQL, shared by every node of a network.
 
-Kept rule: one batch is one transaction that holds the row of ``position``, so followers take turns; one that lags behind
+Rule: one batch is one transaction that holds the row of ``position``, so followers take turns; one that lags behind
 changes nothing, because every change is guarded by the number of its entry. Its commits do not wait for the disk, so a crash of
 the database may take the last ones back: whoever goes on from there without noticing is told, and starts again from the position.
 """

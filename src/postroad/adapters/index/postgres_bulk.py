@@ -1,6 +1,6 @@
 """Many changes in one round trip to PostgreSQL.
 
-Kept rule: what happens is what the named statement would do row by row. New rows are copied straight into their table; rows
+Rule: what happens is what the named statement would do row by row. New rows are copied straight into their table; rows
 that may be there already, and updates, go through arrays (``unnest``) with the named statement's own text around them.
 """
 

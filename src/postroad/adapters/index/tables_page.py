@@ -2,7 +2,7 @@
 
     python -m postroad.adapters.index.tables_page > docs/reference/tables.md
 
-Kept rule: a table or column that is not described here fails a test, and so does a page that is not this module's output.
+Rule: a table or column that is not described here fails a test, and so does a page that is not this module's output.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ INTRODUCTION = """# Tables of the index
 
 <!-- Written by `python -m postroad.adapters.index.tables_page`; a test compares. Change that module, not this page. -->
 
-An index is made from the journal and nothing else: `postroad index rebuild` makes it anew. It holds no bodies, only where
+An index is made from the journal and nothing else: `postroad index rebuild` rebuilds it. It holds no bodies, only where
 they lie. The tables below are what the projection makes and what every index shows, in memory, SQLite and PostgreSQL alike.
 
 In the databases five things are stored in less space and shown as described here: a GCID in `message`, `delivery` and

@@ -1,6 +1,6 @@
 """The journal in PostgreSQL, shared by many nodes: groups become visible in the order in which they were committed.
 
-Kept rule: what PostgreSQL has committed is durable and final, and nothing is shown before. Every append, by whichever
+Rule: what PostgreSQL has committed is durable and final, and nothing is shown before. Every append, by whichever
 node, takes its number under the lock of ``journal_head``; ``docs/explanation/acceptance.md`` says what follows.
 """
 

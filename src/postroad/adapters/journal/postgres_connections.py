@@ -1,6 +1,6 @@
 """PostgreSQL connections for journal and desk, with durable commits and Unavailable during outages.
 
-Kept rule: whatever goes wrong between here and the database reaches callers as ``Unavailable``. After a failure nothing
+Rule: whatever goes wrong between here and the database reaches callers as ``Unavailable``. After a failure nothing
 is tried until a pause is over, which doubles from failure to failure, so a database coming back is not trampled.
 """
 
@@ -25,7 +25,7 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 CONNECT_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 60.0
-LONG_WORK_S = 86_400.0  # for what takes as long as the tables are large: migrations, and tables made anew
+LONG_WORK_S = 86_400.0  # for what takes as long as the tables are large: migrations, and tables rebuilt
 
 # Our statements look up keys in tables that grow quickly; the planner learns of it late and would read them whole.
 SETTINGS = {

@@ -1,6 +1,6 @@
 """A group of records as the PostgreSQL journal keeps it: the same table, facts and chain as a group in a segment file.
 
-Kept rule: pure. A body lies in the group named by its first number, at an offset in the group's bodies; the chain
+Rule: pure. A body lies in the group named by its first number, at an offset in the group's bodies; the chain
 covers lengths and digests and none of the bodies' bytes, so ``verify`` reads both journals alike.
 """
 

@@ -1,6 +1,6 @@
 """Numbered, forward-only migrations of what a part keeps in PostgreSQL, and its named statements.
 
-Kept rule: a database is brought forward by one node at a time, wholly or not at all; one newer than this program
+Rule: a database is brought forward by one node at a time, wholly or not at all; one newer than this program
 is left alone. A migration is a file ``0001_what.sql``; statements follow ``-- name: x`` lines.
 """
 

@@ -1,6 +1,6 @@
 """Verifies a PostgreSQL journal and reports every difference from what was written.
 
-Kept rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. A tail that is gone is
+Rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. A tail that is gone is
 found against ``journal_head`` and against the head that the index knows.
 """
 

@@ -1,6 +1,6 @@
 """The index in plain dictionaries: complete, lost with the process, and the easiest one to read.
 
-Kept rule: the same answers as the databases. It is written apart from their SQL on purpose, so that comparing the two finds
+Rule: the same answers as the databases. It is written apart from their SQL on purpose, so that comparing the two finds
 mistakes in either.
 """
 

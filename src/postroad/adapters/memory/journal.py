@@ -1,6 +1,6 @@
 """The journal in memory: complete, chained like the one in files, and lost with the process.
 
-Kept rule: a group has the head that the segment journal would give it, so whatever checks a chain can be tested here.
+Rule: a group has the head that the segment journal would give it, so whatever checks a chain can be tested here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Saxon with its settings: compiles stylesheets, applies them, has queries answered. Lives in a worker process, nowhere else.
 
-Kept rule: there is one processor a process and it is locked before it parses anything, because settings leak between the
+Rule: there is one processor a process and it is locked before it parses anything, because settings leak between the
 processors of a process. Compiled stylesheets are kept by their text, the least recently used going first.
 """
 

@@ -1,6 +1,6 @@
 """Header items as XQuery sees them: the name of a simple type and the value's text, or an element for a list.
 
-Kept rule: only a name that a variable can have is passed on; the rest of a header cannot be asked for, and is not an error.
+Rule: only a name that a variable can have is passed on; the rest of a header cannot be asked for, and is not an error.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Saxon answering queries: many about one document in one go. Lives in a worker process, nowhere else.
 
-Kept rules: a query is compiled once and kept by its whole text, the least recently used going first. What one query does wrong
+Rules: a query is compiled once and kept by its whole text, the least recently used going first. What one query does wrong
 is its own answer; what nobody can answer for (a document that cannot be read, more output than fits) is the outcome of the batch.
 """
 

@@ -1,11 +1,11 @@
 """A query as its author wrote it → the text that the engine compiles once and runs for every message.
 
-The engine compiles a query anew for each run, except when its result is a function. So the body becomes the body of a function
+The engine compiles a query again for each run, except when its result is a function. So the body becomes the body of a function
 of the message and its variables: ``$msg``, and every name that the query uses, bound to the header item, property or routing
 key of that name, or to nothing if there is none. A query that computes global variables, or whose functions use what is bound
 from outside, cannot become one: it is run *as a whole*, with the same variables, and costs a compilation each time.
 
-Kept rules: what the author wrote stays on its line, so faults name the author's lines. Nothing is understood beyond where the
+Rules: what the author wrote stays on its line, so faults name the author's lines. Nothing is understood beyond where the
 declarations end; a wrong guess does not compile, because neither half would be whole.
 """
 

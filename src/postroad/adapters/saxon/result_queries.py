@@ -1,6 +1,6 @@
 """XQuery code that runs a batch of queries over one message and classifies each result.
 
-Kept rules: a boolean decides; an empty result and an error mean no; of anything else the effective boolean value decides, and
+Rules: a boolean decides; an empty result and an error mean no; of anything else the effective boolean value decides, and
 where that is not defined, yes. What is neither a boolean nor the message itself is new content, written by the method that the
 query's options name, and otherwise as JSON if there is a map or an array in it, as text if there is nothing but
 values, and else as XML.

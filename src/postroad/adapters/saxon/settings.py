@@ -1,6 +1,6 @@
 """The settings with which Saxon is locked, all of them before anything is parsed.
 
-Kept rule: a setting that Saxon does not accept stops the worker's start. No one of them is enough: ``allowedProtocols`` closes
+Rule: a setting that Saxon does not accept stops the worker's start. No one of them is enough: ``allowedProtocols`` closes
 reading but not writing, closes external entities only until the first parse, and is forgotten by a ``transform()`` that brings
 its own configuration, which is why the process is confined as well.
 """

@@ -1,6 +1,6 @@
 """The server's pool of Saxon workers: runs stylesheets and queries, and words their refusals.
 
-Kept rule: nothing of Saxon is ever loaded into the server; the pool's processes have it.
+Rule: nothing of Saxon is ever loaded into the server; the pool's processes have it.
 """
 
 from __future__ import annotations

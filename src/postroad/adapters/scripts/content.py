@@ -1,6 +1,6 @@
 """A message's content as scripts may read it: its text, and whether that is JSON or XML.
 
-Kept rule: what is too much for every script (bytes, values, elements) is never read in a worker, so that no script is blamed for
+Rule: what is too much for every script (bytes, values, elements) is never read in a worker, so that no script is blamed for
 the message. Such a message still has its header, and whoever asks for more finds nothing there, and the reason in the error.
 """
 

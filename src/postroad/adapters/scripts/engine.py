@@ -1,7 +1,7 @@
 """Starlark asking scripts about messages. Lives in a worker process, nowhere else.
 
-Kept rules: a message is made once for all scripts of a batch, and frozen. A script's parsed text is all that is kept of it; its
-functions and globals are made anew for every message, so nothing is carried from one call to the next, and no script can fill the
+Rules: a message is made once for all scripts of a batch, and frozen. A script's parsed text is all that is kept of it; its
+functions and globals are rebuilt for every message, so nothing is carried from one call to the next, and no script can fill the
 memory that another one needs. What one script does wrong is its own answer.
 """
 

@@ -1,6 +1,6 @@
 """Header items, properties and the routing key as scripts see them: the values that Starlark has.
 
-Kept rule: no name is left out. A decimal number becomes a float, a moment and a day their ISO text (moments in UTC, so that texts
+Rule: no name is left out. A decimal number becomes a float, a moment and a day their ISO text (moments in UTC, so that texts
 compare as moments do), a whole number that does not fit into 64 bits a float, and a float that is no finite number None.
 """
 

@@ -2,7 +2,7 @@
 
     URL ──Destination.of──▶ host ──Resolver, once──▶ addresses ──Permission──▶ the checked address ──▶ Connection ──▶ AnswerReader
 
-Kept rule: a connection is opened only to an address that was checked, and a name is never resolved again between the check
+Rule: a connection is opened only to an address that was checked, and a name is never resolved again between the check
 and the connection. Nothing is followed (redirects), nothing is taken from the environment (proxies), nothing is remembered
 (cookies), and whatever comes back has a limit and a deadline.
 """

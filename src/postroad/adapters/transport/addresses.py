@@ -1,6 +1,6 @@
 """Classifies IP addresses: whether one is on the public Internet, and if not, what it is.
 
-Kept rule: an address is public only if no registry says otherwise. The tables are written out, from IANA's registries of
+Rule: an address is public only if no registry says otherwise. The tables are written out, from IANA's registries of
 special addresses, because Python's ``is_global`` differs between versions and takes several of these for public.
 """
 

@@ -1,6 +1,6 @@
 """One connection to a receiver: a request goes out, an answer comes back, and then perhaps another.
 
-Kept rule: what was received before a connection broke counts. So the bytes are read as they arrive, and the end is looked at
+Rule: what was received before a connection broke counts. So the bytes are read as they arrive, and the end is looked at
 only after them.
 """
 

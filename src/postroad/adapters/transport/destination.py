@@ -1,6 +1,6 @@
 """A push URL, taken apart strictly: one spelling for one destination.
 
-Kept rule: what is not plainly a scheme, a host, a port and a path is refused, not repaired. Every lenient reading (userinfo,
+Rule: what is not plainly a scheme, a host, a port and a path is refused, not repaired. Every lenient reading (userinfo,
 backslashes, numbers for addresses, letters that are folded into others) is a way to have a check see one host and the
 connection another.
 """

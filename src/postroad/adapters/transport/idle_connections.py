@@ -1,6 +1,6 @@
 """Connections that wait for the next request to the same destination.
 
-Kept rule: few per destination and few in all, none for long; the oldest goes first.
+Rule: few per destination and few in all, none for long; the oldest goes first.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Errors for a missing response; the transport turns them into a ``PushAnswer``.
 
-Kept rule: the sentence is read by the owner of a service. It never says which address a name has led to: that would let
+Rule: the sentence is read by the owner of a service. It never says which address a name has led to: that would let
 members look around in the operator's network.
 """
 

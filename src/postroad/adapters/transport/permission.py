@@ -1,6 +1,6 @@
 """Destinations that pushes may reach: the public Internet by https, and what the operator allows beyond that.
 
-Kept rule: every address that a name has led to must be allowed; one that is not condemns the name, because whoever owns the
+Rule: every address that a name has led to must be allowed; one that is not condemns the name, because whoever owns the
 name chooses which of them comes first. Rule: a host that does not exist, one that leads to an internal address and one that
 may not be reached without TLS get the same text, or members could learn the names of the operator's network from it.
 """

@@ -1,6 +1,6 @@
 """Pushes messages over HTTP: one request to a member's server, on a connection checked before it was opened.
 
-Kept rules: a name is resolved once for each connection, every address is checked, and the connection goes to a checked one
+Rules: a name is resolved once for each connection, every address is checked, and the connection goes to a checked one
 while Host and TLS keep the name. Everything together has one deadline. Nothing that a receiver does is raised: see PushAnswer.
 """
 

@@ -1,6 +1,6 @@
 """Writes the head of a push request, and reads Retry-After from a response.
 
-Kept rule: what frames the request (host, length, connection) is written here alone; a caller's header can neither repeat it
+Rule: what frames the request (host, length, connection) is written here alone; a caller's header can neither repeat it
 nor bring a line of its own.
 """
 

@@ -1,6 +1,6 @@
 """Names to addresses by the machine's own resolver, in threads of its own, so that slow name servers stall nobody else.
 
-Kept rule: one question per name at a time. However many pushes wait for a name whose servers are silent, they occupy one thread.
+Rule: one question per name at a time. However many pushes wait for a name whose servers are silent, they occupy one thread.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads the response to one request without trusting any of it.
 
-Kept rules: memory is bounded whatever arrives; and a success counts only when the whole answer was read, because it may carry
+Rules: memory is bounded whatever arrives; and a success counts only when the whole answer was read, because it may carry
 a message. Of a failure the status is enough, so its body is cut and may be incomplete.
 """
 

@@ -1,6 +1,6 @@
 """JSON Schema, drafts 4 to 2020-12, by jsonschema-rs. Lives in a worker process, nowhere else.
 
-Kept rules: a ``$ref`` leads to a schema of the same catalogue or to a fault. Patterns run in time linear in the text, so what
+Rules: a ``$ref`` leads to a schema of the same catalogue or to a fault. Patterns run in time linear in the text, so what
 cannot be had that way, looking ahead and back, is refused when the schema is saved. Numbers keep the size that was written.
 """
 

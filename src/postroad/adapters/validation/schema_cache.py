@@ -1,6 +1,6 @@
 """The worker's cache of compiled schemas, and the validation of documents with them.
 
-Kept rule: what is compiled is kept by its digest, the least recently used going first, so that a worker's memory is for schemas
+Rule: what is compiled is kept by its digest, the least recently used going first, so that a worker's memory is for schemas
 in use; what libxml2 remembers of a document goes with it.
 """
 

@@ -1,6 +1,6 @@
 """The server's pool of confined workers that validate documents against schemas.
 
-Kept rules: no schema is ever compiled in the server. A call names its schema by digest, and sends the texts when the worker does
+Rules: no schema is ever compiled in the server. A call names its schema by digest, and sends the texts when the worker does
 not have them.
 """
 

@@ -1,6 +1,6 @@
 """XML Schema 1.0 and DTDs by libxml2. Lives in a worker process, nowhere else.
 
-Kept rules: everything that a schema refers to comes from its own catalogue; what is not there is never looked for elsewhere, and
+Rules: everything that a schema refers to comes from its own catalogue; what is not there is never looked for elsewhere, and
 the process could not open it. Documents pass the network's own door (``core/codecs/xml.py``) before libxml2 sees them: no
 entities, and a limit of everything that can be counted.
 """

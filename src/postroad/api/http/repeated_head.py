@@ -1,6 +1,6 @@
 """Fast path for a client that repeats the same request head on one connection.
 
-Kept rule: only a request that is whole, stands alone and begins with the very bytes of a head that was read before is taken this
+Rule: only a request that is whole, stands alone and begins with the very bytes of a head that was read before is taken this
 way, so nothing is understood here that the careful way would have understood otherwise.
 """
 

@@ -20,7 +20,7 @@ from postroad.errors import Misconfigured
 
 
 class TlsFront:
-    """The server's certificate and the client certificates it accepts; ``context`` stays the same object for ever."""
+    """The server's certificate and the client certificates it accepts; ``context`` stays the same object indefinitely."""
 
     def __init__(
         self, certificate: Path, key: Path, *, client_ca: Path | None = None, clients_der: Iterable[bytes] = ()

@@ -1,6 +1,6 @@
 """Pages for people with a browser: where a provisioning begins, and where they come back to.
 
-Kept rules: no script and no style from anywhere, so that nothing on a page runs; every text is escaped; a page leads to this
+Rules: no script and no style from anywhere, so that nothing on a page runs; every text is escaped; a page leads to this
 network and, in one form, to the provider that the person has just read about, and never to an address that somebody asks for.
 """
 

@@ -88,7 +88,9 @@ async def form_of(request: Request, *known: str) -> dict[str, str]:
         text = (await request.body()).decode("ascii")
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MOST, errors="strict")
     except ValueError:  # not UTF-8, or too many
-        raise Refused("request.malformed", "The form could not be read; open the page again and send it anew") from None
+        raise Refused(
+            "request.malformed", "The form could not be read; open the page again and send it again"
+        ) from None
     return _fields(pairs, known)
 
 

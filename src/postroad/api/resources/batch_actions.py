@@ -59,7 +59,7 @@ async def let_batch_go(
 async def resume_batch(
     api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
 ) -> Response:
-    """Let a suspended batch go on: with the same bytes where they were made and nobody has left since, else assembled anew."""
+    """Let a suspended batch go on: with the same bytes where they were made and nobody has left since, else assembled again."""
     seen = await _seen(api, caller, batch, if_match)
     await steering.resume(api.network, caller, batch, wish.reason, seen)
     return await details_answer(api, caller, batch)

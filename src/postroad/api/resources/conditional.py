@@ -41,10 +41,12 @@ def version_to_replace(if_match: str | None, if_none_match: str | None, current:
     """The version that a PUT builds on; something new needs no If-Match, and ``If-None-Match: *`` insists that it is new."""
     if exists:
         if if_none_match and not if_match:
-            raise Refused("version.conflict", "There is something of this name; read it, and send its ETag as If-Match")
+            raise Refused(
+                "version.conflict", "There is something with this name; read it, and send its ETag as If-Match"
+            )
         return check_if_match(if_match, current)
     if if_match:
-        raise Refused("version.conflict", "There is nothing of this name to replace; leave If-Match out to make it")
+        raise Refused("version.conflict", "There is nothing with this name to replace; leave If-Match out to make it")
     return current
 
 

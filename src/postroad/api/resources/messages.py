@@ -142,7 +142,7 @@ class CopyView(StrictShape):
 
 
 class ArrivalView(StrictShape):
-    """How a message came that was not in one of the network's own forms."""
+    """How a message came that was not in one of the network's native formats."""
 
     notes: Annotated[list[str], Field(description="What was said of it otherwise than it is, and what was let pass")]
     message_id: Annotated[str, Field(description="By AS2: what its sender calls it")]

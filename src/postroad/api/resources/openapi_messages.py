@@ -50,7 +50,7 @@ BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
 }
 ANY: dict[str, Any] = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 FIELDS = {
-    "To": "Recipients of a message in a plain format, which stands in the body as it is; more than one is separated by commas",
+    "To": "Recipients of a message in an external format, whose body has no place for them; several are separated by commas",
     "Type": "notification, request, response, acknowledgement or cancel",
     "Topic": "What it is about",
     "Handle": "The sender's own name for it",
@@ -106,13 +106,13 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "description": "The same key with the same body gives the first answers again, message by message"
     }
     post = _operation("post_message",
-                      "Post a message as JSON, SOAP or an envelope, or in a plain format; answered once it is durable.",
+                      "Post a message as JSON, SOAP or an envelope, or in an external format; answered once it is durable.",
                       json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
     post["responses"]["200"] = {"description": "The same, to whoever posts SOAP", "content": XML}
     poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
                       {"application/json": {"schema": shapes["JsonPoll"]}} | PACKED, 200,
                       {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}} | others)  # fmt: skip
-    poll["responses"]["204"] = {"description": "Nothing waits, for a service that has a plain format"}
+    poll["responses"]["204"] = {"description": "Nothing waits, for a service that has an external format"}
     return {
         "/v1/messages": {"post": post},
         "/v1/messages/next": {"get": _next()},
@@ -168,7 +168,7 @@ def _headers(described: dict[str, str]) -> list[dict[str, Any]]:
 
 
 def _fields() -> list[dict[str, Any]]:
-    """The network's header beside a message in a plain format; the reference page has all of its fields."""
+    """The network's header beside a message in an external format; the reference page has all of its fields."""
     return _headers({f"Postroad-{name}": text for name, text in FIELDS.items()})
 
 

@@ -57,7 +57,7 @@ def problem_responses() -> dict[str, Any]:
 
 
 def wire_problems(statuses: set[int]) -> dict[str, Any]:
-    """Problems of endpoints that answer in the caller's own form: SOAP faults for SOAP, packed ones for envelopes."""
+    """Problems of endpoints that answer in the caller's native format: SOAP faults for SOAP, packed ones for envelopes."""
     content = {CONTENT_TYPE: {"schema": {"$ref": "#/components/schemas/Problem"}}} | XML | PACKED
     return {str(status): {"description": "; ".join(_titles(status)), "content": content} for status in sorted(statuses)}
 

@@ -1,6 +1,6 @@
 """Account linking: a person connects their organization's service with a provider's; either party can end it.
 
-The confirmation is no resource: it is a message of the provider's to the network's own service. Kept rule: the token is in the
+The confirmation is no resource: it is a message of the provider's to the network's own service. Rule: the token is in the
 answer to the one who begins, inside the address of the provider's page, and nowhere else ever.
 """
 

@@ -1,6 +1,6 @@
 """Middleware around every request and response: HEAD, rate-limit and security headers, and internal errors.
 
-Kept rule: whatever goes wrong inside is answered as a problem with an id; the log has the id and the place, the client has
+Rule: whatever goes wrong inside is answered as a problem with an id; the log has the id and the place, the client has
 nothing else. Exceptions' own texts stay out of both, since they may quote a payload or a password. A client that leaves is no
 mistake, and nobody is told of it.
 """

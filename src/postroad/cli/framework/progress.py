@@ -1,6 +1,6 @@
 """Progress bars for Spark jobs: one for the job with rows and time left, and one per running stage.
 
-Kept rule: they are drawn on standard error, and only while a terminal looks at it. Whoever has no terminal, as a program that
+Rule: they are drawn on standard error, and only while a terminal looks at it. Whoever has no terminal, as a program that
 started the job, can have the same written to a file.
 """
 

@@ -2,7 +2,7 @@
 
 The server's log on standard error: text for people, or one JSON object per line.
 
-Kept rule: what was attached to a record (``extra``) becomes fields of the JSON line; an exception is told whole, since it is a
+Rule: what was attached to a record (``extra``) becomes fields of the JSON line; an exception is told whole, since it is a
 programming mistake or an outage, and neither carries a payload.
 """
 

@@ -1,6 +1,6 @@
 """Options of commands that run on Spark, and the Spark session made from them.
 
-Kept rule: nothing of Spark or Arrow is imported before a command really runs, so that help and everything else work without the
+Rule: nothing of Spark or Arrow is imported before a command really runs, so that help and everything else work without the
 extra ``postroad[warehouse]``; where it is missing, the command says how to get it.
 """
 

@@ -1,6 +1,6 @@
 """Access to a network's journal and index on this machine: read only, or with the server stopped.
 
-Kept rule: nothing here writes where a running server writes. What must write takes the journal's lock first, and says who holds
+Rule: nothing here writes where a running server writes. What must write takes the journal's lock first, and says who holds
 it otherwise.
 """
 
@@ -57,7 +57,7 @@ async def open_index_for_rebuild(settings: Settings) -> AsyncIterator[Index]:
         if settings.index == "postgres":
             index = await PostgresIndex.open(settings.postgres)
         else:
-            remove_index(settings.data / INDEX_FILE)  # it may be damaged, which is why it is made anew
+            remove_index(settings.data / INDEX_FILE)  # it may be damaged, which is why it is rebuilt
             index = SqliteIndex(settings.data / INDEX_FILE)
         try:
             yield index

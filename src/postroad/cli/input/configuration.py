@@ -2,7 +2,7 @@
 
 Configuration files as one document, with the secrets, keys and assets that they name.
 
-Kept rule: a secret never stands in a file under version control. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
+Rule: a secret never stands in a file under version control. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
 resolved here, where the files are; so are ``file: PATH`` of an asset and ``file:PATH`` among certificates. A relative path
 counts from the folder of the file that names it.
 """

@@ -1,6 +1,6 @@
 """The billing pages: the current month with its forecast, invoices, balances, and the messages behind each line.
 
-Kept rules: members see their own organization's bills, operators all; a message is named and linked to only as whoever asks
+Rules: members see their own organization's bills, operators all; a message is named and linked to only as whoever asks
 knows it, by its session or its pseudonym, and not at all where they do not know it.
 """
 

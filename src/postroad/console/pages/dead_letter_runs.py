@@ -1,6 +1,6 @@
 """Resending or dropping all dead letters of a group: preview, then page by page with progress.
 
-Kept rules: a run goes no further than the letters that were there when it began; one that is refused does not hold up the
+Rules: a run goes no further than the letters that were there when it began; one that is refused does not hold up the
 others; whoever leaves in the middle has dealt with whole letters only, and begins again with what is left. With scripts the next
 page asks for itself, without them somebody presses a button; it is the same form.
 """

@@ -1,6 +1,6 @@
 """The dead-letter pages: groups by service and cause, a preview of a resend, and resend or drop.
 
-Kept rules: nothing is resent that was not shown before, with what the network would refuse of it; dropping wants a reason. Many
+Rules: nothing is resent that was not shown before, with what the network would refuse of it; dropping wants a reason. Many
 are dealt with in runs (``dead_letter_runs``).
 """
 

@@ -1,6 +1,6 @@
 """The home page: waiting and failed messages, expiring credentials, the latest messages, and next steps.
 
-Kept rule: it is opened most often, so it asks for little: everything is counted up to a limit, and says so where that is reached.
+Rule: it is opened most often, so it asks for little: everything is counted up to a limit, and says so where that is reached.
 """
 
 from __future__ import annotations

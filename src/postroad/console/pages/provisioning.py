@@ -1,6 +1,6 @@
 """The account-linking pages (provisioning): consent, the redirect to the provider, and the return.
 
-Kept rules: nothing happens before the person agrees to what the page says; the provider they are sent to is the one that they
+Rules: nothing happens before the person agrees to what the page says; the provider they are sent to is the one that they
 have read of; nothing that the page one comes back to is given can confirm anything.
 """
 

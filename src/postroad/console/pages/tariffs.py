@@ -1,6 +1,6 @@
 """The tariff pages for operators: current tariffs, and all billing settings as text that is applied whole.
 
-Kept rule: the text goes the way of a network file: what would change is shown before, and carried out in one entry or not at all.
+Rule: the text goes the way of a network file: what would change is shown before, and carried out in one entry or not at all.
 """
 
 from __future__ import annotations

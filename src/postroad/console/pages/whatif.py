@@ -1,6 +1,6 @@
 """The what-if pages: start a run with a changed configuration, watch it, and read its report.
 
-Kept rules: a report tells of everybody's traffic and bills, so it is for operators; what is tried is checked first as if it were
+Rules: a report tells of everybody's traffic and bills, so it is for operators; what is tried is checked first as if it were
 applied; and a document from a browser never makes the server read its own files or variables.
 """
 

@@ -1,6 +1,6 @@
 """Who may send to whom; a private service is reported to outsiders as not existing.
 
-Kept rule: to an outsider, a private service and one that does not exist give the very same answer.
+Rule: to an outsider, a private service and one that does not exist give the very same answer.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A policy binds the service's own connections, and whoever else touches its messages. What others will do is not known when a
 message is posted, so what counts is what they *cannot* fall short of: a policy of their own, or profiles that leave nothing
 weaker.
-Kept rule: a refusal names a service only to those who may know of it, and says what the owner of the policy can do.
+Rule: a refusal names a service only to those who may know of it, and says what the owner of the policy can do.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Translates journal entries into live events: sent, arrived, delivered, failed …
 
-Kept rule: pure and cheap, since every entry passes here while somebody watches; who may know of what is decided elsewhere, by
+Rule: pure and cheap, since every entry passes here while somebody watches; who may know of what is decided elsewhere, by
 whose service it happened at.
 """
 
@@ -28,7 +28,7 @@ class LiveEventKind(StrEnum):
     REFUSED = "refused"
     ARRIVED = "arrived"
     DELIVERED = "delivered"
-    TRIED = "tried in vain"
+    TRIED = "try failed"
     FAILED = "failed"
     REJECTED = "rejected"
     EXPIRED = "expired"

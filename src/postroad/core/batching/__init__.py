@@ -8,7 +8,7 @@
 
 A batch's life is the table ``BATCH_MOVES`` in ``core.model.batch``; ``moves`` has a function for each of its moves.
 
-Kept rules: a batch of a fixed policy and fixed arrivals is closed at the same moment whoever looks, however late: what is overdue
+Rules: a batch of a fixed policy and fixed arrivals is closed at the same moment whoever looks, however late: what is overdue
 when a message comes is closed before it, as of the time at which it was due. The first criterion wins. Time and ids are given.
 """
 

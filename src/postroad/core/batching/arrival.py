@@ -1,7 +1,7 @@
 """Adds a message to the open batch of its key, to a new batch, or to none.
 
-Kept rules: what is overdue is closed before the message, so it does not matter whether a timer was late; a message that would
-make a batch too large, is of another type or begins the application's batch anew closes the one before it; and every message that
+Rules: what is overdue is closed before the message, so it does not matter whether a timer was late; a message that would
+make a batch too large, is of another type or restarts the application's batch closes the one before it; and every message that
 is taken is in exactly one batch. In a batch that the application marks, only the application and its time-out decide.
 """
 
@@ -117,7 +117,7 @@ def _close_if_unfit(policy: BatchPolicy, arrival: ArrivingMessage, batch: Batch,
         return batch
     if arrival.controlled:
         if arrival.starts and batch.started:
-            return end_unfinished(policy, batch, "its application began it anew before it had ended it", now_us)
+            return end_unfinished(policy, batch, "its application began it again before it had ended it", now_us)
         return batch
     if policy.types is Types.IN_TURN and arrival.member.kind != batch.kind:
         return close_batch(

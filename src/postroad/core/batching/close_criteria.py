@@ -1,6 +1,6 @@
 """When an open batch closes, and which criterion it waits for.
 
-Kept rule: every criterion of a policy can be read at any time, so nobody has to guess why a batch has not gone; and a time comes
+Rule: every criterion of a policy can be read at any time, so nobody has to guess why a batch has not gone; and a time comes
 from the batch and its policy alone, never from when somebody looked.
 """
 

@@ -4,7 +4,7 @@ Fields are ``*``, numbers, names (``mon``, ``jan``), ranges, lists and steps (``
 Sunday is 0 or 7. Where both days are given, either will do, as in every cron. ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``
 and ``@yearly`` are short for what they say.
 
-Kept rule: a schedule that names hours goes off once for each day and time that it names, whatever is done to the clocks: what
+Rule: a schedule that names hours goes off once for each day and time that it names, whatever is done to the clocks: what
 they skip goes off when they jump over it, and what they show twice goes off the first time. One that is for every hour goes off
 whenever the wall clock shows it, so the hour that comes twice is like every other.
 """

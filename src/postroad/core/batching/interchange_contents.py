@@ -1,6 +1,6 @@
 """Converts messages to batch members, and closed batches to interchange envelopes.
 
-Kept rule: the server and a job over an archive ask here, so both count the same bytes, see the same types and write the same
+Rule: the server and a job over an archive ask here, so both count the same bytes, see the same types and write the same
 envelope. The interchange is dated by when its batch was closed, not by when somebody came to assemble it.
 """
 

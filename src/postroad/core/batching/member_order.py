@@ -1,6 +1,6 @@
 """The order of the members of a batch in its interchange.
 
-Kept rule: the order is total and depends on the members alone. Members without a value, or with one that is not of its type, come
+Rule: the order is total and depends on the members alone. Members without a value, or with one that is not of its type, come
 last; what is equal in everything stays in the order of arrival.
 """
 

@@ -1,6 +1,6 @@
 """The state transitions of a batch, one function for each.
 
-Kept rule: what ``BATCH_MOVES`` does not know is refused, and nothing else changes a batch.
+Rule: what ``BATCH_MOVES`` does not know is refused, and nothing else changes a batch.
 """
 
 from __future__ import annotations

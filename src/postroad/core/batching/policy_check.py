@@ -1,6 +1,6 @@
 """Checks a batch policy when it is saved.
 
-Kept rule: what could never close a batch, or never do what it says, is refused here, naming the place that is wrong.
+Rule: what could never close a batch, or never do what it says, is refused here, naming the place that is wrong.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _check_readable(pointer: str, written: ValueLocation | Condition) -> None:
 
 
 def _check_controlled(controlled: Controlled) -> None:
-    # A batch that its application forgets must not wait for ever.
+    # A batch that its application forgets must not wait indefinitely.
     _check_number("unfinished_after_s", controlled.unfinished_after_s, 1, MAX_SECONDS)
     names = (controlled.id_property, controlled.start_property, controlled.end_property)
     if not all(names) or len(set(names)) < len(names):

@@ -1,6 +1,6 @@
 """Control numbers for a batch that is assembled again on a gap-free send port.
 
-Kept rule: what the batch has drawn before is used first, each number once; only what that does not cover is drawn anew.
+Rule: what the batch has drawn before is used first, each number once; only what that does not cover is drawn again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Balances: invoices with their corrections and payments.
 
-Kept rule: a payment counts for the whole affair, the invoice and everything that corrects it, whichever document it names.
+Rule: a payment counts for the whole affair, the invoice and everything that corrects it, whichever document it names.
 """
 
 from __future__ import annotations

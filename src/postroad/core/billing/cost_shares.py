@@ -1,6 +1,6 @@
 """Divides the price of a use among originator, in-transit services and recipient.
 
-Kept rules: shares add up to the price, to the micro-unit. Parties stand in a line (originator, in-transit services in the order
+Rules: shares add up to the price, to the micro-unit. Parties stand in a line (originator, in-transit services in the order
 of the route, recipient) and each bears the difference between what all up to it bear, rounded down, and what those before it do.
 What would fall on a service whose cost somebody took over falls on them; so does the whole price of its invocation.
 """

@@ -1,6 +1,6 @@
 """Forecasts the total of a month from the charges so far.
 
-Kept rule: a forecast says no more than the days behind it: what was charged until now, spread over the time that it took, is
+Rule: a forecast says no more than the days behind it: what was charged until now, spread over the time that it took, is
 taken for the rest of the month too. Allowances that are used up and tiers that are not reached yet are no part of it.
 """
 

@@ -1,6 +1,6 @@
 """Sums charges into invoice lines and invoices, and computes corrections.
 
-Kept rules: a line is summed up exactly and rounded once, half away from zero, to what can be paid in its currency; a total is the
+Rules: a line is summed up exactly and rounded once, half away from zero, to what can be paid in its currency; a total is the
 sum of rounded lines. An invoice is never changed: what turns out otherwise later (a message that came to light late, a tariff
 that was put right) is the difference between what the lines are now and what was invoiced, and becomes a document of its own.
 """

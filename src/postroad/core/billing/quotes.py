@@ -1,6 +1,6 @@
 """Quotes the price of one message before its month is rated; an inexact quote is an upper limit.
 
-Kept rules: the same uses, tariffs and shares as in ``rating``. How much of an allowance or a tier is used up only the whole month
+Rules: the same uses, tariffs and shares as in ``rating``. How much of an allowance or a tier is used up only the whole month
 tells, so a quote is then made of the dearest price of the tariff, and says that it is not exact; it is never too low.
 """
 

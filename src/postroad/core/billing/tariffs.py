@@ -1,6 +1,6 @@
 """Selects the tariff of an organization in a month, and finds contradictions between tariffs.
 
-Kept rule: in any month at most one version of one tariff holds for an organization: the one that names it, or else the one that
+Rule: in any month at most one version of one tariff holds for an organization: the one that names it, or else the one that
 names nobody. So a price follows from the month alone, and never from the order in which tariffs were written down.
 """
 

@@ -1,6 +1,6 @@
 """Derives billable uses from journal entries.
 
-Kept rules: messages count, not attempts. A copy counts when the message is accepted, refused ones never; an in-transit service
+Rules: messages count, not attempts. A copy counts when the message is accepted, refused ones never; an in-transit service
 counts when it has returned without an error; what the network itself says counts for nobody. So each use rests on one entry,
 and on nothing that happens later.
 """

@@ -1,6 +1,6 @@
 """Many messages in one call: NDJSON, multipart/mixed, or an array of envelopes.
 
-Kept rule: order is kept, and one bad message never spoils the others; it is answered with its own refusal in its
+Rule: order is kept, and one bad message never spoils the others; it is answered with its own refusal in its
 place. Only a body whose framing itself is broken is refused as a whole.
 """
 

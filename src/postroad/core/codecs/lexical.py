@@ -1,6 +1,6 @@
 """How times, numbers, booleans and header texts are written in every wire form.
 
-Kept rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry,
+Rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry,
 numbers keep their digits and follow JSON's grammar, and times name their zone.
 """
 

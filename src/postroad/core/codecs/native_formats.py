@@ -1,8 +1,8 @@
 """Detects which native format a body is in from its bytes; the content type is a hint.
 
-Kept rule: the bytes decide. Where they and the content type disagree, the note of ``Own`` says so, and the journal keeps it.
-Bytes that no own form begins with are refused and told what they look like. ``own_form`` is None where they belong to a plain
-format, which ``core.mediation`` reads; what is nearly always a post is not looked at twice, so ``message_in`` finds out only
+Rule: the bytes decide. Where they and the content type disagree, the note of ``Own`` says so, and the journal keeps it.
+Bytes that no native format begins with are refused and told what they look like. The native format is None where they belong to an
+external format, which ``core.mediation`` reads; what is nearly always a post is not looked at twice, so ``message_in`` finds out only
 where its codec refuses it.
 """
 
@@ -72,7 +72,7 @@ _FIELDS = msgspec.json.Decoder(_Fields)
 
 
 def detect_native_form(content_type: str, body: bytes) -> NativeForm | None:
-    """The own form that a body is in; None when it is in a plain format. Raises Refused when it can be neither."""
+    """The native format that a body is in; None when it is in an external format. Raises Refused when it can be neither."""
     kind = media_type_of(content_type)
     first = body[:1]
     if kind == "application/json" and first == b"{":
@@ -101,7 +101,7 @@ def form_of(codec: Codec) -> str:
 def decode_native_post(
     own: NativeForm | None, body: bytes, limits: WireLimits = DEFAULT_LIMITS, content_type: str = ""
 ) -> Message | None:
-    """The message of a post in an own form; None where its bytes turn out to be in a plain format.
+    """The message of a post in a native format; None where its bytes turn out to be in an external format.
 
     Only the content type may say in which encoding an envelope is; it is asked where the bytes cannot be read without it.
     """
@@ -126,7 +126,7 @@ def is_external_format(codec: Codec, body: bytes) -> bool:
 
 
 def codec_for(content_type: str, body: bytes) -> Codec:
-    """The codec for a body that can only be in an own form."""
+    """The codec for a body that can only be in a native format."""
     own = detect_native_form(content_type, body)
     if own is not None:
         return own.codec
@@ -154,7 +154,7 @@ def find_operation(body: bytes) -> str:
 
 
 def _undeclared(kind: str, body: bytes) -> NativeForm | None:
-    """A body of another type is in an own form only where the type says nothing, and the bytes leave no doubt."""
+    """A body of another type is in a native format only where the type says nothing, and the bytes leave no doubt."""
     if kind not in UNTYPED:
         return None
     found = _found(body)

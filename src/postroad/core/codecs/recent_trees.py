@@ -1,7 +1,7 @@
 """Cache of documents parsed recently, so that the next reader need not parse them again.
 
 The rules that route a message and the bindings of the exchange it is sent to look at it within milliseconds of each other, so
-that one parse serves both. Kept rules: trees are only looked at, never changed; what is large is not kept. A small document's
+that one parse serves both. Rules: trees are only looked at, never changed; what is large is not kept. A small document's
 tree is for the thread that asked for it, and shown to no other; larger ones, at which threads beside the event loop look, are
 for all of them.
 """

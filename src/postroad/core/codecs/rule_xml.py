@@ -1,7 +1,7 @@
 """Rules in XML: ``<Rule>`` in the namespace ``urn:postroad:rules:1``, several of them in ``<Rules>``.
 
 The elements are those of the JSON form, under the names that operators and actions have in XML; ``rule_xml_writing`` writes them.
-Kept rule: what is not known is refused, with the line it stands on. Whether a rule makes sense is not judged here.
+Rule: what is not known is refused, with the line it stands on. Whether a rule makes sense is not judged here.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Writes rules as indented XML; default values are left out.
 
-Kept rule: whatever is written here, ``rule_xml`` reads as the very same rule.
+Rule: whatever is written here, ``rule_xml`` reads as the very same rule.
 """
 
 from __future__ import annotations

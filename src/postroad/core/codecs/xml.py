@@ -1,6 +1,6 @@
 """The one safe XML parser of the project; nothing else may touch lxml or expat.
 
-Kept rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing;
+Rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing;
 depth, elements and attributes are limited, and proved by counting bytes where that suffices; what libxml2 remembers of
 documents goes with them (``xml_names``). ``parse`` builds a tree for whoever must look inside one; ``new_scanner`` gives
 the expat parser with which the SOAP codec reads an envelope and learns where in the bytes things stand.

@@ -5,7 +5,7 @@ whoever sends ever new names would fill the memory, and from some 350 MB on libx
 lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads break each other's memory where one
 reads a document while the other looks into a tree of the same dictionary, or reads with a parser that the first has used.
 
-Kept rules: a parser stays with its thread, and a new parser brings a new dictionary. Small documents that are read and looked
+Rules: a parser stays with its thread, and a new parser brings a new dictionary. Small documents that are read and looked
 at in one thread share a dictionary up to so many bytes of them; any other has one of its own, to which nothing is added later.
 Either goes with the last tree that was read with it. Where lxml keeps it is lxml's own affair: in the state of the thread, under
 a name that a test of this module would find changed.

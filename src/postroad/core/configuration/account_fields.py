@@ -2,7 +2,7 @@
 
 Checked alike at every door.
 
-Kept rule: to the last character, and within bounds; forms of the console and bodies of the API come here alike.
+Rule: to the last character, and within bounds; forms of the console and bodies of the API come here alike.
 """
 
 from __future__ import annotations

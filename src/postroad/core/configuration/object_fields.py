@@ -1,6 +1,6 @@
 """Configuration objects under the field names that people write, and the differences between two of them.
 
-Kept rule: a secret is never shown; of one that differs it is only said that it is new.
+Rule: a secret is never shown; of one that differs it is only said that it is new.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Plans a document: additions, changes field by field, and removals when pruning.
 
-Kept rules: pure, so a plan shown is a plan applied; all contradictions are found, not only the first; nothing is removed unless
+Rules: pure, so a plan shown is a plan applied; all contradictions are found, not only the first; nothing is removed unless
 asked, and pruning never looks beyond the organizations that the document names.
 """
 
@@ -71,7 +71,7 @@ def make_plan(
 
     ``secrets`` gives what is stored for each secret in the document (a hash, a fingerprint), by the entry's pointer; where
     a secret is the one already stored, that is the stored value itself, so that it shows no change. ``asset_faults`` says what is
-    wrong with assets that had to be compiled to find out, by the asset's pointer; ``binding_faults`` likewise. ``proven`` are the
+    wrong with assets that had to be compiled to find out, by the asset's pointer; also ``binding_faults``. ``proven`` are the
     entries of certificates whose keys the caller is proven to have; None when no new certificate needs such a proof.
     """
     planning = PlanningContext(

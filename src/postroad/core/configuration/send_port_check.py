@@ -1,12 +1,12 @@
 """Checks send ports, splitters and the options agreed on with partners when they are saved.
 
-Kept rules: all faults are found at once, each at its place in the profile as people write it; nothing is found out by a batch
+Rules: all faults are found at once, each at its place in the profile as people write it; nothing is found out by a batch
 that could have been known here, so the envelope is tried by assembling an interchange of nothing. Who is private to others is to
 them as if it did not exist.
 
 Checks the options that a splitter has agreed on with its partner.
 
-Kept rule: a splitter that takes whatever it recognises may have the facts of every standard that is recognised.
+Rule: a splitter that takes whatever it recognises may have the facts of every standard that is recognised.
 """
 
 from __future__ import annotations

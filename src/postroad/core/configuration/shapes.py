@@ -1,6 +1,6 @@
 """Base types of profiles and entries: strict, bounded, written in camelCase.
 
-Kept rule: nothing is converted silently. A number in quotes is a mistake, an unknown field is a mistake, and each is named by its
+Rule: nothing is converted silently. A number in quotes is a mistake, an unknown field is a mistake, and each is named by its
 place. Pydantic does the checking here (and not msgspec, as elsewhere in core), because it finds every fault at once and because
 FastAPI can document the very same types.
 """

@@ -1,6 +1,6 @@
 """Reads and writes YAML; multi-line texts such as stylesheets are written as block text.
 
-Kept rule: what is read is what was written. A name that comes twice is a fault, and not the last of them.
+Rule: what is read is what was written. A name that comes twice is a fault, and not the last of them.
 """
 
 from __future__ import annotations

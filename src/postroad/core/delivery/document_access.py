@@ -1,6 +1,6 @@
 """The documents that an in-transit service may read and change, as set by the message's sender.
 
-Kept rules: a withheld document never leaves the network and is there again afterwards, in its old place and byte for byte. Who
+Rules: a withheld document never leaves the network and is there again afterwards, in its old place and byte for byte. Who
 stands in another one's place, or is kept to itself by another one, is given no more than that one, which the sender can name.
 """
 

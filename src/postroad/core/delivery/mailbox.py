@@ -1,6 +1,6 @@
 """A service's mailbox: the order of deliveries, leases, and redelivery after a lease ends.
 
-Kept rule: deliveries leave in the order of their numbers, which is the order in which they were accepted; one that was given back
+Rule: deliveries leave in the order of their numbers, which is the order in which they were accepted; one that was given back
 or whose lease lapsed comes again at its old place. Time is an argument, so the same code serves the clock and the simulator.
 Only the head of a long queue is kept here; ``spilled_to`` tells that more lies in the index.
 A delivery that waits for its next push is not leased: a push takes it when the pause is over, an early claim takes it at once.

@@ -1,6 +1,6 @@
 """Limits concurrent pushes to a receiver, and records whether the receiver is fast.
 
-Kept rule: nobody is trusted before it has answered. A receiver that is new, or has just failed, gets one push at a time; each
+Rule: nobody is trusted before it has answered. A receiver that is new, or has just failed, gets one push at a time; each
 success doubles that. It is quick while its answers come within a second; whoever is not, or has yet to show it, shares places
 with others of its kind and not with the quick ones.
 """

@@ -1,6 +1,6 @@
 """The push endpoints of a service, main and backup, and their circuit breakers.
 
-Kept rules: a delivery's first tries are for the main place, the next ones for the backup. What a breaker keeps from the one goes
+Rules: a delivery's first tries are for the main place, the next ones for the backup. What a breaker keeps from the one goes
 to the other meanwhile, so that a service of which one place is well is never let alone. A place whose address is gone for good
 gets nothing more, as long as there is another. Time is an argument, as for breakers.
 """
@@ -96,7 +96,7 @@ class PushEndpoints:
     def failed(self, target: PushTarget, now_s: float) -> None:
         self._standing(target).breaker.failed(now_s)
 
-    def is_gone(self, target: PushTarget) -> None:
+    def mark_gone(self, target: PushTarget) -> None:
         """Mark the endpoint as gone for good: the receiver answered 410."""
         self._standing(target).is_gone = True
 

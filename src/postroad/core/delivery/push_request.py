@@ -1,6 +1,6 @@
 """The request and the response of a push, as values.
 
-Kept rule: whatever a receiver does, from a clean answer to silence, is a ``PushAnswer``; nothing it does is an exception.
+Rule: whatever a receiver does, from a clean answer to silence, is a ``PushAnswer``; nothing it does is an exception.
 """
 
 from __future__ import annotations

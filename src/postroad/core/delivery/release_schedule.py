@@ -1,6 +1,6 @@
 """Store and forward: when waiting deliveries of a service are released, and when they expire.
 
-Kept rule: whichever comes first wins, and a further message never puts a release off. The period counts from the oldest message
+Rule: whichever comes first wins, and a further message never puts a release off. The period counts from the oldest message
 that waits, so nobody waits longer than it, and a restart changes nothing: all that counts is what waits, since when, and how
 much of it was released before. A time limit counts for each message by itself. Time is an argument.
 """

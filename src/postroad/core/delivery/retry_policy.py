@@ -1,6 +1,6 @@
 """Decides what follows a push: delivered, retried, given up, or pushes switched off.
 
-Kept rule: any 2xx is a yes and nothing else is, but where a receipt was agreed on and is still to come; a redirect is a failure,
+Rule: any 2xx is a yes and nothing else is, but where a receipt was agreed on and is still to come; a redirect is a failure,
 since following it would let a receiver choose where the network connects to. A receiver that asks for patience (``Retry-After``)
 gets it, for a day at most. 410 means that the address is gone for good; where there is another place, it is tried there. What
 moves on to the backup does so at once. The decision is a value: whoever carries it out keeps the time.

@@ -1,6 +1,6 @@
 """Delivery windows: when a service may be pushed to, in its own time zone.
 
-Kept rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which it
+Rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which it
 has not reached ``closes``. So a window that opens in an hour that daylight saving skips opens at the first moment after it; one
 that closes there closes there; one that lies wholly in it is left out that day; and one that meets an hour that comes twice is
 open once, right through. A window belongs to the weekday on which it opens, and crosses midnight when it closes earlier than it

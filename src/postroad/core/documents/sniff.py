@@ -1,6 +1,6 @@
 """Detects the kind of a document from its bytes.
 
-Kept rules: nothing is believed but the bytes, nothing is raised, and only the beginning is looked at; JSON alone is read to its
+Rules: nothing is believed but the bytes, nothing is raised, and only the beginning is looked at; JSON alone is read to its
 end, because its first byte proves nothing. Which sign is looked for where is written in one table, the first that fits wins.
 """
 

@@ -12,6 +12,6 @@ but their place (``skeletons``, ``plans``). A message is looked at once (``extra
 down the tree with what was found (``facts``). Whatever is not understood is left to the engine behind a condition that must
 hold for a yes.
 
-Kept rules: the answer is that of evaluating each query alone; where XQuery lets an engine either raise an error or not,
+Rules: the answer is that of evaluating each query alone; where XQuery lets an engine either raise an error or not,
 either will do. A header item that a message does not have is the empty sequence.
 """

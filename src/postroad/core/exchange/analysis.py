@@ -4,7 +4,7 @@
     prefiltered  the tree finds the candidates and the engine evaluates them, for it constructs or says more
     always       nothing is known that must hold: the engine evaluates every message
 
-Kept rule: only a query whose condition is exact, and whose result is a boolean or the message itself, is shared.
+Rule: only a query whose condition is exact, and whose result is a boolean or the message itself, is shared.
 """
 
 from __future__ import annotations

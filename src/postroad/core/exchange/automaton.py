@@ -1,7 +1,7 @@
 """All paths of an exchange as one automaton; its states are created when a document first reaches them.
 
 A place is a point on a path. A state is the set of places an element is at, and holds what is to be collected there and where
-each tag leads. Kept rules: a tag that leads nowhere is None, and nothing below it is looked at. What documents have led to is
+each tag leads. Rules: a tag that leads nowhere is None, and nothing below it is looked at. What documents have led to is
 forgotten when it becomes much: their names are whatever their senders like.
 """
 

@@ -1,6 +1,6 @@
 """Converts comparisons and functions over a path or header into conditions.
 
-Kept rules: what compares with XQuery's promotion and conversion of types is said by the choice of a reading. A test that
+Rules: what compares with XQuery's promotion and conversion of types is said by the choice of a reading. A test that
 wants one node at most is exact only where just these nodes are known to be there; elsewhere it is weakened to "some node
 passes", or to nothing.
 """

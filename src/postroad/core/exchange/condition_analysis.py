@@ -1,6 +1,6 @@
 """Analyses an expression as a condition: its effective boolean value, before any message arrives.
 
-Kept rules: a judgement that is not exact is still necessary. Negating one that is not exact leaves nothing certain; neither
+Rules: a judgement that is not exact is still necessary. Negating one that is not exact leaves nothing certain; neither
 does negating, or joining by and, what is said of one node out of several.
 """
 

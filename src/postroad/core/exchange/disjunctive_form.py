@@ -1,6 +1,6 @@
 """Conditions in disjunctive form, as the matching tree stores them.
 
-Kept rules: what cannot be written in few conjunctions, or with little work, is weakened, never cut: a weakened form holds
+Rules: what cannot be written in few conjunctions, or with little work, is weakened, never cut: a weakened form holds
 wherever the condition does, and says that it is no longer the same. Nobody's query makes others wait: the work is counted.
 """
 

@@ -1,7 +1,7 @@
 """An exchange with its bindings: selects those that a message matches, and who decides about the rest.
 
 A binding is decided by the matcher, or is a candidate that a *decider* is asked about: a query in the engine, a script, or a
-callable of the operator's. Kept rules: a binding that is switched off, or whose routing is not there, matches nothing; saving and
+callable of the operator's. Rules: a binding that is switched off, or whose routing is not there, matches nothing; saving and
 removing one costs the same however many there are.
 
 Describes how a binding is evaluated.

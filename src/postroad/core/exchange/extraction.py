@@ -1,7 +1,7 @@
 """Extracts the values of all slots that bindings use from an XML document, in one walk and one search.
 
 Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, a few with a
-wildcard on their way by its own paths, all others by walking the automaton. Kept rule: each node is met once for each slot, so
+wildcard on their way by its own paths, all others by walking the automaton. Rule: each node is met once for each slot, so
 that counting is right; the order of values is nobody's.
 """
 
@@ -30,7 +30,7 @@ MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
 
 
 class Extraction:
-    """A plan for looking at documents, made anew when the slots in use change."""
+    """A plan for looking at documents, rebuilt when the slots in use change."""
 
     __slots__ = ("_anywhere", "_attributes", "_from_root", "_tags", "_whole", "_wildcards")
 

@@ -2,7 +2,7 @@
 
 Properties come under their own names. What the network itself says of a message comes before a property of the same name:
 ``routing_key`` and ``topic`` (the same), ``sender``, ``type`` and ``handle``.
-Kept rule: whatever a message may carry becomes an item, at once: a number whose digits would fill pages is a double.
+Rule: whatever a message may carry becomes an item, at once: a number whose digits would fill pages is a double.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Header items that are lists: a query sees each as one untyped element with the text of all its values.
 
-Kept rule: the text is the one that the engine sees.
+Rule: the text is the one that the engine sees.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Evaluates the lookups of all bindings (``?items?*?sku``) on a JSON document in one walk.
 
-Kept rules: lookups that begin alike are followed together. What cannot be looked into is an error, as in XQuery, and stands
+Rules: lookups that begin alike are followed together. What cannot be looked into is an error, as in XQuery, and stands
 among the values as ``FAILED``. A name looked up in an array is nothing, as the engine has it.
 """
 
@@ -34,7 +34,7 @@ class _Place:
 
 
 class Lookups:
-    """A plan for looking at JSON documents, made anew when the slots in use change."""
+    """A plan for looking at JSON documents, rebuilt when the slots in use change."""
 
     __slots__ = ("_start",)
 

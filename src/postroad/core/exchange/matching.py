@@ -1,6 +1,6 @@
 """The matcher: holds all bindings of an exchange and finds those that a message matches.
 
-Kept rules: a message is parsed at most once, and not at all if no binding looks inside of messages. Binding and unbinding
+Rules: a message is parsed at most once, and not at all if no binding looks inside of messages. Binding and unbinding
 cost what the one query costs, however many there are. Keys are the caller's and are bound once.
 """
 

@@ -3,7 +3,7 @@
 The nodes of a path are those at its steps if its guard holds, and none otherwise. Where a predicate picks some of several nodes
 that is no longer exact: the real nodes are then among these. Nodes are *linked* if they belong to one of several nodes that a
 predicate or a quantifier tries in turn; two conditions on linked nodes may each be met by a different one.
-Kept rule: whatever is not exact only ever says too much, never too little.
+Rule: whatever is not exact only ever says too much, never too little.
 """
 
 from __future__ import annotations

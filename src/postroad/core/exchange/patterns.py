@@ -1,6 +1,6 @@
 """Patterns of ``matches()`` that have the same meaning in XPath and in RE2.
 
-Kept rule: a pattern is taken only if every character of it is known to mean the same; all others are the engine's.
+Rule: a pattern is taken only if every character of it is known to mean the same; all others are the engine's.
 """
 
 from __future__ import annotations

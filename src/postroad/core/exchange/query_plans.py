@@ -1,6 +1,6 @@
 """Query plans: the analysis of a query, shared by bindings that differ only in constants.
 
-Kept rules: a binding after the first costs its place in the tree and nothing else. A plan holds the questions that it asks for
+Rules: a binding after the first costs its place in the tree and nothing else. A plan holds the questions that it asks for
 as long as anything is bound by it.
 """
 

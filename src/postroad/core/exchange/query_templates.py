@@ -1,7 +1,7 @@
 """Query templates: a query without its constants, so that queries that differ only in constants are read once.
 
 A skeleton is filled with markers and decided like any query. Where each marker comes out as the constant of a literal, any
-constants of the same kinds can stand in its place. Kept rule: what might be read otherwise with other constants has no
+constants of the same kinds can stand in its place. Rule: what might be read otherwise with other constants has no
 skeleton; nothing is gained there, and nothing is wrong.
 """
 

@@ -1,7 +1,7 @@
 """What bindings ask of messages, each question once: slots by number, views (a slot under a reading), probes (a view under a
 test).
 
-Kept rules: what no binding asks for any more is forgotten, so that an exchange looks only where someone wants it to. Views
+Rules: what no binding asks for any more is forgotten, so that an exchange looks only where someone wants it to. Views
 and probes are compared by identity, since every message looks them up many times.
 """
 

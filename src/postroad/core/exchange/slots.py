@@ -1,7 +1,7 @@
 """Slots: the places in messages that bindings examine, shared by all bindings that examine the same place.
 
 A slot is a path down from the document, or an item of the header. It holds the string values of the nodes there, the typed
-values there if the document is JSON, or the item's typed value; and nothing if there is none. Kept rule: a slot has no
+values there if the document is JSON, or the item's typed value; and nothing if there is none. Rule: a slot has no
 constants in it, so that there are few of them however many bindings there are.
 """
 

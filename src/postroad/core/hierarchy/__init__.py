@@ -16,5 +16,5 @@ A model lives in the configuration, every node and attachment an object of its o
 
 ``looking.py`` shows it page by page, and says who would receive what, and why others would not.
 
-Kept rules: publishing looks at nobody but those who receive; a change touches what it changes, however large the tree is.
+Rules: publishing looks at nobody but those who receive; a change touches what it changes, however large the tree is.
 """

@@ -3,7 +3,7 @@
     Piece (as wished) ──worked_out(index, piece)──▶ WorkedOut (as it will be saved)
 
 Whatever a piece says comes in one order: what is detached, nodes that go, nodes that come or change, what is attached, ways of
-topics. Kept rules: the index is only looked at, so a refused piece changes nothing; what is already as wished is not saved again,
+topics. Rules: the index is only looked at, so a refused piece changes nothing; what is already as wished is not saved again,
 so a piece may be sent twice; after a piece the model is as sound as before.
 """
 

@@ -1,7 +1,7 @@
 """A live model: changed while messages flow, and queried for the receivers of a message.
 
-The index knows the nodes, the attachments, and one routing table for each topic. Kept rules: a refused change changes nothing;
-after any number of changes, the index answers as one that is made anew of its description.
+The index knows the nodes, the attachments, and one routing table for each topic. Rules: a refused change changes nothing;
+after any number of changes, the index answers as one that is rebuilt of its description.
 """
 
 from __future__ import annotations

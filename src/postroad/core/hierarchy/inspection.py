@@ -1,6 +1,6 @@
 """Reads a live model page by page, and previews who would receive a message and by which way.
 
-Kept rules: a page costs what it shows, wherever it lies; a position stays good when what stood there has gone.
+Rules: a page costs what it shows, wherever it lies; a position stays good when what stood there has gone.
 """
 
 from __future__ import annotations

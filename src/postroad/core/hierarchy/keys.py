@@ -4,7 +4,7 @@ A node's key is its parent's and one step more; a step is the child's number, wi
 beginning of another. What is attached has its node's key, a zero, and a number: it sorts behind its node and before the node's
 children. So everything below a node lies side by side, and comparing two places is comparing two short strings.
 
-Kept rule: a key says where something stands among all others without looking at any of them; nothing is ever renumbered.
+Rule: a key says where something stands among all others without looking at any of them; nothing is ever renumbered.
 """
 
 from __future__ import annotations

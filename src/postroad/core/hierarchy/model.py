@@ -1,7 +1,7 @@
 """The written form of a model: nodes, attachments, and routing strategies of topics.
 
 A description is flat, with every node after the one it stands under, so that a million nodes are one tuple and no recursion.
-Kept rule: a description is only words. Whether it makes sense is found out when a ``ModelIndex`` is made of it.
+Rule: a description is only words. Whether it makes sense is found out when a ``ModelIndex`` is made of it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Validates model elements, and words the refusals.
 
-Kept rule: every refusal names what is wrong and what to do next; each is found before anything is changed.
+Rule: every refusal names what is wrong and what to do next; each is found before anything is changed.
 """
 
 from __future__ import annotations

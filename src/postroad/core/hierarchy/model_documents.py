@@ -12,7 +12,7 @@
           topics: [region, alarm]
           consumers: [{service: Acme/Map, topics: [region], id: map}]
 
-Kept rules: nothing is converted silently, and a name that is not known is a fault, told with its place. What is written back is
+Rules: nothing is converted silently, and a name that is not known is a fault, told with its place. What is written back is
 read as the very same model.
 """
 

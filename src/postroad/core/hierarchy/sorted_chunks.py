@@ -1,6 +1,6 @@
 """A sorted sequence stored in short chunks, so that long sequences change as quickly as short ones.
 
-Kept rule: an insertion moves at most a chunk; taking a stretch out or putting it in handles whole chunks, not their values.
+Rule: an insertion moves at most a chunk; taking a stretch out or putting it in handles whole chunks, not their values.
 """
 
 from __future__ import annotations

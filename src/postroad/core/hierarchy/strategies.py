@@ -1,6 +1,6 @@
 """Routing strategies: the ways that a message can take through a model.
 
-Kept rules: the usual way looks at nobody but the receivers. ``within`` jumps over what is too deep, a branch at a time; ``tags``
+Rules: the usual way looks at nobody but the receivers. ``within`` jumps over what is too deep, a branch at a time; ``tags``
 is a sieve over those whom the way finds. A nearer producer shadows what comes from above, and only that: messages that go up or
 aside reach producers of the same topic too.
 """

@@ -3,7 +3,7 @@
 A region is a node that produces the topic, with all consumers that hear it there: those below it that are below no nearer
 producer. Consumers under no producer at all make up the outermost region, which is that of producers beside the tree.
 
-Kept rule: every consumer at a node is in exactly one region, that of the nearest producer at its node or above.
+Rule: every consumer at a node is in exactly one region, that of the nearest producer at its node or above.
 """
 
 from __future__ import annotations

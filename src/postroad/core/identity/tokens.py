@@ -1,6 +1,6 @@
 """Tokens: the receipt handle of a delivery, which proves that its holder received it.
 
-Kept rules: a token is derived from the network's key, so neither journal nor index stores a secret; one for a receiver that
+Rules: a token is derived from the network's key, so neither journal nor index stores a secret; one for a receiver that
 must not recognise the message by other means carries the pseudonym of the delivery's number in its place.
 """
 

@@ -7,6 +7,6 @@
 
 Each standard has a room of its own: ``x12``, ``edifact``, ``hl7``, ``swift``, ``xml_wrapper``, ``flat`` and ``json_lines``.
 
-Kept rules: no element of a document is read that the envelope does not need; times and control numbers are given, so the same
+Rules: no element of a document is read that the envelope does not need; times and control numbers are given, so the same
 batch gives the same bytes; nothing is copied that can be looked at; only ``Refused`` is raised.
 """

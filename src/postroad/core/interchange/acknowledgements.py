@@ -3,12 +3,12 @@
     of_x12, of_edifact, of_hl7, of_swift   an interchange that came → what it says: TA1, 997, 999, CONTRL, ACK, F21
     matched                                what was said, and what was sent → what became of each document
 
-Kept rules: something said is matched by the names that it uses and by nothing else. A rejection of what a document is in is its
+Rules: something said is matched by the names that it uses and by nothing else. A rejection of what a document is in is its
 own; a document of which nothing is said shares the fate of what it is in. What names nothing that was sent is told, not dropped.
 
 Summarizes functional acknowledgments for one batch: its status, and the documents with another status.
 
-Kept rule: what is said of some documents is not said of the others; where only some are spoken of, the rest was received.
+Rule: what is said of some documents is not said of the others; where only some are spoken of, the rest was received.
 """
 
 from __future__ import annotations

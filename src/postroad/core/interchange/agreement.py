@@ -9,7 +9,7 @@ topic          kind or keep: of documents
 
 Names of the envelope options of each standard, as the reference pages list them.
 
-Kept rule: a name that a standard does not know is a mistake of who wrote it, and is told when it is saved.
+Rule: a name that a standard does not know is a mistake of who wrote it, and is told when it is saved.
 """
 
 from __future__ import annotations

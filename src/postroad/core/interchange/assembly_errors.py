@@ -1,6 +1,6 @@
 """Refusals for documents and envelope values that cannot be assembled, and the time that envelopes state.
 
-Kept rule: a pointer names the member, counted from 0, or the value of the envelope; people read members counted from 1.
+Rule: a pointer names the member, counted from 0, or the value of the envelope; people read members counted from 1.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The catalogue of standards and what each can do; and the interface for plug-ins.
 
 A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under the standard's
-own name. Kept rules: what is built in cannot be replaced; every standard is called in the same way, whatever its room needs.
+own name. Rules: what is built in cannot be replaced; every standard is called in the same way, whatever its room needs.
 """
 
 from __future__ import annotations

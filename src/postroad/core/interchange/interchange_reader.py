@@ -1,6 +1,6 @@
 """Reads what a partner sent, by its agreed options: interchanges, documents and acknowledgments.
 
-Kept rules: bytes in which no interchange can be seen are refused, for then there is nobody to tell; of a message all is taken or
+Rules: bytes in which no interchange can be seen are refused, for then there is nobody to tell; of a message all is taken or
 nothing. What is refused is given with everything that was found, so that the partner can be told why.
 """
 

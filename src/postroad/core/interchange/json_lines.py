@@ -1,6 +1,6 @@
 """JSON Lines: one document per line, in UTF-8, without an envelope.
 
-Kept rules: a document's bytes stay as they are, but for line ends between its tokens, which JSON Lines has no room for; a line
+Rules: a document's bytes stay as they are, but for line ends between its tokens, which JSON Lines has no room for; a line
 that is no JSON is a fault of that member, since where it ends is certain.
 """
 

@@ -1,6 +1,6 @@
 """Decides about an interchange with errors: accepted, repaired or refused; the same for every standard.
 
-Kept rules: what leaves it open where a member begins or ends is never let pass, whatever was agreed on; a repair puts every fault
+Rules: what leaves it open where a member begins or ends is never let pass, whatever was agreed on; a repair puts every fault
 right or none, and is made of what the rest of the interchange proves.
 
 Decides about an interchange whose errors affect no member.
@@ -41,7 +41,7 @@ class Repair:
 
     harmless: Container[str] = ()  # nothing has to be changed, and nothing guessed
     provable: tuple[str, ...] = ()  # each by the others: one of them must be right
-    right_member: Callable[[Member, Split], Member] | None = None  # one that has a fault, written anew
+    right_member: Callable[[Member, Split], Member] | None = None  # one that has a fault, rewritten
 
 
 NO_REPAIR = Repair()

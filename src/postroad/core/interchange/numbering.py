@@ -1,6 +1,6 @@
 """Control numbers from one party to another: drawn from where the last interchange ended.
 
-Kept rule: a number is used up only by the entry that holds the interchange with it. So numbers are drawn here in thought, and
+Rule: a number is used up only by the entry that holds the interchange with it. So numbers are drawn here in thought, and
 whoever writes that entry gives them with it; of two that drew the same at the same time, the second draws again.
 """
 

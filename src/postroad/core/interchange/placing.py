@@ -1,6 +1,6 @@
 """Positions of documents in standards whose acknowledgments name none: each is identified by its place.
 
-Kept rule: every document of a batch is told of.
+Rule: every document of a batch is told of.
 
 Records where a document of a batch is in its interchange, so that an acknowledgment can be matched to it.
 """

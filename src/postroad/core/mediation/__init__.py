@@ -5,6 +5,6 @@
 ``looking.py`` finds a wire's format by its bytes; each ``*_format.py`` takes one format apart and gives it again, and
 ``translating.py`` is the one table of them. Between them stands the network's own message: parts with ids, types, exact bytes.
 
-Kept rules: same format and same parts give the same bytes (``setting.py``); whatever a format has no place for is named in
+Rules: same format and same parts give the same bytes (``setting.py``); whatever a format has no place for is named in
 ``Given.dropped`` (``losses.py``); boundaries and the like come from a seed, so that a delivery has the same bytes each time.
 """

@@ -29,7 +29,7 @@ class Partnership(NamedTuple):
 
 
 def partner_between(directory: Directory, partner: str, own: str, organization: str = "") -> Service | None:
-    """The service of the organization that represents the AS2 partner of this name, which uses the other name for us.
+    """The service of the organization that represents the AS2 partner with this name, which uses the other name for us.
 
     Without an organization: the service that was first to have both names in the whole network, for partners that post to the
     address that all organizations share.

@@ -1,6 +1,6 @@
 """Describes in sentences what is lost when a message is converted to a format.
 
-Kept rule: whatever a reader of the given bytes would not find again is named here: ids, types, headers, expirations, which parts
+Rule: whatever a reader of the given bytes would not find again is named here: ids, types, headers, expirations, which parts
 are documents and which attachments. Two spellings of one thing are no loss: ``text/xml`` and ``application/xml`` (RFC 7303).
 """
 

@@ -1,6 +1,6 @@
 """Detects the external format of a message from its bytes; the declared content type is a hint.
 
-Kept rules: the bytes decide. Where they and the declared type disagree, ``Found.note`` says so, and the journal keeps it; only
+Rules: the bytes decide. Where they and the declared type disagree, ``Found.note`` says so, and the journal keeps it; only
 where the bytes show nothing does the declared type say whose reader is to refuse them. Looking never fails.
 """
 

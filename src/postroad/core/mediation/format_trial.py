@@ -1,6 +1,6 @@
 """Tries a conversion: reads bytes in any form or format, and writes the message in another.
 
-Kept rule: bytes are read and written by what reads posts and writes deliveries, so what is shown is what a receiver would get,
+Rule: bytes are read and written by what reads posts and writes deliveries, so what is shown is what a receiver would get,
 but for signatures and encryption of AS2, which take keys.
 """
 
@@ -42,7 +42,7 @@ class ConvertedMessage(NamedTuple):
 
 
 def read_any_message(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> DecodedTrial:
-    """A message in one of the network's own forms, or in a plain format."""
+    """A message in one of the network's native formats, or in an external format."""
     own = detect_native_form(content_type, body) if _is_ours(body) else None
     message = decode_native_post(own, body, limits, content_type)
     if own is not None and message is not None:

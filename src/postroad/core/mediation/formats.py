@@ -104,7 +104,7 @@ def seed_of(session: str, recipient: str) -> bytes:
 
 
 def encode_message(message: OutgoingMessage, format: Format) -> EncodedMessage:
-    """The message in a plain format."""
+    """The message in an external format."""
     stripped: tuple[str, ...] = ()
     if message.soap_body or format is Format.AS2:
         message, stripped = without_soap_part(message, message.soap_body or STRIP)

@@ -1,11 +1,11 @@
 """The network's header as HTTP or MIME fields (``Postroad-To: MyBiz/Purchasing``), for external formats.
 
-Kept rules: values are printable ASCII, everything else percent-encoded as CloudEvents does it, so that any client can write and
+Rules: values are printable ASCII, everything else percent-encoded as CloudEvents does it, so that any client can write and
 read them; lists are repeated fields or separated by commas; what belongs to an entry follows it after semicolons, ``name=value``.
 
 Drops header entries that are too long for one HTTP field.
 
-Kept rule: a message that its receiver's software cannot even read would come again and again; so what is too long is left out,
+Rule: a message that its receiver's software cannot even read would come again and again; so what is too long is left out,
 and said like everything that has no place.
 """
 
@@ -179,7 +179,7 @@ def _status(once: dict[str, str], limits: WireLimits) -> Status | None:
 
 
 def write_posted(message: Message) -> list[tuple[str, str]]:
-    """The fields with which a client posts a message in a plain format."""
+    """The fields with which a client posts a message in an external format."""
     texts = (("From", message.sender), ("Topic", message.topic), ("Handle", message.handle),
              ("Reference", message.reference), ("Routing", message.routing))  # fmt: skip
     fields = [(f"Postroad-{name}", header_value(text)) for name, text in texts if text]
@@ -195,7 +195,7 @@ def write_posted(message: Message) -> list[tuple[str, str]]:
 
 
 def write_delivered(delivered: Delivered) -> list[tuple[str, str]]:
-    """The fields with which a message is handed out in a plain format."""
+    """The fields with which a message is handed out in an external format."""
     reference = delivered.reference
     texts = (("Session", delivered.session), ("Token", delivered.token), ("Transaction", delivered.transaction),
              ("Topic", delivered.topic), ("Handle", delivered.handle), ("Invoker", delivered.invoker))  # fmt: skip

@@ -152,7 +152,7 @@ def reads_as_attachment(part: Part) -> bool:
 
 
 def numbers_of(parts: Sequence[Part]) -> list[int | None]:
-    """The places of the parts of a message; None where their headers make a reader order them anew."""
+    """The places of the parts of a message; None where their headers make a reader order them again."""
     keeps_order = all(reads_as_attachment(part) == part.attachment for part in parts)
     return [index + 1 if keeps_order else None for index in range(len(parts))]
 

@@ -1,6 +1,6 @@
 """Plain MIME: one document as it is, or several in a multipart.
 
-What AS2 carries is the same: an entity with a header block of its own. Kept rule: beside a single document, only headers that
+What AS2 carries is the same: an entity with a header block of its own. Rule: beside a single document, only headers that
 speak of content are read from the transport or given to it, since all others mean something to HTTP.
 """
 

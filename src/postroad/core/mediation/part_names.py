@@ -2,7 +2,7 @@
 
 ``a@b`` is ``Content-ID: <a@b>`` and ``cid:a@b`` (RFC 2392). A URI that is no ``cid:`` is the id itself and stands in the part's
 Content-Location, so that a reference to it still leads to the part. A part without any id has the number of its place, which
-every reader gives it anew; so that is never written. Where the sender calls another part so, the number gets a mark.
+every reader gives it again; so that is never written. Where the sender calls another part so, the number gets a mark.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 WORTH_A_SLOT = 64  # bytes: what is shorter is kept twice
-MAX_MISSES = 3  # stretches that are looked for in vain; then the rest of the wire is kept as it stands
+MAX_MISSES = 3  # stretches that are looked for without success; then the rest of the wire is kept as it stands
 _ANY = WireLimits(body_bytes=1 << 40, mime_headers=1 << 40, mime_header_bytes=1 << 40)
 
 
@@ -43,7 +43,7 @@ class Wrapper(Struct, gc=False, frozen=True, array_like=True):
     media_type: str  # of the wire, with its parameters
     wire: Pieces  # none where something for the network alone was cut out, so that the same bytes cannot be given again
     mark: int  # of the parts that fit in
-    envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, likewise in pieces
+    envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, also in pieces
     action: str = ""  # SOAPAction
     head: bytes = b""  # the header block of the entity, where it had one; of a message/rfc822 with the empty line
     chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks

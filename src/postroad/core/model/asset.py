@@ -15,7 +15,7 @@ class AssetKind(StrEnum):
     LIST = "list"  # JSON: whom a service hosted as filter lets pass
     MAP = "map"  # JSON: who shares a map of a service hosted as crossreference
     QUERY = "query"  # XQuery: a routing that bindings of a service hosted as exchange choose by its name
-    SCRIPT = "script"  # likewise, in the language of scripts
+    SCRIPT = "script"  # also, in the language of scripts
     SCHEMA = "schema"  # XSD: for the rules of any service, and to validate with
     DTD = "dtd"  # a document type definition, to validate with
     JSONSCHEMA = "jsonschema"  # JSON Schema, to validate with

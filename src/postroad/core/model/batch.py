@@ -1,7 +1,7 @@
 """A batch: messages that will leave as one, and the table of what may happen to it.
 
 The states and moves below are the whole life of a batch. A batch is a record of fixed size, however many members it has: these
-are kept beside it, under its id. Kept rule: "in a batch", "in an interchange" and "sent" are different things; a member may leave
+are kept beside it, under its id. Rule: "in a batch", "in an interchange" and "sent" are different things; a member may leave
 until its batch is assembled, and a batch that was once assembled is sent again with the same bytes unless it has lost a member.
 """
 
@@ -34,7 +34,7 @@ class Criterion(StrEnum):
     CONDITION = "condition"
     TYPE = "type"  # a message of another type came
     END = "end"  # the application's last message
-    UNFINISHED = "unfinished"  # the application did not end it in time, or began it anew
+    UNFINISHED = "unfinished"  # the application did not end it in time, or began it again
     REQUEST = "request"  # somebody asked for it
     RECOVERY = "recovery"
     HOLD = "hold"  # somebody holds it back

@@ -1,6 +1,6 @@
 """The types of billing: uses, tariffs, charges, invoices and payments.
 
-Kept rule: money is never a float. Prices and amounts are decimals; what is worked out with them are whole micro-units
+Rule: money is never a float. Prices and amounts are decimals; what is worked out with them are whole micro-units
 (millionths) of a currency. Books, tariffs, invoices and payments are configuration objects: facts of the journal, with versions.
 """
 

@@ -1,6 +1,6 @@
 """Contexts along a route: invokers, what each service sees, and how far an error goes up.
 
-Kept rule: contexts are never changed. What an invoked service returns is kept beside them and seen from the invocations that it
+Rule: contexts are never changed. What an invoked service returns is kept beside them and seen from the invocations that it
 concerns, so after every return each context is what it was before the invocation.
 """
 

@@ -37,7 +37,7 @@ MOVES: dict[DeliveryState, dict[str, DeliveryState]] = {
     DeliveryState.QUEUED: {
         "leased": DeliveryState.QUEUED,
         "returned": DeliveryState.QUEUED,
-        "pushed in vain": DeliveryState.QUEUED,
+        "push failed": DeliveryState.QUEUED,
         "acknowledged": DeliveryState.DELIVERED,
         "answered": DeliveryState.DELIVERED,
         "rejected": DeliveryState.REJECTED,
@@ -144,7 +144,7 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
 
 
 class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
-    """A delivery that is put into its receiver's plain format, and what that needs of how the message came."""
+    """A delivery that is put into its receiver's external format, and what that needs of how the message came."""
 
     form: str = ""  # in which it came
     setting: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know

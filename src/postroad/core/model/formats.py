@@ -1,7 +1,7 @@
-"""The formats in which a service may want its messages: the network's own forms, and the plain ones of others.
+"""The formats in which a service may want its messages: the network's native formats, and the plain ones of others.
 
-A form puts the network's header around the documents. A plain format leaves the partner's bytes as they are, and the network's
-header stands beside them.
+A native format puts the network's header around the documents. An external format leaves the partner's bytes as they are, with the
+network's header beside them.
 """
 
 from __future__ import annotations

@@ -112,7 +112,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     ends: JourneyEnding | None = None  # for an error response of the network: what came to its end
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
-    came: MessageArrival | None = None  # how it came, where that was not in one of the network's own forms
+    came: MessageArrival | None = None  # how it came, where that was not in one of the network's native formats
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
     assembled: AssembledInterchange | None = None  # by its sender, a batcher or splitter: it is an interchange
     found_by: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
@@ -160,7 +160,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     keys: tuple[int, ...] = ()  # as in MessagePosted
     journey: int = 0  # the copy that goes on, where its journey is followed
     hops: tuple[Hop, ...] = ()  # the whole route from now on, where rules tried on the way have changed it
-    logical: tuple[Hop, ...] = ()  # likewise those that take part by their rules alone
+    logical: tuple[Hop, ...] = ()  # also those that take part by their rules alone
     returned: tuple[ReturnedContext, ...] = ()  # all that invoked services have added to contexts so far
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted

@@ -1,6 +1,6 @@
 """Objects by key, by the million, in a table that never changes: a change makes another one that shares the rest.
 
-A key begins with the GCID of the service that owns the object, so that what one service owns is found at once. Kept rule: saving
+A key begins with the GCID of the service that owns the object, so that what one service owns is found at once. Rule: saving
 or removing one costs the same however many there are.
 """
 

@@ -1,6 +1,6 @@
 """Checks names of organizations and services, so that no name is mistaken for another.
 
-Kept rule: one name is never taken for another. So none looks like a GCID, which stands in the same lists; none is written in
+Rule: one name is never taken for another. So none looks like a GCID, which stands in the same lists; none is written in
 characters that are only other forms of usual ones; and no word mixes alphabets, of which some letters look alike. A new
 organization is refused when its name, with look-alikes replaced (``lookalike``), is that of another.
 """

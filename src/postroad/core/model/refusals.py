@@ -128,7 +128,7 @@ REFUSALS: dict[str, RefusalCode] = {
     # exchanges
     "query.invalid": RefusalCode(422, "The query does not compile"),
     "script.invalid": RefusalCode(422, "The script cannot be used"),
-    "routing.unknown": RefusalCode(422, "No routing of this name is installed"),
+    "routing.unknown": RefusalCode(422, "No routing with this name is installed"),
     "binding.too-many": RefusalCode(422, "There are too many bindings"),
     # interchanges: many documents in one stream
     "interchange.malformed": RefusalCode(422, "The interchange cannot be taken apart"),

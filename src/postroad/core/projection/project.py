@@ -1,6 +1,6 @@
 """From journal entries to index changes: the one function behind every index, in memory or in a database.
 
-Kept rule: pure and total. It looks at nothing but the entries, knows every kind, and what it yields does not depend on how the
+Rule: pure and total. It looks at nothing but the entries, knows every kind, and what it yields does not depend on how the
 entries were cut into groups; so an index can be thrown away and rebuilt, and a test compares the two.
 """
 

@@ -97,7 +97,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "due_deliveries": (
         ("until_us", "limit"),
         ("number", "expires_at_us", "batch"),
-    ),  # likewise queued ones, with the batch that each is in, or an empty text
+    ),  # also queued ones, with the batch that each is in, or an empty text
     "next_due": ((), ("journey_us", "delivery_us")),  # when the first of either expires; NULL when there is none
     # cross-reference maps: every record that a key is related to, directly or through others, its own first
     "related": (

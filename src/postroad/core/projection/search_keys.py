@@ -1,6 +1,6 @@
 """Search keys of a message besides its session ID: handle, Message-ID, control numbers, business keys.
 
-Kept rules: it follows from the entry alone. An index keeps a small hash of each value and no text; the entry itself is asked
+Rules: it follows from the entry alone. An index keeps a small hash of each value and no text; the entry itself is asked
 whether it is really known by what was looked for, so two values with one hash are never taken for each other. Values are compared
 without regard to case, to the brackets of a Message-ID, and to the zeros that a control number is filled up with.
 """
@@ -21,7 +21,7 @@ REFERENCES = {
     "document.reference": "reference",
     "batch.id": "batch",
 }
-ZERO_PADDED = ("interchange", "group")  # the numbers of members begin anew in every interchange: they tell nothing
+ZERO_PADDED = ("interchange", "group")  # the numbers of members begin again in every interchange: they tell nothing
 
 
 class ViewerRole(IntEnum):

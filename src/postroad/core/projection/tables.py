@@ -92,7 +92,7 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "move_journey": ("at_number", "leg", "seq", "id"),  # leg NULL: as before
     "settle_journey": ("state", "settled_at_us", "reason", "seq", "id"),
     "save_reference": TABLES["reference"],  # replaces an older version of the same record
-    "save_batch": TABLES["batch"],  # likewise
+    "save_batch": TABLES["batch"],  # the same
 }
 
 

@@ -1,6 +1,6 @@
 """Unique keys: hashes that prevent an entry from being written twice (handle, answer, journey end …).
 
-Kept rule: an entry's keys follow from the entry alone, so desks and indexes, live or made anew, remember the same. Whoever writes
+Rule: an entry's keys follow from the entry alone, so desks and indexes, live or rebuilt, remember the same. Whoever writes
 an entry gives its keys with the step; of two that share one, the second is refused.
 """
 

@@ -1,6 +1,6 @@
 """Extracts the business keys of a message that its sender and receivers have declared.
 
-Kept rules: nothing is looked at, and nothing parsed, where nobody concerned declares anything; a document that rules have looked
+Rules: nothing is looked at, and nothing parsed, where nobody concerned declares anything; a document that rules have looked
 into is not parsed again; a document that cannot be read has no keys, and goes its way. What is found is bounded, like what it
 may cost: each organization has its own share, as for its rules.
 """

@@ -1,12 +1,12 @@
 """Forwarded messages: grouped so that each group fits one journal entry, and routed to their receivers.
 
-Kept rules: the parts have names that are the same when a delivery comes again, so that nothing is forwarded twice. What goes to
+Rules: the parts have names that are the same when a delivery comes again, so that nothing is forwarded twice. What goes to
 another exchange goes for itself: by however many ways a message came, it is handed on there once. A document that was taken out
 of an interchange is a message of its own, whatever else was in it.
 
 Routes a message that an exchange or model forwards to its receivers.
 
-Kept rules: whoever has bound a queue or attached a service wants what comes from there, so nobody else is asked; the rules of
+Rules: whoever has bound a queue or attached a service wants what comes from there, so nobody else is asked; the rules of
 each receiver lead its copy as if the exchange had written to it; one receiver's fault never touches another's copy.
 """
 

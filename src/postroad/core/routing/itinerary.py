@@ -1,6 +1,6 @@
 """The itinerary: for each recipient the services its copy passes, the recipient last.
 
-Kept rules: a pure function of the message and one snapshot of the directory; nothing is delivered unless the whole route of that
+Rules: a pure function of the message and one snapshot of the directory; nothing is delivered unless the whole route of that
 copy is valid; one recipient's fault never touches another's copy. The order of evaluation is: the sender's rules, then those of
 the services they include, then those of an explicit route, then each recipient's, then those of the services these include.
 """

@@ -1,6 +1,6 @@
 """From a tree of invocations to the route of one copy: the services in the order of delivery, each with its context.
 
-Kept rule: a route that needs nothing but names and arguments is kept as just that; contexts are written down only where rules had
+Rule: a route that needs nothing but names and arguments is kept as just that; contexts are written down only where rules had
 a hand in it.
 """
 

@@ -1,7 +1,7 @@
 """All schemas of a service, and which of them applies to a document.
 
 Where none is named, XML goes by the DTD that its DOCTYPE names, else by the schema that declares its root, else by the one with
-its namespace; JSON by its ``$schema``; and where there is only one, by that. Kept rule: a schema is never guessed: two that could
+its namespace; JSON by its ``$schema``; and where there is only one, by that. Rule: a schema is never guessed: two that could
 be meant are none.
 """
 

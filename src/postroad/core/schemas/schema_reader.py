@@ -1,6 +1,6 @@
 """Reads the text of a schema: its name, the elements it declares, and its references.
 
-Content models are not looked at; that is done where it can be stopped. Kept rule: reading costs one walk, and is done once for
+Content models are not looked at; that is done where it can be stopped. Rule: reading costs one walk, and is done once for
 each text.
 """
 

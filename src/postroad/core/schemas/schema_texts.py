@@ -1,7 +1,7 @@
 """The texts of a service's schemas of one kind, and how references between them are resolved.
 
 A reference is followed by the name under which a schema was saved: the whole of it, or the last part of a path or address, with
-or without the ending of a file. A JSON Schema is also found by its ``$id``, and an import by the namespace. Kept rule: two that
+or without the ending of a file. A JSON Schema is also found by its ``$id``, and an import by the namespace. Rule: two that
 answer to the same call answer to neither.
 """
 

@@ -1,6 +1,6 @@
 """What histories show of batches: the membership of a message, and the contents of an interchange.
 
-Kept rule: whoever sent a member learns what became of that member: its batch, the interchange and where it stands in it, and what
+Rule: whoever sent a member learns what became of that member: its batch, the interchange and where it stands in it, and what
 the partner says of it; nothing of the other members. What an interchange was made of is for those whose batcher made it.
 """
 

@@ -1,8 +1,8 @@
 """Which services on a route are isolated, and what senders and receivers may know of them.
 
-Kept rule: the same as for histories afterwards. A receiver is told of the services that took part before it on its copy, without
+Rule: the same as for histories afterwards. A receiver is told of the services that took part before it on its copy, without
 those that somebody else keeps to itself; one that is isolated is told only of those that it brought in, and so is the receiver
-of a response whose sender it takes for another. Whoever waits for the end of a journey is told of its failures likewise.
+of a response whose sender it takes for another. Whoever waits for the end of a journey is told of its failures also.
 """
 
 from __future__ import annotations

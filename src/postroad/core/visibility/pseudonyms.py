@@ -2,7 +2,7 @@
 
 A message to several recipients has one session, and its deliveries have neighbouring numbers; both tell by when it was posted.
 Whoever is kept from knowing the sender could find it by them, among the messages it gets openly. So it is shown pseudonyms, which
-the network turns back with its key. Kept rules: a pseudonym is a permutation under a key, so nothing is stored; it has the shape
+the network turns back with its key. Rules: a pseudonym is a permutation under a key, so nothing is stored; it has the shape
 of what it stands for; its first bit tells it from the real thing, so that neither is taken for the other.
 """
 

@@ -1,6 +1,6 @@
 """The members of a batch as the organization of its batcher may see them.
 
-Kept rule, the same as in histories: a batcher that somebody keeps from the wider route knows its messages under pseudonyms, and
+Rule, the same as in histories: a batcher that somebody keeps from the wider route knows its messages under pseudonyms, and
 whoever keeps it so in the place of their sender.
 """
 

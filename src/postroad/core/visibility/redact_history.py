@@ -1,6 +1,6 @@
 """Redacts a message in a history for a party from which the wider route is hidden.
 
-Kept rule: the two never stand side by side. Whoever got one copy of a message openly and another as a hidden party sees two
+Rule: the two never stand side by side. Whoever got one copy of a message openly and another as a hidden party sees two
 messages, under different sessions, and nothing in one that would tell of the other.
 """
 

@@ -1,6 +1,6 @@
 """Search keys a viewer may see: all except keys declared only by parties hidden from the viewer.
 
-Kept rule: by what a party declares one could know that it is there. A recipient is not told what other recipients declare, and a
+Rule: by what a party declares one could know that it is there. A recipient is not told what other recipients declare, and a
 sender not what somebody declares whom another keeps to itself.
 """
 

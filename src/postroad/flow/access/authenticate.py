@@ -2,7 +2,7 @@
 
 From the credentials of a request to a Caller.
 
-Kept rules: every failure gets the same answer and, for passwords, takes the same time; whoever fails often is slowed down; a
+Rules: every failure gets the same answer and, for passwords, takes the same time; whoever fails often is slowed down; a
 success is remembered for a short time under the directory's version, so that a revoked credential is refused at once and a
 password's slow hash is not computed for every message; what is remembered of a password tells nothing to whoever guesses it.
 """

@@ -1,7 +1,7 @@
 """Rate limit for registrations and for adding members.
 
 Without mail there is no way to answer alike for an address that has an account: whoever registers can log in, or cannot.
-So those who ask for many are slowed down as those are who guess passwords. Kept rule: from one address there come so many
+So those who ask for many are slowed down as those are who guess passwords. Rule: from one address there come so many
 organizations a day.
 """
 

@@ -4,7 +4,7 @@ Two counts. A *peer* that fails is free up to a few failures; then it waits, twi
 service, a person, a key) that many fail at, from however many addresses, is guarded for a while: who tries it for the first
 time from an address waits a moment and is heard, who failed from there has to wait long, and who succeeded from there lately,
 and has not failed since, notices nothing, of either. So each guess costs a guesser another address, and the owner's first try is
-always heard. A success makes good its own account's failures alone: with one account, nobody buys guesses at others. Kept rule:
+always heard. A success makes good its own account's failures alone: with one account, nobody buys guesses at others. Rule:
 memory is bounded; what is forgotten was the longest ago.
 """
 

@@ -1,6 +1,6 @@
 """Accounts: registration, login, passwords and personal keys.
 
-Kept rules: a login is a key that ends by itself; a new password ends every login but the one that set it, and every link; a link
+Rules: a login is a key that ends by itself; a new password ends every login but the one that set it, and every link; a link
 serves once, whoever else opens it at the same moment; keys are only ever their owner's business, and nobody's who is gone.
 """
 
@@ -74,7 +74,7 @@ async def register(administration: Administration, organization: str, email: str
 
 def _check_free(directory: Directory, organization: str, email: str) -> None:
     if directory.organization(organization) is not None:
-        raise Refused("name.taken", "An organization of this name exists; choose another, or ask its owner to add you",
+        raise Refused("name.taken", "An organization with this name exists; choose another, or ask its owner to add you",
                       pointer="/organization")  # fmt: skip
     shown = lookalike(organization)
     if any(lookalike(other.name) == shown for other in directory.organizations.values()):

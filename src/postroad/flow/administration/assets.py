@@ -1,6 +1,6 @@
 """Assets of services: saved after a check, and removed.
 
-Kept rule: an asset is compiled before it is saved, so that a message never meets one that cannot work.
+Rule: an asset is compiled before it is saved, so that a message never meets one that cannot work.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The audit trail for operators: configuration changes, failed logins and payload access.
 
-Kept rules: for operators alone; a secret is never shown, of a new one it is only said that it is new.
+Rules: for operators alone; a secret is never shown, of a new one it is only said that it is new.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Changes of the directory on behalf of a caller: check permission, decide, store and answer.
 
 Each kind of change is a pure decision beside this file (``administration_*.py``): from the directory as it is and the caller who
-asks, to the changes, or a refusal. Kept rules: decisions are taken one at a time on the newest directory, so what they check
+asks, to the changes, or a refusal. Rules: decisions are taken one at a time on the newest directory, so what they check
 still holds when it is written; what a caller may not see is refused as if it did not exist.
 """
 

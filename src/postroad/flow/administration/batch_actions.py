@@ -1,6 +1,6 @@
 """Actions on batches: release, pause, resume, drop, or remove a member.
 
-Kept rules: developers of the batcher's organization may; every step says who took it and why. Somebody who looked at an older
+Rules: developers of the batcher's organization may; every step says who took it and why. Somebody who looked at an older
 version is told so. A batch whose service gathers no more can still be dropped.
 """
 

@@ -1,6 +1,6 @@
 """Batches as their owners see them: state, criteria, members and interchange.
 
-Kept rules: everybody of the batcher's organization may look, so may the batcher itself and operators; for all others there is
+Rules: everybody of the batcher's organization may look, so may the batcher itself and operators; for all others there is
 nothing. Every batch says why it has not gone. Steering them is in ``administration_batches``.
 """
 

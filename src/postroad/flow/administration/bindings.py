@@ -1,7 +1,7 @@
 """Bindings: create, replace, remove and list, with permission checks.
 
 Who owns a queue decides where it is bound: its developers, or its service itself. At an exchange of others, that exchange must be
-open to it. Those who own the exchange see all bindings and may remove any; others see those of their own queues. Kept rules: what
+open to it. Those who own the exchange see all bindings and may remove any; others see those of their own queues. Rules: what
 decides is compiled before it is saved; an exchange that is not open to the caller is as if it did not exist.
 """
 
@@ -106,7 +106,7 @@ async def bind(administration: Administration, caller: Caller, wish: Binding) ->
     if kept == binding and not wish.name:
         return kept
     if wish.name or replace(kept, description=binding.description, enabled=binding.enabled) != binding:
-        detail = "There is a binding of this name at the exchange; choose another, or change that one"
+        detail = "There is a binding with this name at the exchange; choose another, or change that one"
         raise Refused("name.taken", detail, pointer="/name")
     seen = administration.directory.object_version(*object_key(kept))
     return await _save(administration, caller, binding, seen, "binding changed")

@@ -1,11 +1,11 @@
 """Dead letters: list, inspect, resend and drop, for the organizations that own them.
 
-Kept rules: what is asked for is compared with what the caller may know of a letter, never with the letter itself; everybody of
+Rules: what is asked for is compared with what the caller may know of a letter, never with the letter itself; everybody of
 an organization may look, its developers may deal with them (``administration_resending``). Letters come oldest first.
 
 Resend and drop dead letters, one or a page at a time.
 
-Kept rules: what is resent keeps its order; one that is refused does not hold up the others; a run goes no further than the
+Rules: what is resent keeps its order; one that is refused does not hold up the others; a run goes no further than the
 letters that were there when its first page was asked for, so that what fails again is not resent again by the same run.
 """
 

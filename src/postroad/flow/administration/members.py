@@ -1,6 +1,6 @@
 """Members of an organization: add, change roles and remove.
 
-Kept rule: an organization that has people has an owner among them, whoever leaves or changes when. To hold across nodes too, a
+Rule: an organization that has people has an owner among them, whoever leaves or changes when. To hold across nodes too, a
 change that takes an owner away also saves the organization, so that two such changes at once collide.
 """
 

@@ -2,7 +2,7 @@
 
 Who owns the model shapes its tree. Who owns a service attaches it: its developers, or the service itself; to a model of others
 only where that is open to it. Those who own the model see all that is attached and may detach any; others see the tree and what
-they have attached themselves. Kept rules: a piece is one entry, whole or not at all; a model that is not open to the caller is as
+they have attached themselves. Rules: a piece is one entry, whole or not at all; a model that is not open to the caller is as
 if it did not exist.
 """
 

@@ -1,13 +1,13 @@
 """Provisionings and cookies on a person's behalf: begin, list and revoke.
 
 A person of the enterprise begins a provisioning and is sent to the provider's web site; the provider, once it knows its customer
-there, confirms it by a message of its own (``provisioning.py``). Kept rules: people are sent to the address that the provider has
+there, confirms it by a message of its own (``provisioning.py``). Rules: people are sent to the address that the provider has
 registered, and come back to this network and nowhere else; the token leaves in that address alone; cookies are shown to the
 people of their service, and to nobody else.
 
 The form proof for pages about provisioning: binds a form to its viewer and time.
 
-Kept rule: a form is good for the person who was shown it, for the provider and the site they have read of, and for a while.
+Rule: a form is good for the person who was shown it, for the provider and the site they have read of, and for a while.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Changes of provisionings: the provider confirms, either party revokes, services register cookies.
 
-Kept rules: only the provider that was chosen can confirm, once, in time and with the token that its site was shown; whatever is
+Rules: only the provider that was chosen can confirm, once, in time and with the token that its site was shown; whatever is
 wrong about a confirmation changes nothing; a wrong token and somebody else's are refused alike. How a person begins is in
 ``administration_trust.py``.
 """

@@ -1,6 +1,6 @@
 """Release deliveries that are held back for a service, on request.
 
-Kept rule: a person with the role developer may, and the service itself, which could as well poll.
+Rule: a person with the role developer may, and the service itself, which could as well poll.
 """
 
 from __future__ import annotations

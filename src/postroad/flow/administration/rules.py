@@ -1,6 +1,6 @@
 """Rules of services: add, replace, move, enable, disable and remove.
 
-Kept rules: a rule is checked whole before it is saved, and every fault is named; rules keep their order whatever else changes,
+Rules: a rule is checked whole before it is saved, and every fault is named; rules keep their order whatever else changes,
 and a change of one rule is one entry, those included that had to make room for it.
 """
 
@@ -44,7 +44,7 @@ async def add(administration: Administration, caller: Caller, rule: Rule, positi
 
     def ordered(rules: Sequence[Rule], directory: Directory, owner: Service) -> list[Rule]:
         if rule_key(owner.gcid, rule.name) in directory.rules:
-            detail = f"{owner.address} has a rule of this name; choose another, or change that one"
+            detail = f"{owner.address} has a rule with this name; choose another, or change that one"
             raise Refused("name.taken", detail, pointer="/name")
         if len(rules) >= MAX_RULES:
             raise Refused("value.invalid", f"A service has at most {MAX_RULES} rules; remove one first")

@@ -203,7 +203,7 @@ def _changeable(caller: Caller, directory: Directory, named: str) -> Service:
 
 
 def _taken(organization: str) -> Refused:
-    return Refused("name.taken", f"{organization} has a service of this name; choose another", pointer="/name")
+    return Refused("name.taken", f"{organization} has a service with this name; choose another", pointer="/name")
 
 
 def _check_schema(service: Service, directory: Directory) -> None:

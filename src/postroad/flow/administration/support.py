@@ -1,6 +1,6 @@
 """Support requests: opened by members about a visible message, and answered by operators.
 
-Kept rule: whoever writes hands the word to the other side; a closed request opens again with the next word of a member.
+Rule: whoever writes hands the word to the other side; a closed request opens again with the next word of a member.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The versions of a configuration object, from the journal, with the changes of each.
 
-Kept rule: whoever may see the object may see its versions; who that is, its readers check first.
+Rule: whoever may see the object may see its versions; who that is, its readers check first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Receive AS2 messages: decrypt and verify them, post them as the partner's service, and return an MDN.
 
-Kept rules: the receipt is made when the message is durable, never before; a message that comes again is not delivered again and
-gets the receipt of the first time, made anew from the same facts; whatever is refused is on record, and the partner is told by
+Rules: the receipt is made when the message is durable, never before; a message that comes again is not delivered again and
+gets the receipt of the first time, rebuilt from the same facts; whatever is refused is on record, and the partner is told by
 the receipt it asked for. Only where none can be made, or trying again is all it takes, HTTP says it.
 """
 

@@ -1,7 +1,7 @@
 """Asynchronous MDNs from partners: verify them and settle the delivery they confirm.
 
-Kept rules: the delivery is found by the token in the Message-ID that we gave, which only its receiver was told; what must be
-confirmed is worked out anew from the stored message, so nothing is remembered in between. A receipt that proves nothing changes
+Rules: the delivery is found by the token in the Message-ID that we gave, which only its receiver was told; what must be
+confirmed is worked out again from the stored message, so nothing is remembered in between. A receipt that proves nothing changes
 nothing: the delivery goes on waiting, and the message goes out again when the agreed time is over.
 """
 

@@ -1,9 +1,9 @@
 """Asynchronous MDNs: post them to the partner's URL with retries until they are accepted.
 
-Kept rules: a receipt is tried with growing pauses for about a day, each time the same bytes; it goes only where the agreement
+Rules: a receipt is tried with growing pauses for about a day, each time the same bytes; it goes only where the agreement
 allows it, by the same guarded way as every push. One for what somebody sent in a partner's name and did not prove is tried once:
 otherwise anybody could fill the room that is for the receipts of all. What waits is in memory: after a restart a partner that
-misses its receipt sends its message again, as AS2 has it, and that brings the same receipt under way anew.
+misses its receipt sends its message again, as AS2 has it, and that brings the same receipt under way again.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class MdnSender:
     def send(self, url: str, receipt: BuiltMdn, *, insists: bool = True) -> None:
         """Start posting an MDN; one that is already being posted starts over with its first attempt.
 
-        One that is under way already is begun anew: whoever asks again is there now.
+        One that is under way already is begun again: whoever asks again is there now.
         """
         headers = dict(receipt.headers)
         name = headers["Message-ID"]

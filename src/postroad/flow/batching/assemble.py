@@ -1,6 +1,6 @@
 """Assemble the interchange of a closed batch and post it in the batcher's name.
 
-Kept rules: the interchange, its control numbers and the batch's next state are one entry, so numbers are used exactly when the
+Rules: the interchange, its control numbers and the batch's next state are one entry, so numbers are used exactly when the
 interchange is posted. A member that does not fit fails alone, and its batch goes on without it; what is wrong with the whole
 suspends the batch, for somebody to look at. What nobody expects is tried again before: a store's bad moment is no batch's fault.
 """

@@ -1,6 +1,6 @@
 """Intake of a batcher's mailbox: decides which messages are gathered, passed on or refused.
 
-Kept rules: only notifications of one document are gathered; a request is answered with what to do instead; what the policy does
+Rules: only notifications of one document are gathered; a request is answered with what to do instead; what the policy does
 not take goes on as it came, and its delivery is acknowledged after that. What cannot be dealt with now is left to its lease.
 """
 

@@ -1,6 +1,6 @@
 """Outcomes of interchanges, and the resulting state of their batches.
 
-Kept rules: members are released only after their interchange was delivered, with the entry that says so; whatever else becomes of
+Rules: members are released only after their interchange was delivered, with the entry that says so; whatever else becomes of
 it suspends the batch, for somebody to look at. An interchange that somebody has resent as a dead letter is under way again.
 """
 

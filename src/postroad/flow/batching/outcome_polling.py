@@ -1,6 +1,6 @@
 """Selects the batches of a send port whose interchange outcome is checked next.
 
-Kept rules: what comes to its end on this node is told, and stays so until it was looked at; all others come to their turn, since
+Rules: what comes to its end on this node is told, and stays so until it was looked at; all others come to their turn, since
 another node, or somebody with a dead letter, may have done something. However many there are, a turn has only some of them, and
 looking keeps nobody from gathering.
 """
@@ -14,7 +14,7 @@ from postroad.flow.registries.batches import BatchStore
 from postroad.ports import Clock
 
 POLL_S = 2.0  # between turns of all that are being sent
-RECHECK_S = 30.0  # likewise of those that are suspended: somebody may have had their interchange resent
+RECHECK_S = 30.0  # also of those that are suspended: somebody may have had their interchange resent
 AT_ONCE = 200  # batches in a turn
 FIRST = (0, "")
 

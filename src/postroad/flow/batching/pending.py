@@ -1,6 +1,6 @@
 """The batches that a batcher has in memory, with decisions that are not stored yet.
 
-Kept rules: nothing here waits or stores. A decision that is not written down can be taken back, and what came arrives again; as
+Rules: nothing here waits or stores. A decision that is not written down can be taken back, and what came arrives again; as
 long as it stands, it arrives only once. What closes a batch is folded into the write that it is part of, so that writes do not
 depend on each other.
 """

@@ -1,8 +1,8 @@
 """Resume a suspended batch.
 
-Kept rule: where an interchange was made and nobody has left since, the same bytes go under the same numbers: as the dead letter
+Rule: where an interchange was made and nobody has left since, the same bytes go under the same numbers: as the dead letter
 that it is, or posted once more where it expired, was withdrawn, or is for somebody else now. Otherwise, and where its bytes are
-no longer kept, the batch is assembled anew.
+no longer kept, the batch is assembled again.
 """
 
 from __future__ import annotations

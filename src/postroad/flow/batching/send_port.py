@@ -2,7 +2,7 @@
 
     take → close what is due → assemble what is closed → look what became of interchanges
 
-Kept rules: all that has come is gathered before the clock is looked at, so that a late timer costs no message its batch. What was
+Rules: all that has come is gathered before the clock is looked at, so that a late timer costs no message its batch. What was
 decided is written down before anything follows from it. Whatever others have changed is read again from the index.
 """
 

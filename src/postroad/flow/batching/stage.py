@@ -1,6 +1,6 @@
 """Runs a batcher for each service that gathers messages, on the leader node.
 
-Kept rules: a batcher stops in good order, so that the next one knows which batches were cut off; the next one for a service
+Rules: a batcher stops in good order, so that the next one knows which batches were cut off; the next one for a service
 begins when the one before has ended. Sleeping is the event loop's: where its time is a simulator's, so is a batcher's.
 """
 

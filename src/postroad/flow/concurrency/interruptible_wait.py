@@ -1,6 +1,6 @@
 """A wait that its client can interrupt.
 
-Kept rule: leaving ends the waiting and nothing else. A hand-out that is being written down when its poller leaves is finished,
+Rule: leaving ends the waiting and nothing else. A hand-out that is being written down when its poller leaves is finished,
 so that somebody knows what to give back; cutting it off would keep the messages from everybody until the lease is over.
 """
 

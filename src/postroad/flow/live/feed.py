@@ -3,7 +3,7 @@
     journal's tail ──catch_up()──▶ turns of happenings · counts by second and service · the latest failures
 
 Whoever watches calls ``catch_up`` every now and then; the first who does reads for all, and while nobody does, nothing is read.
-Kept rules: what is kept is bounded however much happens: where more comes than can be looked at, some is skipped, counted and
+Rules: what is kept is bounded however much happens: where more comes than can be looked at, some is skipped, counted and
 said. Nothing here knows who may see what; ``live_sight`` does.
 """
 

@@ -1,6 +1,6 @@
 """The live view of one person: rows, traffic, failures and queues of their own services.
 
-Kept rules: a row is told as the lists of messages and dead letters tell it, pseudonyms included; where more happened than is
+Rules: a row is told as the lists of messages and dead letters tell it, pseudonyms included; where more happened than is
 shown, it is an even sample and said so; operators see that and how, everywhere.
 """
 

@@ -1,6 +1,6 @@
 """Push to AS2 partners: build the message by the partnership, and judge the MDN.
 
-Kept rules: every attempt has the same Message-ID, so that a partner takes the message once; it names the delivery by its token,
+Rules: every attempt has the same Message-ID, so that a partner takes the message once; it names the delivery by its token,
 so that a receipt which comes later finds it. A 2xx alone is no success where a receipt was agreed on.
 """
 

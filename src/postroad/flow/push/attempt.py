@@ -1,6 +1,6 @@
 """One push attempt: send the request, read the answer, and record the outcome in one entry.
 
-Kept rules: an attempt ends in one entry (acknowledged, answered, to be tried again, or given up), and only what that entry says
+Rules: an attempt ends in one entry (acknowledged, answered, to be tried again, or given up), and only what that entry says
 is true; so an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410), with no
 other place to push to, is pushed to no more: its service polls from then on, and what waits goes on waiting.
 """

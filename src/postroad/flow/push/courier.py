@@ -274,7 +274,7 @@ class Courier:
         return made
 
     def _mark_gone(self, target: PushTarget) -> None:
-        self._places.is_gone(target)
+        self._places.mark_gone(target)
         if target.another:
             gone, left = ("backup", "main place") if target.is_backup else ("main place", "backup")
             log.warning("the %s of %s is gone (410): pushes go to its %s", gone, self.service.address, left)

@@ -1,7 +1,7 @@
 """The start of a receiver's failure streak, from the journal, so that it survives restarts.
 
-Kept rule: whatever is uncertain counts in the receiver's favour. The count begins with the first try that failed after the last
-delivery that the service took, by whichever way, and after the last change of its profile, which may have mended it; and anew
+Rule: whatever is uncertain counts in the receiver's favour. The count begins with the first try that failed after the last
+delivery that the service took, by whichever way, and after the last change of its profile, which may have mended it; and again
 where nothing was tried for days, of which nobody knows how the receiver was.
 """
 
@@ -30,7 +30,7 @@ class FailureStreak:
         self._network = network
         self._service = service
         self._since: float | None = None  # monotonic
-        self._last: float | None = None  # likewise, when the latest try failed
+        self._last: float | None = None  # when the latest try failed
         self._is_known = False  # whether all that came before us is in it
 
     def ended(self) -> None:

@@ -1,6 +1,6 @@
 """Holds pushes back until they are released, by the service's ``release`` settings.
 
-Kept rules: all that is known comes from the index, so a restart, another node and somebody's request are the same to it; nothing
+Rules: all that is known comes from the index, so a restart, another node and somebody's request are the same to it; nothing
 that arrives while it looks is missed; and for a service that has nothing held back it asks nobody anything.
 """
 

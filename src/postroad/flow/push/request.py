@@ -1,6 +1,6 @@
 """The HTTP request of a push: the message in the service's format, with proof of its origin.
 
-Kept rules: the id in the headers is the same for every attempt at a delivery, and tells nothing about it; a secret is read for
+Rules: the id in the headers is the same for every attempt at a delivery, and tells nothing about it; a secret is read for
 each push, so a new one holds at once, and it leaves in the headers alone.
 """
 

@@ -1,6 +1,6 @@
 """The HTTP response to a push: an acknowledgment, or the response message itself.
 
-Kept rule: an answer is a response only if it says so, by its type in an own form or by ``Postroad-Type: response`` beside a plain
+Rule: an answer is a response only if it says so, by its type in a native format or by ``Postroad-Type: response`` beside a plain
 format; whatever else stands in a 2xx answer (most servers write something) means that the delivery was taken over. What says that
 it is a response and cannot be read as one is refused, never passed over. One answer needs no words: whoever is pushed a request
 in SOAP and answers 200 with an envelope has answered it, as SOAP servers do.

@@ -1,6 +1,6 @@
 """Slots for pushes in progress: bounded per node and per organization, and shared fairly.
 
-Kept rules: a place that becomes free goes to the organization that has waited longest for its turn, so one with a thousand
+Rules: a place that becomes free goes to the organization that has waited longest for its turn, so one with a thousand
 messages waits no less than one with a single message; and one whose receivers hang holds its own share and no more. There are
 two lanes: receivers that answer quickly have places of their own, so that however many others hang, they never wait for those.
 """

@@ -1,6 +1,6 @@
 """Push: the network posts messages to the servers of services that request it.
 
-Kept rule: a pushed delivery waits in the same mailbox as a polled one and is leased while it is pushed, so a push service may
+Rule: a pushed delivery waits in the same mailbox as a polled one and is leased while it is pushed, so a push service may
 poll too, and several nodes may push for one service. Words: a *courier* looks after one service, an *attempt* is one request,
 and *slots* are the places that all couriers of a node share, in two *lanes*: one for the quick, one for the others.
 """

@@ -1,6 +1,6 @@
 """The AS2 partnership of a service, loaded with our private key.
 
-Kept rule: keys are the operator's and are read for every message, so that a new one holds at once; their text is taken apart
+Rule: keys are the operator's and are read for every message, so that a new one holds at once; their text is taken apart
 only when it has changed.
 """
 

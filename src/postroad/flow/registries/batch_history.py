@@ -1,6 +1,6 @@
 """Batch history from the index: state, interchange, and functional acknowledgments of partners.
 
-Kept rule: only read here. What somebody may know of it is decided in ``core.audit``.
+Rule: only read here. What somebody may know of it is decided in ``core.audit``.
 """
 
 from __future__ import annotations

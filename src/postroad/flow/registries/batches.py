@@ -1,6 +1,6 @@
 """Batches as stored: read from the index, and changed under optimistic version checks.
 
-Kept rules: the index is the truth, whatever a batcher remembers. Every change raises the batch's version and is written under
+Rules: the index is the truth, whatever a batcher remembers. Every change raises the batch's version and is written under
 that version's key; whoever loses reads the batch again. A member leaves its batch with the very entry that ends its delivery.
 """
 

@@ -1,6 +1,6 @@
 """Bindings by queue and by exchange, in memory, kept in step with the configuration.
 
-Kept rule: a change costs what has changed. The order of an exchange's bindings is found when it is asked for, and kept until
+Rule: a change costs what has changed. The order of an exchange's bindings is found when it is asked for, and kept until
 one of them changes.
 """
 

@@ -1,6 +1,6 @@
 """The configuration: check a change, store it, and only then apply it.
 
-Kept rules: a change is one entry, however many objects it touches, so it happens whole or not at all; each object's version
+Rules: a change is one entry, however many objects it touches, so it happens whole or not at all; each object's version
 grows by one, and whoever changes an object says which version they have seen, so nobody overwrites what they have not read; a
 change that has begun is carried out, also when whoever asked for it is gone, or what is durable would not be what holds here.
 """

@@ -1,6 +1,6 @@
 """The exchanges open on this node, with all their bindings, kept in step with the configuration.
 
-Kept rules: an exchange is opened when it is first asked for, without holding others up however many bindings it has; from then on
+Rules: an exchange is opened when it is first asked for, without holding others up however many bindings it has; from then on
 each change costs what has changed.
 """
 

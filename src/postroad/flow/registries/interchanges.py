@@ -1,6 +1,6 @@
 """Interchanges that were sent: the control numbers they used and the documents they contain.
 
-Kept rule: the index knows, and is asked only when it has seen everything that is in the journal.
+Rule: the index knows, and is asked only when it has seen everything that is in the journal.
 """
 
 from __future__ import annotations
@@ -43,14 +43,14 @@ class InterchangeRegistry:
     async def sent(self, series: str, number: int) -> AssembledInterchange | None:
         """Return the interchange that uses a number; None if there is none.
 
-        Where it was assembled anew since, with the same numbers and without a member that has left, that one is meant.
+        Where it was assembled again since, with the same numbers and without a member that has left, that one is meant.
         """
         for row in await self._index.query("control_number", series, number):
             return await self._as_it_is(await self._assembled("message_at", row[_SEQ]), row[_BATCH])
         return None
 
     async def holding(self, series: str, document: str) -> AssembledInterchange | None:
-        """Return the newest interchange of a series that contains a document of this name.
+        """Return the newest interchange of a series that contains a document with this name.
 
         The index must have caught up before.
         """

@@ -1,7 +1,7 @@
 """The models open on this node, with their nodes and attachments, kept in step with the configuration.
 
-Kept rules: a model is opened when it is first asked for, without holding others up however large it is; from then on each change
-costs what has changed. What cannot be followed in place is opened anew, when it is next asked for.
+Rules: a model is opened when it is first asked for, without holding others up however large it is; from then on each change
+costs what has changed. What cannot be followed in place is reopened, when it is next asked for.
 """
 
 from __future__ import annotations
@@ -81,5 +81,5 @@ class ModelRegistry:
         try:
             apply_changes(model, gcid, touched, directory)
         except Refused as refusal:
-            log.info("model %s is opened anew: %s", gcid, refusal.code)
+            log.info("model %s is reopened: %s", gcid, refusal.code)
             del self._open[gcid]

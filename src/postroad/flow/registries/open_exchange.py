@@ -1,6 +1,6 @@
 """An open exchange: matches large messages off the event loop while bindings change.
 
-Kept rules: nobody waits on the event loop for a large message to be matched. A binding that changes meanwhile is bound before the
+Rules: nobody waits on the event loop for a large message to be matched. A binding that changes meanwhile is bound before the
 next message is looked at.
 """
 

@@ -1,6 +1,6 @@
 """Runs one worker per matching service; starts, restarts and stops workers as the directory changes.
 
-Kept rule: nobody is left behind; ``close`` returns when all that ever began has ended.
+Rule: nobody is left behind; ``close`` returns when all that ever began has ended.
 """
 
 from __future__ import annotations

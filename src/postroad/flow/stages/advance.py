@@ -1,6 +1,6 @@
 """Advance a message after an in-transit service has answered: to the next service, past a failure, or to its end.
 
-Kept rules: the changed message goes on in the step that settles the answered delivery; what the sender withheld is put back; the
+Rules: the changed message goes on in the step that settles the answered delivery; what the sender withheld is put back; the
 rules of a service that routes dynamically are tried on the message as it is now, and validated before the next delivery.
 """
 

@@ -190,7 +190,7 @@ def _widest(waiting: list[Any]) -> int:
     return widest
 
 
-FORM = "bulk"  # in the place of an own form
+FORM = "bulk"  # in the place of a native format
 
 
 def read_bulk(content_type: str, body: bytes, limits: WireLimits, message_bytes: int) -> list[Posting | Refused]:
@@ -206,7 +206,7 @@ def _within(post: Posting | Refused, message_bytes: int) -> Posting | Refused:
 
 
 def _posts(content_type: str, body: bytes, limits: WireLimits) -> list[Posting | Refused]:
-    """The parts of a multipart may be in plain formats."""
+    """The parts of a multipart may be in external formats."""
     if media_type_of(content_type) == MULTIPART:
         return [_read(part, limits) for part in bulk_parts(content_type, body, limits)]
     posts = decode_bulk(content_type, body, limits)

@@ -1,6 +1,6 @@
 """Cancel a message: withdraw its undelivered copies and report the result to the sender.
 
-Kept rules: only its sender withdraws a message; what its recipient has in hand, leased or acknowledged, stays with the recipient;
+Rules: only its sender withdraws a message; what its recipient has in hand, leased or acknowledged, stays with the recipient;
 a copy that is still with an in-transit service is withdrawn all the same.
 """
 

@@ -1,11 +1,11 @@
 """Deliver messages to polling services, and settle or release what they received.
 
-Kept rules: every hand-out is written down; an acknowledgement is durable before it is answered; both
+Rules: every hand-out is written down; an acknowledgement is durable before it is answered; both
 may be repeated without harm.
 
 Load the bodies of deliveries for services that receive them.
 
-Kept rule: one that cannot be read back is left to its lease, and holds up no other.
+Rule: one that cannot be read back is left to its lease, and holds up no other.
 
 The trace of a delivery: the services it has passed, for polls that request it.
 """

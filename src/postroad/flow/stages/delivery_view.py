@@ -1,6 +1,6 @@
 """What the receiver of a delivery may see: its invocation context, without withheld documents.
 
-Kept rule: whoever is isolated finds nothing by which it could know the message again among those it gets openly: no name, no
+Rule: whoever is isolated finds nothing by which it could know the message again among those it gets openly: no name, no
 handle, no session or number of it, and no time more exact than a second. Whoever the response of such a service passes on its
 side learns as little of the one who asked.
 """

@@ -1,6 +1,6 @@
 """End a journey early: after a failure, a rejection or a timeout.
 
-Kept rules: a journey has one end, which the key of its entry guards; a request's sender is told by an error response in the very
+Rules: a journey has one end, which the key of its entry guards; a request's sender is told by an error response in the very
 entry that ends it; a notification ends in silence, visible in the audit trail alone.
 """
 

@@ -1,6 +1,6 @@
 """Expire deliveries that were not fetched and journeys that did not end in time.
 
-Kept rules: the loop sleeps until the next due time and asks the index for just what is due, never for all there is; expiry is an
+Rules: the loop sleeps until the next due time and asks the index for just what is due, never for all there is; expiry is an
 entry like any other end, so a late answer and an expiry exclude each other. Every look passes over the members of interchanges
 that are under way, and pays for it; so the longer a look takes, the longer it is before the next. Nobody gets what is overdue
 meanwhile: those who hand it out look at the time themselves.

@@ -1,6 +1,6 @@
 """Explain a message's route: a posted one from its record, a hypothetical one by routing it.
 
-Kept rules: explaining stores and sends nothing; each organization reads the rules of its own services and, of the others', only
+Rules: explaining stores and sends nothing; each organization reads the rules of its own services and, of the others', only
 what they did to the route; an operator reads which rules held, but not what they saw in the message.
 """
 

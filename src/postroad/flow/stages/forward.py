@@ -1,6 +1,6 @@
 """Forward a delivery from an exchange, model or splitter to its receivers, under the original header.
 
-Kept rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
+Rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
 delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
 it again: a circle of exchanges ends where it began. By however many ways a message comes to an exchange, it is handed on to
 another one once, or exchanges that are bound to each other would multiply it. Nothing goes to another house that the exchange is

@@ -1,6 +1,6 @@
 """Expire deliveries that exceed their mailbox's time limit.
 
-Kept rules: the limits are those of the profiles as they are now, so a change counts for what waits already; only mailboxes that
+Rules: the limits are those of the profiles as they are now, so a change counts for what waits already; only mailboxes that
 have one are looked at; and it is an expiry like any other, of which a requester is told. A mailbox in which nothing waits is
 looked at again when the first message that may have come since would be due.
 """

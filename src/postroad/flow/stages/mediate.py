@@ -1,6 +1,6 @@
 """Decode posts in external formats, and encode deliveries in the format of their receiver.
 
-Kept rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
+Rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
 is on record before the message is handed out, and again only where a node cannot know that it is. A service that takes messages
 only whole gets none from which something is missing: its delivery fails instead, as after the last push.
 """

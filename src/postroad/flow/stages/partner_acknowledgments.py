@@ -1,6 +1,6 @@
 """Functional acknowledgments: send those for received interchanges, and record those for ours.
 
-Kept rules: an answer is posted with the numbers that it uses as one entry, and once for each interchange that came, however often
+Rules: an answer is posted with the numbers that it uses as one entry, and once for each interchange that came, however often
 its delivery comes again; numbers that others were quicker to draw are drawn again. What a partner says is written down once for
 each batch that it speaks of, and what speaks of none is written down too. Anybody may call itself by any name in an interchange:
 a splitter hears of the batches of its own organization and of no others.

@@ -1,6 +1,6 @@
 """Quotas: limit how many bytes and messages of an organization may wait in the network.
 
-Kept rules: only new messages are held back, since answers, polls and acknowledgements make room; nobody is refused by an old
+Rules: only new messages are held back, since answers, polls and acknowledgements make room; nobody is refused by an old
 account: the index is asked first, once for all that wait for it, with a pause between two looks; and only a few posts of an
 organization wait for that, so a flood of them is refused at once and holds up nobody.
 """

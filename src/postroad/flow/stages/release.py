@@ -1,6 +1,6 @@
 """Release deliveries that are held back for a service.
 
-Kept rules: a release lets everything go that waits at that moment, and is one entry, which says up to which number; so what was
+Rules: a release lets everything go that waits at that moment, and is one entry, which says up to which number; so what was
 released stays released, over restarts and on every node, and what came later waits for its own. Nothing is held back from a
 service that polls: that is the same as asking.
 """

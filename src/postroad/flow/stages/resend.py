@@ -1,6 +1,6 @@
 """Resend or drop dead letters, and find the delivery rounds of a copy.
 
-Kept rules: a letter is dealt with once, which the key of its entry guards; what is resent begins a new round at the service where
+Rules: a letter is dealt with once, which the key of its entry guards; what is resent begins a new round at the service where
 it failed, with the content that it had there; nothing is resent to who may not be sent to any more.
 
 Delivery rounds of a copy: find the post that began a journey, and the latest round.
@@ -65,7 +65,7 @@ class DeadLetterStage:
             )
         _check_standing(letter, service, directory)
         if await self._desk.body(queued) is None:
-            raise Refused("body.dropped", "Its documents are no longer kept; have it posted anew, and drop it")
+            raise Refused("body.dropped", "Its documents are no longer kept; have it posted again, and drop it")
 
     async def resend(self, letter: DeadLetter, by: str, reason: str, expires_at_us: int | None = None) -> int:
         """Resend a checked letter and return its new delivery number; Refused if it was handled meanwhile."""

@@ -1,6 +1,6 @@
 """Responses: return a recipient's response to the requester, and pass on what an in-transit service returned.
 
-Kept rules: only the service that was handed a delivery can answer it, once, with the token it was given; a response is part of
+Rules: only the service that was handed a delivery can answer it, once, with the token it was given; a response is part of
 its request's journey and expires with it.
 """
 

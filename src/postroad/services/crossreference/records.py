@@ -1,6 +1,6 @@
 """The records of cross-reference maps, stored in the journal and read from the index.
 
-A record belongs to a service and has one key, a name and a value; records are related key by key. Kept rule: to be related is
+A record belongs to a service and has one key, a name and a value; records are related key by key. Rule: to be related is
 never at the price of what a record says, so the records at both ends are made where they are missing, and left alone
 otherwise.
 """

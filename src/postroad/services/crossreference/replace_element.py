@@ -3,7 +3,7 @@
 Arguments: ``map``, ``element``, ``keyName``; ``from`` (whose key stands in the message; else the sender), ``to`` (whose key
 replaces it; else the only other service that has a related record), ``toKeyName`` (a key, or a name in the record),
 ``missing`` (``keep`` or ``error``). On the way back of a response the two services change places, which both must be named
-for. Kept rule: a complaint names the path, never what stands there, since it stays in the journal when the body is gone.
+for. Rule: a complaint names the path, never what stands there, since it stays in the journal when the body is gone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A cross-reference map and the services that share it.
 
 Who shares a map may read all of it, and writes only records of services of their own organization. The owner of the map
-decides who shares it, and may relate anybody's records. Kept rule: a map that one does not share, and a service that one may
+decides who shares it, and may relate anybody's records. Rule: a map that one does not share, and a service that one may
 not know of, look exactly like ones that do not exist.
 """
 

@@ -1,6 +1,6 @@
 """Try out bindings: which of them match a message, and what would be sent.
 
-Kept rules: nothing is stored, sent or counted; the bindings are asked by the very code that asks them about deliveries, and only
+Rules: nothing is stored, sent or counted; the bindings are asked by the very code that asks them about deliveries, and only
 those that the one who tries may see.
 """
 

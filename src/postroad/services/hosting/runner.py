@@ -1,6 +1,6 @@
 """Runs a hosted service on one delivery and answers it.
 
-Kept rules: whatever a service does with a message, the delivery is answered, acknowledged or given back; a fault in one
+Rules: whatever a service does with a message, the delivery is answered, acknowledged or given back; a fault in one
 concerns that one alone. Logs name sessions and places in the code, never what a message says.
 """
 

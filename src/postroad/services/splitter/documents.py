@@ -1,6 +1,6 @@
 """Documents of interchanges as separate messages, with topic and properties that describe their origin.
 
-Kept rules: a document's bytes are those that stood in the interchange; what its envelope said of it, how it is written, and what
+Rules: a document's bytes are those that stood in the interchange; what its envelope said of it, how it is written, and what
 is wrong with it, goes along as properties, so that rules and bindings can choose by it. The topic is the document's kind.
 """
 

@@ -1,6 +1,6 @@
 """Functional acknowledgments of a splitter: sent to the partner, and recorded from it.
 
-Kept rules: an acknowledgment that cannot be written (the partner's name is too long …) is no reason to refuse what was taken; the
+Rules: an acknowledgment that cannot be written (the partner's name is too long …) is no reason to refuse what was taken; the
 splitter's owner is told by a dead letter. An answer is never answered.
 """
 

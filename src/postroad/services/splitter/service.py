@@ -2,7 +2,7 @@
 
 Every part of the message is an interchange, or several. Documents go to the service that the splitter's owner has named, and
 rules or an exchange take them from there. The partner is told what became of its interchange (997, CONTRL, ACK), where that was
-agreed on; what the partner says of ours is written down at the batch that it is about, and goes nowhere. Kept rules: of a message
+agreed on; what the partner says of ours is written down at the batch that it is about, and goes nowhere. Rules: of a message
 all is taken or nothing, and what is not taken is a dead letter of the splitter; the partner is told that something was taken only
 when that is durable.
 """

@@ -2,7 +2,7 @@
 
 ``FaultyFiles`` fails or stops at chosen calls; ``postroad.testing.power_cuts`` is about what a disk forgets.
 
-Kept rule: a fault comes at the call that was planned, and nothing else differs from the real files.
+Rule: a fault comes at the call that was planned, and nothing else differs from the real files.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
 went at any moment of it: what was synced is there; of the rest, each sector of each write, each new length and each
 change of a name is there or not, at random.
 
-Kept rule: the model grants nothing that POSIX does not promise, except that a sector is written whole or not at all.
+Rule: the model grants nothing that POSIX does not promise, except that a sector is written whole or not at all.
 """
 
 from __future__ import annotations

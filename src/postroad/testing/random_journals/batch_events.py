@@ -1,6 +1,6 @@
 """Random batch events for property tests.
 
-Kept rule: consistent, as in ``journal_events``. A delivery joins one batch, a batch has each version once, and a control number
+Rule: consistent, as in ``journal_events``. A delivery joins one batch, a batch has each version once, and a control number
 is drawn once; in which order a batch goes through its states is not kept to, because no index and no desk asks.
 """
 

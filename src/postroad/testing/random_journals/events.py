@@ -1,6 +1,6 @@
 """Random journal events for property tests, one function per event.
 
-Kept rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, and
+Rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, and
 those in a batch are only acknowledged or ended; an answer belongs to the message it answers, a journey comes to one end, and a
 route that changed on the way is kept to.
 """

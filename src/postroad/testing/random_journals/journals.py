@@ -1,6 +1,6 @@
 """Random consistent journals for property tests, and a large plain journal for benchmarks.
 
-Kept rule: what is generated is consistent (``journal_events`` says how); so every index must cope with it, and all must agree
+Rule: what is generated is consistent (``journal_events`` says how); so every index must cope with it, and all must agree
 on it.
 """
 

@@ -1,6 +1,6 @@
 """Random values of journal entries for property tests.
 
-Kept rule: few distinct services, keys and expiries, so that they meet each other; everything else as wild as it can be.
+Rule: few distinct services, keys and expiries, so that they meet each other; everything else as wild as it can be.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The simulated network: the real stages over storage in memory, as one process that can crash and restart.
 
-Kept rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. Whoever waits for an
+Rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. Whoever waits for an
 answer at that moment gets none and cannot know what became of the question, as over a broken connection.
 """
 

@@ -1,6 +1,6 @@
 """The behaviours of receiving services: prompt, slow, silent, or against every rule of the network.
 
-Kept rule: a temper never looks at anything but what its service was handed. ``receive`` gives every delivery to the service's
+Rule: a temper never looks at anything but what its service was handed. ``receive`` gives every delivery to the service's
 temper; those that take their time do so beside the next poll.
 """
 

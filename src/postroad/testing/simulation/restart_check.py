@@ -1,6 +1,6 @@
 """Checks a restart during a run: a network started on a copy of the journal must have the same state.
 
-Kept rule: the running network does not notice. Compared are the tables of the index, which deliveries a new desk hands
+Rule: the running network does not notice. Compared are the tables of the index, which deliveries a new desk hands
 out, and what it says of any delivery, each with the plainest reading of the journal.
 """
 
@@ -50,9 +50,7 @@ async def check_restart(
 
 async def _table_differences(rebuilt: MemoryIndex, live: MemoryIndex) -> list[str]:
     return [
-        f"table {table}, made anew, is another"
-        for table in TABLES
-        if await rebuilt.rows(table) != await live.rows(table)
+        f"table {table}, rebuilt, is another" for table in TABLES if await rebuilt.rows(table) != await live.rows(table)
     ]
 
 

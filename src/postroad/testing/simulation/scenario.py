@@ -3,7 +3,7 @@
     report = simulate(4711, days=3)
     assert not report.broken, report
 
-Kept rule: the seed decides everything, so ``simulate`` twice gives the same journal, byte for byte.
+Rule: the seed decides everything, so ``simulate`` twice gives the same journal, byte for byte.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A simulated service: its calls to the network, and its retries.
 
-Kept rule: a service that got no answer asks again in a way that cannot happen twice, as every client should.
+Rule: a service that got no answer asks again in a way that cannot happen twice, as every client should.
 """
 
 from __future__ import annotations

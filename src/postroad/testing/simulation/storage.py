@@ -1,6 +1,6 @@
 """A simulated journal and index that take time, fail at times, and can be cut off from their process.
 
-Kept rule: they keep what their port promises, and nothing more. An append that was cut off is there whole or not at all, a
+Rule: they keep what their port promises, and nothing more. An append that was cut off is there whole or not at all, a
 failed one changed nothing, and an index answers from a moment that may be over when the answer arrives.
 """
 

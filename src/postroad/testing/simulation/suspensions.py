@@ -1,6 +1,6 @@
 """Simulated operators that suspend services and end the suspensions hours later.
 
-Kept rule: what counts is from when to when an operator was sure of it: from the answer that said so until it asked to end it.
+Rule: what counts is from when to when an operator was sure of it: from the answer that said so until it asked to end it.
 """
 
 from __future__ import annotations

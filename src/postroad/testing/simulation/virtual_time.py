@@ -1,6 +1,6 @@
 """An event loop that never waits: when nothing is ready, its clock jumps to the next timer.
 
-Kept rules: no thread, no socket, no real clock. Whatever is ready at one moment runs in an order drawn from the seed, as arrivals
+Rules: no thread, no socket, no real clock. Whatever is ready at one moment runs in an order drawn from the seed, as arrivals
 from outside would; futures and tasks have numbers for hashes, so that a set of them is walked in the same order in every run.
 A loop in which nothing can ever happen again says so, and so does one in which time has stopped.
 """

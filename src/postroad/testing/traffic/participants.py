@@ -1,6 +1,6 @@
 """The participants of simulated traffic: organizations of different sizes, their services, habits and partners.
 
-Kept rule: a member's habits stay what they are for the whole time, but for planted incidents; so a day that is unlike its
+Rule: a member's habits stay what they are for the whole time, but for planted incidents; so a day that is unlike its
 others has been made so on purpose.
 """
 

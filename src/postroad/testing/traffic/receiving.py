@@ -1,6 +1,6 @@
 """Receiving in simulated traffic: polls, pushes, in-transit work, answers, acknowledgements and failures.
 
-Kept rule: every delivery that arrives comes to an end or to the end of the time, by the entries that the real flow would write.
+Rule: every delivery that arrives comes to an end or to the end of the time, by the entries that the real flow would write.
 """
 
 from __future__ import annotations

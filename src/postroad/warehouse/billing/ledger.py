@@ -1,6 +1,6 @@
 """The billing tables, read without Spark by DuckDB over their files.
 
-Kept rule: whoever reads a bill learns through which journal entry it counts, and never sees tables that are behind the log.
+Rule: whoever reads a bill learns through which journal entry it counts, and never sees tables that are behind the log.
 """
 
 from __future__ import annotations

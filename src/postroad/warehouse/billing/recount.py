@@ -1,6 +1,6 @@
 """An independent recount of charges in DuckDB, straight from journal entries: no Spark, no shared pricing.
 
-Kept rule: neither Spark, nor the table ``log``, nor any code of the pricing is used here, so that a mistake in one of them shows.
+Rule: neither Spark, nor the table ``log``, nor any code of the pricing is used here, so that a mistake in one of them shows.
 Rows are handed on in pieces, so that a year's journal needs no more memory than a day's.
 
 An independent recount of charges in DuckDB, from the journal: no Spark, no warehouse table, no shared pricing.

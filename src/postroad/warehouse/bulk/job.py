@@ -1,6 +1,6 @@
 """Runs a bulk operation on Spark: divides the pieces of an archive among workers, which read and handle them.
 
-Kept rules: workers read the archive themselves, so its bytes never pass through the JVM; the directory travels once, as versioned
+Rules: workers read the archive themselves, so its bytes never pass through the JVM; the directory travels once, as versioned
 text; what a worker needs is in this package alone, so ``--py-files`` is enough on a cluster.
 """
 

@@ -1,7 +1,7 @@
 """The interface of bulk operations: one kind of work on archived messages, and the rows that result.
 
 A lane has a name, columns of its own, and ``prepare``, which makes ready whatever the directory asks for and returns a function
-of one message. Kept rules: all that costs is done in ``prepare``, once for each directory and process; whatever is wrong with a
+of one message. Rules: all that costs is done in ``prepare``, once for each directory and process; whatever is wrong with a
 message, mistakes of our own included, becomes a row with a code, so that one message never stops a job over millions.
 """
 

@@ -1,6 +1,6 @@
 """The output of bulk operations: Parquet files written by the workers, and optional JSON lines.
 
-Kept rules: what an earlier job left is never mixed with or overwritten by a later one's. A worker writes under a name that is its
+Rules: what an earlier job left is never mixed with or overwritten by a later one's. A worker writes under a name that is its
 attempt's own; only what a finished task has reported is moved to where results lie, so a task that dies, or is done twice, leaves
 nothing there. Rows do not pass through the JVM, which would cost more than writing them.
 """

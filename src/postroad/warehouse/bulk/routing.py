@@ -1,6 +1,6 @@
 """The route operation: one row per message and recipient, as the server writes it when the message is posted.
 
-Kept rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
+Rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
 what the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is
 taken for granted: no service's policy for connections refuses one.
 """

@@ -1,6 +1,6 @@
 """The translate operation: one row per message and recipient, with the bytes that the server would deliver.
 
-Kept rules: ``give`` is called as for a delivery, so the bytes are the same, boundaries included. A message from a
+Rules: ``give`` is called as for a delivery, so the bytes are the same, boundaries included. A message from a
 file has neither session nor recipient; it gives one row, whose boundaries are made of its place in the archive.
 """
 

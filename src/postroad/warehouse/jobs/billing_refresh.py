@@ -1,6 +1,6 @@
 """Refreshes the billing tables after a landing: ``usage``, ``charges`` and ``invoice_lines``.
 
-Kept rules: what new events touch is made anew as a whole and replaced in one commit: a day of ``usage``; a month of ``charges``
+Rules: what new events touch is rebuilt as a whole and replaced in one commit: a day of ``usage``; a month of ``charges``
 and ``invoice_lines``, since allowances and tiers run over a month. A new tariff, or other books, touch every month, those too in
 which things were by the books from before; an event that comes again otherwise touches the day it was on. Each table says by
 itself how far it has come, so a run that was killed between two of them is simply repeated.

@@ -98,7 +98,7 @@ def _checked_mark(store: TableStore, source: LogSource, after: int) -> str:
         raise Misconfigured(
             [
                 f"the warehouse holds {after} entries of another journal, or of this one before it was restored from a copy; "
-                "choose another folder with --warehouse, or delete this one to land everything anew"
+                "choose another folder with --warehouse, or delete this one to land everything again"
             ]
         )
     return mark

@@ -1,6 +1,6 @@
 """Short error texts for failed Spark jobs, extracted from Python and Java stack traces.
 
-Kept rule: a fault that was raised on purpose keeps its own words; of any other the innermost cause is told. Nothing is retried.
+Rule: a fault that was raised on purpose keeps its own words; of any other the innermost cause is told. Nothing is retried.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Batch events as rows: the batches themselves, their members, and partners' acknowledgments.
 
-Kept rule: a batch is told whole, as it is from then on, by whatever entry changes it; so its row with the highest ``seq`` is what
+Rule: a batch is told whole, as it is from then on, by whatever entry changes it; so its row with the highest ``seq`` is what
 it is, and rows of other kinds need not be looked at.
 """
 

@@ -1,6 +1,6 @@
 """Journal entries as rows: the columns of each kind of entry, and one tuple per event.
 
-Kept rule: pure and total, as the projection is: every kind of entry is known here, gives at least one row, and its rows depend on
+Rule: pure and total, as the projection is: every kind of entry is known here, gives at least one row, and its rows depend on
 nothing but the entry. ``landing/log.py`` says what the columns mean and adds those that follow from others.
 """
 

@@ -20,7 +20,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
 
 Posts of interchanges, and acknowledgements and ends of all that was in a batch, have a row about the batch too, which is last.
 ``delivery`` therefore joins what made a delivery with what became of it. A column that means nothing for a row is null, never
-empty. Kept rule: columns are only ever added, at the end and nullable; ``schema_version`` says which there were when a row was
+empty. Rule: columns are only ever added, at the end and nullable; ``schema_version`` says which there were when a row was
 made. No body, no credential and nobody's personal data get here. No Spark in this module: workers import it for every batch.
 """
 

@@ -9,7 +9,7 @@ the compared ones. A figure is flagged from ``FLAGGED`` on; errors and latency o
 day too, where silence is rare: its volume is compared where fewer than one in ten of the days of its kind were silent. Of the
 last day that is known the rest is still to come, so it may have too much, but not too little. ``docs/howto/read-reports.md`` has
 the measured share of false alarms.
-Kept rule: plain Python over plain numbers, so that it can be tested without Spark.
+Rule: plain Python over plain numbers, so that it can be tested without Spark.
 """
 
 from __future__ import annotations

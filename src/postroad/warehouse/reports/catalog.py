@@ -84,7 +84,9 @@ def slow(tables: ReportTables, period: Period, top: int) -> Summary:
     work: defaultdict[str, Counter[int]] = defaultdict(Counter)
     names = tables.service_addresses()
     for row in tables.rows("latency", period, measure="working"):
-        name: str = names.get(row["service"]) or row["service"]  # which several have had, where one was registered anew
+        name: str = (
+            names.get(row["service"]) or row["service"]
+        )  # which several have had, where one was registered again
         work[name][row["bucket"]] += row["count"]
     used = {name: counts for name, counts in work.items() if counts.total() >= MIN_STOPS}
     shown: list[list[Any]] = [[name, counts.total(), *_percentiles(counts)] for name, counts in used.items()]

@@ -1,6 +1,6 @@
 """The content of a report: named columns, rows of plain values, and a chart.
 
-Kept rule: no drawing, no printing, no files. Numbers are numbers here; whoever shows them decides how many digits there are.
+Rule: no drawing, no printing, no files. Numbers are numbers here; whoever shows them decides how many digits there are.
 """
 
 from __future__ import annotations

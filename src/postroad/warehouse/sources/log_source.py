@@ -1,6 +1,6 @@
 """The interface between landing and a journal.
 
-Kept rule: ``head`` is a number below which nothing will ever appear that is not there already. Both journals keep it: segment
+Rule: ``head`` is a number below which nothing will ever appear that is not there already. Both journals keep it: segment
 files are read up to the durable mark, which is moved once a group is on the disk; and in PostgreSQL an entry gets its number
 under a lock that is held until it is committed, so numbers become visible in their order.
 """

@@ -1,6 +1,6 @@
 """The PostgreSQL journal as a source, read by any number of workers through the adapter's own statements.
 
-Kept rule: it only reads, so a role that may SELECT from ``journal_group`` and ``journal_head`` is enough. The address may hold
+Rule: it only reads, so a role that may SELECT from ``journal_group`` and ``journal_head`` is enough. The address may hold
 a password: it is in no message, and Spark masks options whose name ends in ``url``.
 """
 

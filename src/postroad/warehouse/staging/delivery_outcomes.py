@@ -1,7 +1,7 @@
 """The outcomes of deliveries and journeys, aggregated from the log.
 
 Grain: one row per ``number`` that anything happened to: a delivery, or the first delivery of a copy, which names its journey too.
-Kept rules: only numbers are gathered, because Spark adds those up without sorting; an end is the one with the lowest entry
+Rules: only numbers are gathered, because Spark adds those up without sorting; an end is the one with the lowest entry
 number, as everywhere in the network.
 """
 

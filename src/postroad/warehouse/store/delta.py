@@ -1,6 +1,6 @@
 """Delta tables without a Delta library in Spark: Spark handles the Parquet files, ``deltalake`` the table log.
 
-Kept rule: a file belongs to a table once a commit names it, and never before. A job writes into a folder of its own, moves its
+Rule: a file belongs to a table once a commit names it, and never before. A job writes into a folder of its own, moves its
 files beside the others, and then commits; whatever a crash leaves behind is in no commit, is never read, and is vacuumed.
 Moving must be cheap and atomic, so a table lies in a file system (local, NFS), not in an object store.
 """

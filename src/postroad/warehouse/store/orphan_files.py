@@ -1,6 +1,6 @@
 """Deletes files of a table's folder that no commit names: left by failed writes or later commits.
 
-Kept rule: a file is deleted only if the table does not name it and it is older than any job may run, since a job's files lie
+Rule: a file is deleted only if the table does not name it and it is older than any job may run, since a job's files lie
 there for a moment before the commit that names them.
 """
 

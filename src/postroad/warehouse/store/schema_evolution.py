@@ -1,6 +1,6 @@
 """Schema changes of a table: new columns are added at the end, and nothing else.
 
-Kept rule: every column may be null, because files from before a column was added do not have it.
+Rule: every column may be null, because files from before a column was added do not have it.
 """
 
 from __future__ import annotations
@@ -32,6 +32,6 @@ def find_added_columns(kept: Schema, given: Schema, table: str) -> list[Field]:
             f"table {table}: column {field.name} is {known[field.name].type}, not {field.type}" for field in changed
         ]
         raise Misconfigured(
-            [*faults, f"give the changed column another name, or remove the table {table} and make it anew"]
+            [*faults, f"give the changed column another name, or remove the table {table} and rebuild it"]
         )
     return [field for field in given.fields if field.name not in known]

@@ -1,6 +1,6 @@
 """Staged rows: written by Spark to a folder of their own, then moved beside the table's files.
 
-Kept rule: until ``publish`` nothing is outside the folder, and what is published is still in no commit. The name of a file
+Rule: until ``publish`` nothing is outside the folder, and what is published is still in no commit. The name of a file
 begins with the name of the write that made it, so files of two writes never meet.
 """
 

@@ -1,6 +1,6 @@
 """The interface between the warehouse's jobs and its table storage.
 
-Kept rule: a write is one commit, seen whole or not at all, and carries (app, version): a job's own name and how far it has come.
+Rule: a write is one commit, seen whole or not at all, and carries (app, version): a job's own name and how far it has come.
 A version that is not above the one already there is a repetition, and nothing is written; so a job may be killed at any moment
 and started again. A table is divided by days: those of landing for ``log``, those of the events in every other table.
 """

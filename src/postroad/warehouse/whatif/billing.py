@@ -1,6 +1,6 @@
 """The costs of both sides: the uses that each side would have made, priced by its own tariffs.
 
-Kept rules: uses are priced by the marts that write invoices. What happened is charged as it happened: an in-transit service that
+Rules: uses are priced by the marts that write invoices. What happened is charged as it happened: an in-transit service that
 returned is charged where it is still on the way. One that the message did not pass in fact is taken to return at once what it was
 given; one that has not returned is charged on neither side. Responses, and messages that cannot be decided, count on both sides
 as they were. What exchanges and models send on is played again on both sides, and in-transit services on those ways with it.

@@ -1,6 +1,6 @@
 """Compares the routes of one logged message under two directories.
 
-Kept rules: both sides are worked out by the functions that route posts. A journal does not say over which connection a message
+Rules: both sides are worked out by the functions that route posts. A journal does not say over which connection a message
 came, so on both sides it came over the safest. Rules of services that route dynamically are tried when a message reaches them, on
 what it has become; that cannot be replayed, and such stops are compared as they stand in the route.
 """

@@ -1,11 +1,11 @@
 """The differences between two sides in what exchanges and models forward, and the reasons.
 
-Kept rule: a copy is known by the exchanges it has passed, its receiver, and the binding that has made something of it; so a
+Rule: a copy is known by the exchanges it has passed, its receiver, and the binding that has made something of it; so a
 binding that is renamed changes nothing for anybody, unless what it makes goes under its name.
 
 The reasons why an exchange or a model forwards a message to another receiver.
 
-Kept rule: as for routes, a reason is the same text for all messages that have it, so that reasons can be counted.
+Rule: as for routes, a reason is the same text for all messages that have it, so that reasons can be counted.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The copies that exchanges and models would forward of a logged message, under one directory.
 
-Kept rule: what services on the way to an exchange would make of a message is not known, so an exchange is given what was posted,
+Rule: what services on the way to an exchange would make of a message is not known, so an exchange is given what was posted,
 or what the one before it has made, in the context that the route says.
 
 The copies that exchanges and models would forward of a logged message, under one directory.
 
-Kept rules: bindings are asked, sources found and copies routed by the functions that do it on a delivery; a circle is cut where
+Rules: bindings are asked, sources found and copies routed by the functions that do it on a delivery; a circle is cut where
 it closes, and what comes to an exchange by several ways is handed on to another one once. A message is decided only where
 everything that bindings would look at is still there.
 """

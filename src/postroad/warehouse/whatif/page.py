@@ -1,6 +1,6 @@
 """A what-if report as one self-contained HTML page: tables and charts, no script.
 
-Kept rule: whatever comes from messages or configuration is escaped; the page may be mailed around and opened anywhere.
+Rule: whatever comes from messages or configuration is escaped; the page may be mailed around and opened anywhere.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The arrivals of a logged message at send ports, under one directory, with what their policies need.
 
-Kept rules: it is found by the functions that a batcher asks; what exchanges and models send on comes to ports too. What a policy
+Rules: it is found by the functions that a batcher asks; what exchanges and models send on comes to ports too. What a policy
 would want to know of a message whose body is no longer kept cannot be told, and is counted as such.
 """
 

@@ -1,6 +1,6 @@
 """The reasons why a copy takes another route: rules that apply on one side only, or a refusal.
 
-Kept rule: a reason is the same text for all messages that have it, so that reasons can be counted.
+Rule: a reason is the same text for all messages that have it, so that reasons can be counted.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """The batches that send ports would make on both sides, their differences, waiting times and costs.
 
-Kept rule: on both sides batches are played by the functions of a batcher, time going on after the last message until every time
+Rule: on both sides batches are played by the functions of a batcher, time going on after the last message until every time
 of a policy has come.
 
 The report tables of send ports, and the costs of their interchanges.
 
-Kept rules: a message is in another batch when it would not leave with exactly the same others. An interchange is a message that
+Rules: a message is in another batch when it would not leave with exactly the same others. An interchange is a message that
 its port sends, and is billed as one, with the bytes of its members; services that rules of its receiver bring in are left out.
 """
 

@@ -1,6 +1,6 @@
 """Small SVG charts for a self-contained page.
 
-Kept rules: pure text in, text out; every text is escaped; a chart says in a title what it shows, for those who hear it read.
+Rules: pure text in, text out; every text is escaped; a chart says in a title what it shows, for those who hear it read.
 """
 
 from __future__ import annotations

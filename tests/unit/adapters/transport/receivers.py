@@ -119,7 +119,7 @@ def answering(*answers: bytes) -> Script:
 
 
 class Answers:
-    """A resolver that gives each answer once, the last one for ever, and remembers what it was asked."""
+    """A resolver that gives each answer once, the last one indefinitely, and remembers what it was asked."""
 
     def __init__(self, *answers: list[str]) -> None:
         self._answers = list(answers)

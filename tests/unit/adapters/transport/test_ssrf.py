@@ -120,7 +120,7 @@ def test_a_name_that_changes_its_mind_is_asked_once_and_taken_at_its_first_word(
             out = pusher(resolver, allow=("127.0.0.2",))
             told = await out.push(to(good))
             assert (told.status, good.connections, resolver.asked) == (200, 1, [NAME])
-            told = await out.push(to(secret))  # a new connection asks anew, and is judged by the new answer
+            told = await out.push(to(secret))  # a new connection asks again, and is judged by the new answer
             assert (told.status, secret.connections, resolver.asked) == (None, 0, [NAME, NAME])
             await out.close()
 

@@ -1,6 +1,6 @@
 """Explanations drawn and told: golden files, true to the route, safe to show, and cut to what a reader took part in.
 
-``python -m tests.unit.core.audit.test_drawing`` writes the golden files anew; look at them before you commit.
+``python -m tests.unit.core.audit.test_drawing`` writes the golden files again; look at them before you commit.
 """
 
 from __future__ import annotations

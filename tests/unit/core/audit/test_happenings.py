@@ -62,7 +62,7 @@ def test_every_other_entry_about_deliveries_is_told_by_its_number() -> None:
         ("delivered", "seller", 1),
         ("delivered", "seller", 2),
     ]
-    assert told(DeliveryAttempted(AT_US, "seller", (1,), 503, 10, "busy", 5.0)) == [("tried in vain", "seller", 1)]
+    assert told(DeliveryAttempted(AT_US, "seller", (1,), 503, 10, "busy", 5.0)) == [("try failed", "seller", 1)]
     for state in ("failed", "expired", "cancelled", "rejected"):
         assert told(DeliveriesEnded(AT_US, "network", state, "why", (1,))) == [(state, "", 1)]
     resent = DeliveryResent(AT_US, "p@x.example", "", 1, 1, "s", "t", "buyer", 2, 0, 0, 2, "seller", 0)

@@ -1,6 +1,6 @@
 """The life of a message as a picture: waits, work and failures, golden, accessible, and safe to show.
 
-``python -m tests.unit.core.audit.test_waterfall`` writes the golden file anew; look at it before you commit.
+``python -m tests.unit.core.audit.test_waterfall`` writes the golden file again; look at it before you commit.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def life() -> MessageHistory:
-    """Stamped after a lapse and a refusal, then pushed twice in vain: it waits for the third time."""
+    """Stamped after a lapse and a refusal, then pushed twice without success: it waits for the third time."""
     stamped = stop(
         event("handed out", POSTED + 2 * SECOND, until_us=POSTED + 4 * SECOND),
         event("handed out", POSTED + 5 * SECOND, until_us=POSTED + 35 * SECOND),

@@ -72,9 +72,9 @@ def test_a_member_that_leaves_is_counted_no_more_and_the_last_one_dissolves_the_
 
 @pytest.mark.req("B5")
 def test_a_resumed_batch_is_sent_with_the_same_bytes_unless_a_member_has_left() -> None:
-    again, anew = moves.resume_batch(SUSPENDED, NOW), moves.resume_batch(moves.remove_member(SUSPENDED, ONE, NOW), NOW)
+    again, again = moves.resume_batch(SUSPENDED, NOW), moves.resume_batch(moves.remove_member(SUSPENDED, ONE, NOW), NOW)
     assert (again.state, again.interchange) == (BatchState.ASSEMBLED, "ic-7")
-    assert (anew.state, anew.interchange) == (BatchState.CLOSED, "")
+    assert (again.state, again.interchange) == (BatchState.CLOSED, "")
 
 
 def test_a_batch_that_is_held_back_is_closed_but_not_assembled_until_it_is_let_go() -> None:

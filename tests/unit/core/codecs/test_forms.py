@@ -324,7 +324,7 @@ def test_the_answer_comes_as_it_is_wanted(accept: str, posted: Codec, codec: Cod
 @pytest.mark.parametrize("accept", ["text/html", "application/json;q=0"])
 def test_an_answer_that_cannot_be_given_is_refused(accept: str) -> None:
     if accept.endswith("q=0"):
-        assert choose_answer_form(accept, SOAP11) is SOAP11  # nothing is asked for, so the poster's own form it is
+        assert choose_answer_form(accept, SOAP11) is SOAP11  # nothing is asked for, so the poster's native format it is
         return
     with pytest.raises(Refused) as refused:
         choose_answer_form(accept, SOAP11)

@@ -1,6 +1,6 @@
 """The exact bytes of every kind of answer and request, kept in ``golden/``.
 
-A change of these files is a change that clients see. ``python -m tests.unit.core.codecs.test_golden`` writes them anew.
+A change of these files is a change that clients see. ``python -m tests.unit.core.codecs.test_golden`` writes them again.
 """
 
 from __future__ import annotations

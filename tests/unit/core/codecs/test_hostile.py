@@ -267,7 +267,7 @@ def test_steps_grow_no_faster_than_the_input(kind: str) -> None:
     ],
 )
 def test_what_is_never_ended_is_looked_at_once(content_type: str, body: bytes) -> None:
-    """A pattern that begins anew at every byte makes no calls that could be counted: it took minutes for each of these."""
+    """A pattern that begins again at every byte makes no calls that could be counted: it took minutes for each of these."""
     started = process_time()
     with pytest.raises(Refused):
         codec_for(content_type, body).decode_post(body)

@@ -1,4 +1,4 @@
-"""Envelopes that repeat: reading a post by its shape gives what reading it anew would."""
+"""Envelopes that repeat: reading a post by its shape gives what reading it again would."""
 
 from __future__ import annotations
 

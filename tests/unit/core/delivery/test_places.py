@@ -77,12 +77,12 @@ def test_an_address_that_is_gone_is_left_out_and_only_the_last_one_switches_off(
     places = PushEndpoints(PUSH)
     first = places.target(1, 0.0)
     assert decide_push(GONE, first, 0.5, 0) == PushRetry(delay_s=0.0, at_us=0, reason=verdict_reason())
-    places.is_gone(first)
+    places.mark_gone(first)
     later = places.target(2, 0.0)
     assert (later.push.url, later.another) == (BACKUP, False)
     assert isinstance(decide_push(GONE, later, 0.5, 0), SwitchOff)
     assert isinstance(decide_push(PushAnswer(status=503), later, 0.5, 0), PushRetry)
-    places.is_gone(later)
+    places.mark_gone(later)
     assert places.allows_from(5.0) == 5.0, "until somebody has written down that it is switched off"
 
 
@@ -94,7 +94,7 @@ def test_a_backup_that_is_gone_does_not_switch_off_a_main_place_that_is_there() 
     places = PushEndpoints(PUSH)
     fourth = places.target(4, 0.0)
     assert isinstance(decide_push(GONE, fourth, 0.5, 0), PushRetry)
-    places.is_gone(fourth)
+    places.mark_gone(fourth)
     assert urls(places, 0.0, 1, 4, 5) == [MAIN] * 3
     assert isinstance(decide_push(GONE, places.target(1, 0.0), 0.5, 0), SwitchOff)
 

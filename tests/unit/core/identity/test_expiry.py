@@ -71,7 +71,7 @@ def test_credentials_of_services_and_people_are_found_by_name() -> None:
         _credential("c", CredentialKind.CERTIFICATE, service=service.gcid, label="spring"),
         _credential("k", CredentialKind.KEY, person="ann@mybiz.example", label="laptop"),
         _credential("l", CredentialKind.KEY, person="ann@mybiz.example", label="login"),
-        Credential(id="n", kind=CredentialKind.KEY, secret="n", service=service.gcid, label="for ever"),
+        Credential(id="n", kind=CredentialKind.KEY, secret="n", service=service.gcid, label="indefinitely"),
     )
     assert sorted(thing.what for thing in expiring_credentials(known)) == [
         "certificate 'spring' of MyBiz/Purchasing",

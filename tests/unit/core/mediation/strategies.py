@@ -1,4 +1,4 @@
-"""Hypothesis strategies for messages that are to be given in plain formats, and what the tests of mediation share."""
+"""Hypothesis strategies for messages that are to be given in external formats, and what the tests of mediation share."""
 
 from __future__ import annotations
 

@@ -39,12 +39,12 @@ def test_an_event_is_taken_apart_and_made_again() -> None:
     assert message.parts == (Part(id="1", content_type="application/json", data=b'{"total":  1.50}'),)
     assert given_again(taken, Format.CLOUDEVENTS).data == EVENT
     assert given_again(taken, Format.CLOUDEVENTS).media_type == "application/cloudevents+json; charset=utf-8"
-    anew = encode_message(
+    again = encode_message(
         OutgoingMessage(parts=message.parts, topic=message.topic, handle=message.handle, properties=message.properties),
         Format.CLOUDEVENTS,
     )
-    assert msgspec.json.decode(anew.data) == msgspec.json.decode(EVENT)
-    assert anew.dropped == ()
+    assert msgspec.json.decode(again.data) == msgspec.json.decode(EVENT)
+    assert again.dropped == ()
 
 
 @pytest.mark.req("T8")

@@ -1,4 +1,4 @@
-"""Parts that came by the network's own forms may be called and described in any way; no plain format stumbles over that."""
+"""Parts that came by the network's native formats may have any name and description; no external format stumbles over that."""
 
 from __future__ import annotations
 

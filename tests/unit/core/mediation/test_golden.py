@@ -1,6 +1,6 @@
-"""The exact bytes of one message in every plain format, kept in ``golden/``, and the message read from them.
+"""The exact bytes of one message in every external format, kept in ``golden/``, and the message read from them.
 
-A change of these files is a change that partners see. ``python -m tests.unit.core.mediation.test_golden`` writes them anew.
+A change of these files is a change that partners see. ``python -m tests.unit.core.mediation.test_golden`` writes them again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Entries as postroad wrote them before routes had contexts and journeys had ends, byte for byte: the story of that time.
 
-Kept rule: never written anew. What a journal holds cannot be changed, so whatever is added to entries, these are read as ever.
+Rule: never rewritten. What a journal holds cannot be changed, so whatever is added to entries, these are read as ever.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Lists segment files, interprets their names, and gives scanners access to their bytes.
 
-Kept rule: a segment exists when its name does. Everything unfinished has another suffix and is swept away at the next
+Rule: a segment exists when its name does. Everything unfinished has another suffix and is swept away at the next
 open; where a segment lies there with and without bodies, the one without is the newer and is the one that counts.
 """
 

@@ -1,6 +1,6 @@
 """The interface between the journal and the disk: every file system call that the journal makes.
 
-Kept rule: no module of this package calls ``os`` for a file by itself, so that ``postroad.testing.faulty_files`` can
+Rule: no module of this package calls ``os`` for a file by itself, so that ``postroad.testing.faulty_files`` can
 put a disk in this place that fails, fills up or loses power at any call.
 """
 

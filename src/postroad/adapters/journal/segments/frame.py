@@ -1,6 +1,6 @@
 """The bytes of a segment: its header, and the groups of records behind it; see ``docs/reference/journal-format.md``.
 
-Kept rule: pure functions over bytes. A group is intact only if its marker, lengths and checksum agree; its place in the
+Rule: pure functions over bytes. A group is intact only if its marker, lengths and checksum agree; its place in the
 chain is a second question (``link``), and whether its bodies are whole a third (``broken_bodies``).
 """
 

@@ -1,6 +1,6 @@
 """The journal in segment files: the writer's side.
 
-Kept rule: an append returns after its group is on the disk, and a group is there as a whole or not at all. One process
+Rule: an append returns after its group is on the disk, and a group is there as a whole or not at all. One process
 writes, one append runs at a time (the group-commit stage above joins all that wait into one group).
 """
 

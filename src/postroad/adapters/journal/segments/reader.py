@@ -1,6 +1,6 @@
 """Reads the journal, in the process that writes it or in any other.
 
-Kept rule: nothing is shown before it is durable. A reader follows the durable mark, not the bytes it could already see.
+Rule: nothing is shown before it is durable. A reader follows the durable mark, not the bytes it could already see.
 One reader belongs to one thread.
 """
 

@@ -1,6 +1,6 @@
 """Recovers the journal at every open: finds the end of the durable part and removes what follows.
 
-Kept rule: only a group that was never acknowledged may be cut, and it can only be the last one. Everything else that
+Rule: only a group that was never acknowledged may be cut, and it can only be the last one. Everything else that
 does not read back (damage with something intact behind it, a segment that does not continue the one before, an end
 short of what was acknowledged) is a fault that a person must see: the journal refuses to open and changes nothing.
 """

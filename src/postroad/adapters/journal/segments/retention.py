@@ -1,6 +1,6 @@
 """Drops bodies and keeps facts: rewrites a sealed segment without bodies and replaces the old file.
 
-Kept rule: at every moment, also after a crash anywhere in here, the directory holds each segment whole, in at least one
+Rule: at every moment, also after a crash anywhere in here, the directory holds each segment whole, in at least one
 of its two forms. The chain covers facts and digests, so it reads the same before and after.
 """
 

@@ -1,6 +1,6 @@
 """The free-space watermark: ordinary appends are refused early, so that acknowledgements still find room.
 
-Kept rule: the check costs next to nothing; the file system is asked at most ten times a second.
+Rule: the check costs next to nothing; the file system is asked at most ten times a second.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Preallocated segments: filled with zeros, synced, and renamed when they are needed.
 
 Overwriting a file that already has its blocks makes a sync half as long as appending does, and it cannot run out of
-space. Kept rule: ordinary appends never take the last spare; the reserve is for those who may use it.
+space. Rule: ordinary appends never take the last spare; the reserve is for those who may use it.
 """
 
 from __future__ import annotations

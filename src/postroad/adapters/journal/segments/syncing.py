@@ -1,7 +1,7 @@
 """Makes bytes durable; a failed sync ends the process.
 
 After a failed sync the kernel may have dropped the pages and will report success the next time, so nobody knows what is
-on the disk. Kept rule: a sync error is never retried and never survived; the next start recovers from what is there.
+on the disk. Rule: a sync error is never retried and never survived; the next start recovers from what is there.
 """
 
 from __future__ import annotations

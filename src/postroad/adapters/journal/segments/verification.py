@@ -1,6 +1,6 @@
 """Verifies the whole journal and reports every difference from what was written.
 
-Kept rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. That the end is
+Rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. That the end is
 missing cannot be seen in what is left: it is found against the durable mark and against the head the index knows.
 """
 

@@ -1,6 +1,6 @@
 """The command ``postroad as2``: keys for AS2 identities, MDNs, and an exchange with oneself, step by step in memory.
 
-Kept rule: nothing here is made up for show. Each step is the code that the network runs, and says what it found.
+Rule: nothing here is made up for show. Each step is the code that the network runs, and says what it found.
 
 The command ``postroad as2``: keys for AS2 identities, and a message sent to oneself as a test.
 """

@@ -118,7 +118,7 @@ def convert(
 ) -> None:  # fmt: skip
     """Put a message into another format, as the network would.
 
-    Says on standard error what the format has no place for. The network's own forms are written as the message would
+    Says on standard error what the format has no place for. The network's native formats are written as the message would
     be posted in them; as2 is the entity that is then signed. A FILE named - is standard input.
     """
     given = _encode_message(read_wire(file, content_type, headers_file), Format(wanted))

@@ -1,6 +1,6 @@
 """The command ``postroad post``: one message from options and files, or many from a file of JSON lines.
 
-Kept rules: all lines are read before the first is posted, so that a fault in one of them leaves nothing half done; and what was
+Rules: all lines are read before the first is posted, so that a fault in one of them leaves nothing half done; and what was
 answered is told whatever happens next, because whoever posts the rest must know where it begins.
 
 The command ``postroad post``: one message from options and files, or many from a file of JSON lines.

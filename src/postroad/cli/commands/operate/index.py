@@ -38,13 +38,13 @@ def status(out: Output, settings: Settings) -> None:
 @command
 @with_settings
 def rebuild(out: Output, settings: Settings) -> None:
-    """Make every table anew from the journal.
+    """Rebuild every table from the journal.
 
     The server must be stopped. Nothing is lost by it: the journal holds everything.
     """
     head = asyncio.run(_rebuild_index(out, settings))
     out.value({"entries": head.seq})
-    out.say(f"the index was made anew from {head.seq} entries")
+    out.say(f"the index was rebuilt from {head.seq} entries")
 
 
 async def _heads(settings: Settings) -> tuple[JournalHead, JournalHead]:

@@ -1,6 +1,6 @@
 """Billing records for the command line: read from the network's index, written through its server.
 
-Kept rule: what is written goes the way of all configuration: planned, applied as a whole, and refused when somebody else was
+Rule: what is written goes the way of all configuration: planned, applied as a whole, and refused when somebody else was
 faster. So an invoice number is never given twice.
 """
 

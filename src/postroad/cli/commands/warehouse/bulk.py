@@ -47,7 +47,7 @@ POLICY_ORGANIZATION = "Archive"  # in which a policy is at home that belongs to 
 )
 @click.option("--sent-to-it", is_flag=True, help="Only messages that name the port as recipient.")
 @click.option(
-    "--until", type=click.DateTime(), help="How far time goes on after the last message (UTC); else for ever."
+    "--until", type=click.DateTime(), help="How far time goes on after the last message (UTC); else indefinitely."
 )
 @click.option("--release", is_flag=True, help="Close what is still open then, as if somebody had asked for it.")
 @click.option(
@@ -159,8 +159,8 @@ def bulk() -> None:
 def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
     """Find the route of every message of an archive.
 
-    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any plain format), bodies of bulk posts in msgpack,
-    or a journal. Each message and recipient gives a row: its itinerary, or the fault that a server would have refused it for.
+    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any external format), bodies of bulk posts
+    in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the fault that a server would have refused it for.
     """
     from postroad.warehouse.bulk.routing import RouteOperation
 

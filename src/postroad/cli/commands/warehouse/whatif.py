@@ -58,7 +58,7 @@ def whatif(
     """Say what a change of configuration would have done to logged traffic.
 
     The files are taken as `postroad apply` would take them, trees as `postroad model import --prune`. Every message of the
-    journal that was posted in the time named is routed as it is and as it would be, sent on by exchanges and models likewise, and
+    journal that was posted in the time named is routed as it is and as it would be, sent on by exchanges and models also, and
     gathered by send ports: the report has the messages that would take another way and why, the services that gain or lose, the
     batches there would be and how long messages would wait for them, and every party's bill before and after. Nothing is changed.
     """

@@ -1,6 +1,6 @@
 """The changes of a batch, listed from the journal entries that made them.
 
-Kept rule: made of entries and nothing else. Messages that joined one after the other are one line.
+Rule: made of entries and nothing else. Messages that joined one after the other are one line.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Builds the history of a transaction: its messages, copies, stops and events, redacted for the viewer.
 
-Kept rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, but
+Rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, but
 for the stops that others keep to themselves; a service on the way sees the message, its own stops and those that it brought in;
 one that is isolated sees whoever isolates it in the sender's place; and nobody else sees that there is anything.
 """

@@ -1,6 +1,6 @@
 """The status of each copy in words: where it is, since when, and what happens next.
 
-Kept rule: made of the history alone, as the asking party may know it, and of the profiles of services that it names; every state
+Rule: made of the history alone, as the asking party may know it, and of the profiles of services that it names; every state
 in which a copy can be has its sentence.
 """
 

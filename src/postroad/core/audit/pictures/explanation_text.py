@@ -1,6 +1,6 @@
 """An explanation as plain text: the rules that were tried, then each route as a tree.
 
-Kept rule: only plain characters, and the same explanation gives the same text, so that it can be compared and quoted.
+Rule: only plain characters, and the same explanation gives the same text, so that it can be compared and quoted.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Draws the life of a message as SVG: one line per stop, with waiting and processing times.
 
-Kept rules: as in ``drawing``: no scripts, nothing from outside, readable in the dark, without colours and by screen readers.
+Rules: as in ``drawing``: no scripts, nothing from outside, readable in the dark, without colours and by screen readers.
 """
 
 from __future__ import annotations

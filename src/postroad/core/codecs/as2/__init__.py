@@ -25,7 +25,7 @@ Receiving::
     if heading.wish.wanted:
         mdn = build_mdn(heading, own, disposition=disposition, mic=mic, at=now, message_id="<…>", boundary_seed=seed)
 
-Kept rules: the same arguments make the same bytes; a reader returns or raises ``Refused``; documents are never canonicalised.
+Rules: the same arguments make the same bytes; a reader returns or raises ``Refused``; documents are never canonicalised.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Headers of a document without layers: they are among the headers of the HTTP request.
 
-Kept rule: only these are the document's, in both directions. Everything else there is AS2's, HTTP's or some proxy's. Fields are
+Rule: only these are the document's, in both directions. Everything else there is AS2's, HTTP's or some proxy's. Fields are
 as ``fields_of`` finds them: the first value of each name, by its name in small letters.
 """
 

@@ -1,6 +1,6 @@
 """Header fields of AS2 messages: finds them, and prevents header injection when writing them.
 
-Kept rule: a value with a control character never leaves this package. Values come from partners, profiles and documents; one
+Rule: a value with a control character never leaves this package. Values come from partners, profiles and documents; one
 line break in a name or subject would let its author write headers in our name.
 """
 

@@ -1,6 +1,6 @@
 """Opens a message from a partner: removes its layers, checks its signature, computes its MIC.
 
-Kept rules: what comes out is byte for byte what was put in; line ends, headers and transfer encodings are left as they are.
+Rules: what comes out is byte for byte what was put in; line ends, headers and transfer encodings are left as they are.
 The MIC covers what RFC 4130 (7.3.1) and RFC 5402 (4) say: signed content as it was signed; otherwise the entity with its
 header, unpacked; and the bare content where there is no layer at all, since its header may have changed on the way.
 """

@@ -1,6 +1,6 @@
 """Recognises and removes the layers around a document: signed, encrypted, compressed.
 
-Kept rules: what a layer is, is seen in its bytes; the Content-Type says only that there is one. What fails inside of an
+Rules: what a layer is, is seen in its bytes; the Content-Type says only that there is one. What fails inside of an
 encryption is told as a failure to decrypt, in one and the same words: otherwise somebody who sends changed copies of
 a message learns from the answers what is in it.
 """

@@ -1,6 +1,6 @@
 """Reads a partner's MDN, and checks whether the partner signed it.
 
-Kept rule: reading believes nothing. An unsigned receipt or one with a bad signature is read all the same, so that people see
+Rule: reading believes nothing. An unsigned receipt or one with a bad signature is read all the same, so that people see
 what came, and says so in ``signature``; whether it counts is for ``verdict`` to say, and for nobody else.
 """
 

@@ -1,6 +1,6 @@
 """The MDN that a sender requests: none, synchronous or asynchronous; signed or not.
 
-Kept rule: wishes are read leniently (capitals, blanks and order are everybody's own), but an option that is ``required`` and
+Rule: wishes are read leniently (capitals, blanks and order are everybody's own), but an option that is ``required`` and
 not supported is refused with the disposition that RFC 4130 has for it, never silently replaced.
 """
 

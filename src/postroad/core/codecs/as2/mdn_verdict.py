@@ -1,6 +1,6 @@
 """Judges an MDN: whether it proves that the partner received exactly what was sent.
 
-Kept rule: for an acknowledgement everything must hold that was agreed on: the right message, the right partner, the signature
+Rule: for an acknowledgement everything must hold that was agreed on: the right message, the right partner, the signature
 that was asked for, a disposition that accepts, and the MIC of what was sent. A receipt that fails in one of them is no success.
 """
 

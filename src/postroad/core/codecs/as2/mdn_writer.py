@@ -1,6 +1,6 @@
 """Writes an MDN for people and programs, signed if the sender requested it.
 
-Kept rule: a receipt says that the network has received and checked the message, never that somebody got it. The names and
+Rule: a receipt says that the network has received and checked the message, never that somebody got it. The names and
 the id are the message's own; names are taken out of their quotation marks once and put back once.
 """
 

@@ -1,6 +1,6 @@
 """Message integrity check: a digest of what was sent, which the MDN returns as proof of receipt.
 
-Kept rules: digests are named as ``hashlib`` has them inside (``sha256``) and as RFC 5751 has them on the wire (``sha-256``);
+Rules: digests are named as ``hashlib`` has them inside (``sha256``) and as RFC 5751 has them on the wire (``sha-256``);
 every spelling seen in the field is read. What the digest covers is decided in ``outgoing`` and ``incoming``, the same way.
 """
 

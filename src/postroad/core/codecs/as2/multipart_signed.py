@@ -1,6 +1,6 @@
 """multipart/signed: an entity and the detached signature over it (RFC 8551, 3.5.3), as messages and receipts have it.
 
-Kept rule: the bytes that are signed are never touched. Only where they do not verify as they came, the line ends that a
+Rule: the bytes that are signed are never touched. Only where they do not verify as they came, the line ends that a
 gateway may have changed are tried the other way, and then what verifies is what was sent.
 """
 

@@ -1,6 +1,6 @@
 """AS2 names, as used in AS2-From and AS2-To (RFC 4130, 6.2).
 
-Kept rule: inside, a name is its bare text; quotes exist only on the wire, are taken off once and put on once. Names are
+Rule: inside, a name is its bare text; quotes exist only on the wire, are taken off once and put on once. Names are
 compared letter by letter, capitals included.
 """
 

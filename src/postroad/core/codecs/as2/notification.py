@@ -1,6 +1,6 @@
 """The fields of a disposition notification: lines like a header's, read as leniently as they are written.
 
-Kept rule: what matters is found wherever it can be found for sure. Blank lines between the fields, lines that go on without being
+Rule: what matters is found wherever it can be found for sure. Blank lines between the fields, lines that go on without being
 indented, line ends of any kind: none of them hides a field that begins a line with its name.
 """
 

@@ -1,6 +1,6 @@
 """Builds a message to a partner: compressed, signed and encrypted as agreed, with the MIC that must be returned.
 
-Kept rules: the document goes out as it was given, byte for byte. The same arguments make the same bytes, but for an encrypted
+Rules: the document goes out as it was given, byte for byte. The same arguments make the same bytes, but for an encrypted
 key, into which OpenSSL mixes random bytes of its own. Nothing in a name, an id, a subject or the document's header can begin
 a header of its own.
 """

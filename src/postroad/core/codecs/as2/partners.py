@@ -1,6 +1,6 @@
 """AS2 identities with their keys and certificates, and the terms of a partnership.
 
-Kept rule: certificates are listed newest first. The newest is used for what we make; all of them are tried on what we are
+Rule: certificates are listed newest first. The newest is used for what we make; all of them are tried on what we are
 sent, so that a certificate can be rolled over while messages made with the old one are still on their way.
 """
 

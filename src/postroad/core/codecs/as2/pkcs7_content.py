@@ -1,6 +1,6 @@
 """Extracts the CMS message from a part, raw or base64, whatever its headers declare.
 
-Kept rule: bytes tell what they are. A CMS message begins with 0x30, and its base64 never does; products that leave out the
+Rule: bytes tell what they are. A CMS message begins with 0x30, and its base64 never does; products that leave out the
 transfer encoding, or name one that a gateway has undone, are understood all the same.
 """
 

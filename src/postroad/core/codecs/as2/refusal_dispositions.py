@@ -1,6 +1,6 @@
 """Maps each refusal code to the disposition that an AS2 partner understands.
 
-Kept rule: a partner learns what kind of thing went wrong and never more; above all, every failure to decrypt has one answer.
+Rule: a partner learns what kind of thing went wrong and never more; above all, every failure to decrypt has one answer.
 A code that is not listed is our own affair and becomes ``unexpected-processing-error``.
 """
 

@@ -1,6 +1,6 @@
 """The document of an event in JSON: as the JSON value that it is, as text, or as Base64; whichever keeps its bytes.
 
-Kept rule: what ``read_document`` gives is what ``write_document`` was given, to the byte.
+Rule: what ``read_document`` gives is what ``write_document`` was given, to the byte.
 """
 
 from __future__ import annotations

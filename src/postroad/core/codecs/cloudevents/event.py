@@ -1,6 +1,6 @@
 """An event as CloudEvents 1.0 has it, and the rules for its attributes that hold in every mode.
 
-Kept rule: both modes first gather attributes by name, and one function makes an event of them, so that neither mode takes what
+Rule: both modes first gather attributes by name, and one function makes an event of them, so that neither mode takes what
 the other would refuse.
 """
 

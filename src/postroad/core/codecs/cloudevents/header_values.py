@@ -1,6 +1,6 @@
 """Any text as the value of an HTTP header, in the percent-coding of CloudEvents' HTTP binding (section 3.1.3.2).
 
-Kept rule: ``header_text(header_value(text)) == text`` for every text, and what comes out of ``header_value`` is visible ASCII.
+Rule: ``header_text(header_value(text)) == text`` for every text, and what comes out of ``header_value`` is visible ASCII.
 """
 
 from __future__ import annotations

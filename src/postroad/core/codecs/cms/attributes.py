@@ -1,6 +1,6 @@
 """Signed attributes: what a signer states about the content, and the bytes that the signature covers.
 
-Kept rule: the type of the content and its digest are said exactly once each; whoever says one twice is refused.
+Rule: the type of the content and its digest are said exactly once each; whoever says one twice is refused.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads BER, as other products write it: definite and indefinite lengths, strings in pieces.
 
-Kept rules: a length is compared with what is there before anything is cut out; elements are views, so nothing is copied; every
+Rules: a length is compared with what is there before anything is cut out; elements are views, so nothing is copied; every
 element's header is read once, however deep it stands, so time is linear; depth and number of elements are limited.
 """
 

@@ -1,6 +1,6 @@
 """Ciphers of enveloped content: their names and parameters, encryption and decryption.
 
-Kept rule: opening either gives the content or None, and never says what was wrong.
+Rule: opening either gives the content or None, and never says what was wrong.
 """
 
 from __future__ import annotations

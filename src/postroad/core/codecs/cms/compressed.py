@@ -1,6 +1,6 @@
 """CompressedData (RFC 3274): content that zlib made smaller.
 
-Kept rule: what comes out is limited while it comes out, by the message limit and by how much larger than its message it is; so a
+Rule: what comes out is limited while it comes out, by the message limit and by how much larger than its message it is; so a
 bomb costs no more than an honest message. A stream that stops early, or is followed by something, is refused.
 """
 

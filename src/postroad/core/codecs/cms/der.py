@@ -1,6 +1,6 @@
 """Writes DER, the one way among many in which BER may be written.
 
-Kept rule: content is never copied until the whole message is joined. Small structures are bytes at once; what encloses content
+Rule: content is never copied until the whole message is joined. Small structures are bytes at once; what encloses content
 is a list of pieces that grows a header in front.
 """
 

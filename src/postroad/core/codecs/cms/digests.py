@@ -1,6 +1,6 @@
 """The digests that signatures may use, under the names that configurations use.
 
-Kept rule: only these. SHA-1 is read, because partners' old products still sign with it, and written only when asked for by name;
+Rule: only these. SHA-1 is read, because partners' old products still sign with it, and written only when asked for by name;
 MD5 is neither.
 """
 

@@ -1,6 +1,6 @@
 """RecipientInfo: the key of enveloped content, wrapped for each who may read it.
 
-Kept rule (RFC 3218, "implicit rejection"): a key that cannot be unwrapped is replaced by one that nobody knows, and the work goes
+Rule (RFC 3218, "implicit rejection"): a key that cannot be unwrapped is replaced by one that nobody knows, and the work goes
 on. So a sender who tries wrapped keys learns nothing, neither from the answer nor from the time it takes.
 """
 

@@ -2,7 +2,7 @@
 
 Each says where in the bytes, or whose part of the signature, is at fault.
 
-Kept rule: whatever depends on a private key is refused by ``decryption_failed`` alone, always with the same words, so that
+Rule: whatever depends on a private key is refused by ``decryption_failed`` alone, always with the same words, so that
 nobody learns from the answers how far a forged message got.
 """
 

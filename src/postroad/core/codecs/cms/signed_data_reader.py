@@ -1,6 +1,6 @@
 """Verifies SignedData against the certificates registered for the signer; builds no chain.
 
-Kept rules: at least one signature by a registered certificate, and every such signature holds; the content's digest is signed
+Rules: at least one signature by a registered certificate, and every such signature holds; the content's digest is signed
 exactly once; a signature without attributes is never taken for one over attributes.
 """
 

@@ -1,6 +1,6 @@
 """Reads DIME: payloads are views into the message; only chunked ones are joined.
 
-Kept rules: every length is compared with the bytes that are there before anything is cut out; what would make two readers see
+Rules: every length is compared with the bytes that are there before anything is cut out; what would make two readers see
 two messages is refused with the byte where it stands, what only writers in the field get wrong is read and noted.
 """
 

@@ -1,6 +1,6 @@
 """Writes DIME: options only for MIME headers, zero padding, and large payloads in chunks.
 
-Kept rule: the answer is a list of pieces in which the data are the caller's own buffers or views of them, so that whoever
+Rule: the answer is a list of pieces in which the data are the caller's own buffers or views of them, so that whoever
 sends it copies nothing.
 """
 

@@ -1,6 +1,6 @@
 """A MIME entity: a header block, an empty line, a body; a whole message, or one part of a multipart.
 
-Kept rule: an entity is views into the bytes it was read from. Nothing is copied until somebody asks for content that
+Rule: an entity is views into the bytes it was read from. Nothing is copied until somebody asks for content that
 was sent in a transfer encoding, and a signature can be checked over exactly the bytes that came. Its header was read
 whole and found good before there is an entity, so asking for a header never fails.
 """

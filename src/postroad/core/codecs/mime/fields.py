@@ -1,6 +1,6 @@
 """The header block of a MIME entity: fields with a name and a value, in order.
 
-Kept rule: whatever is read can be written again. So a value holds no control characters, and a field is text of one
+Rule: whatever is read can be written again. So a value holds no control characters, and a field is text of one
 byte a character (latin-1), which gives back the same bytes whatever encoding they were in. A block is taken whole or
 refused; no line of it is skipped, since another reader would not skip the same one.
 """

@@ -1,6 +1,6 @@
 """Multipart bodies: parts between boundary lines, found by searching bytes.
 
-Kept rule: time and memory are linear in the body, whatever it holds, and a body that was cut off is never read as a
+Rule: time and memory are linear in the body, whatever it holds, and a body that was cut off is never read as a
 shorter one: without its closing boundary it is refused. What is read although it is not quite as RFC 2046 has it is
 said in ``tolerated``. A part that is a multipart itself stays one part; read its body as one to look inside.
 """

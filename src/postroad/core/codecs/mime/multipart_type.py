@@ -1,6 +1,6 @@
 """The Content-Type of a multipart: its subtype, its boundary, and which part is the root.
 
-Kept rule: what the quick reader takes, the general one reads alike; everything else is left to the general one.
+Rule: what the quick reader takes, the general one reads alike; everything else is left to the general one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Parameters of a header, such as the boundary in a Content-Type.
 
-Kept rule: reading is one pass from left to right, whatever the text. A value without its closing quote goes to the end
+Rule: reading is one pass from left to right, whatever the text. A value without its closing quote goes to the end
 of the text; what is no parameter is passed over.
 """
 

@@ -1,6 +1,6 @@
 """SOAP with attachments: finds the root of a multipart/related and the IDs of the other parts.
 
-Kept rule: no guessing. A ``start`` that names no part, or two parts of one id, would be read differently by others;
+Rule: no guessing. A ``start`` that names no part, or two parts of one id, would be read differently by others;
 such a message is refused. Without a ``start`` the root is the first part, as RFC 2387 has it.
 """
 

@@ -1,6 +1,6 @@
 """Content transfer encodings: base64, quoted-printable and identity.
 
-Kept rule: content is decoded exactly or refused. White space in base64 is line breaking and means nothing; any other
+Rule: content is decoded exactly or refused. White space in base64 is line breaking and means nothing; any other
 character outside the alphabet may be damage, and so may an escape in quoted-printable that is none.
 """
 

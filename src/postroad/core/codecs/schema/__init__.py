@@ -13,7 +13,7 @@ from postroad.core.codecs.soap.escape import attribute_value
 def _package_file(name: str) -> bytes:
     data = get_data(__name__, name)
     if data is None:
-        raise RuntimeError(f"the installed package lacks {name}; install postroad anew")
+        raise RuntimeError(f"the installed package lacks {name}; install postroad again")
     return data
 
 

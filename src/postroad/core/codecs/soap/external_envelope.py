@@ -1,6 +1,6 @@
 """Reads SOAP envelopes that are not operations of the network, without changing a byte.
 
-The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Kept rules: an
+The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Rules: an
 envelope that says more than its Body (header blocks, attributes, several children, a fault) is a document itself, so that
 nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for nobody else.
 """

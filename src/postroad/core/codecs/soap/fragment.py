@@ -1,6 +1,6 @@
 """Extracts a document from an envelope byte for byte, and makes it self-contained.
 
-Kept rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand
+Rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand
 outside of it, exactly the missing ones are added to its root's start tag; otherwise its names would mean nothing to
 the receiver.
 """

@@ -2,7 +2,7 @@
 
 A post with one inline document is cut into what stands before the handle's text, the handle, what stands between it and the
 document, the document, and the end. When everything but handle and document is to the letter a post that was read before, only
-those two need to be looked at. Kept rule: only posts that the canonical pattern has accepted are kept as shapes, and the document
+those two need to be looked at. Rule: only posts that the canonical pattern has accepted are kept as shapes, and the document
 must be well-formed by itself and mention none of the envelope's prefixes, so that it cannot reach out of its place.
 """
 

@@ -1,6 +1,6 @@
 """Writes messages, requests and responses as SOAP elements, escaping only where needed.
 
-Kept rule: no default namespace is declared around a document, and only the prefixes ``soap`` and ``pr`` are, so that
+Rule: no default namespace is declared around a document, and only the prefixes ``soap`` and ``pr`` are, so that
 an inline document means inside the envelope exactly what it means outside of it.
 """
 

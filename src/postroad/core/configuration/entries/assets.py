@@ -1,6 +1,6 @@
 """Assets in a configuration document: stylesheets, tables, lists, maps, schemas and so on.
 
-Kept rules: what stands in a document is the content itself; ``file:`` is resolved by the command line, where the file is. A plan
+Rules: what stands in a document is the content itself; ``file:`` is resolved by the command line, where the file is. A plan
 speaks of an asset by digest and size, since nobody reads a stylesheet in a list of changes.
 """
 

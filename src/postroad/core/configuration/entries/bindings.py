@@ -1,6 +1,6 @@
 """Bindings as people write them, and their conversion to and from ``Binding``.
 
-Kept rule: what stands here is the form only; whether a query compiles is for its engine, and who may bind for administration.
+Rule: what stands here is the form only; whether a query compiles is for its engine, and who may bind for administration.
 What is written back is read as the very same binding.
 """
 

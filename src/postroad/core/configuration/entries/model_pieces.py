@@ -1,6 +1,6 @@
 """Changes of a model as people write them, and their conversion to ``Piece``.
 
-Kept rule: what stands here is the form only; ``core.hierarchy.pieces`` says whether it makes sense on the model as it is.
+Rule: what stands here is the form only; ``core.hierarchy.pieces`` says whether it makes sense on the model as it is.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Rules, conditions and actions as people write them, and their conversion to and from ``Rule``.
 
-Kept rule: nothing is converted silently. A bare number is taken only where numbers are compared, since YAML would have changed a
+Rule: nothing is converted silently. A bare number is taken only where numbers are compared, since YAML would have changed a
 product code like 0123 before anybody saw it.
 
 Rules as people write them, and their conversion to and from ``Rule``.
 
-Kept rule: what stands here is the form only; ``core.routing.checking`` says whether it makes sense. What is written back is read
+Rule: what stands here is the form only; ``core.routing.checking`` says whether it makes sense. What is written back is read
 as the very same rule.
 """
 

@@ -1,6 +1,6 @@
 """Options agreed on with a partner: camelCase names in documents, snake_case names in the standards.
 
-People write the names in camelCase, as everything else; rooms know them in small letters with underscores. Kept rule: what is
+People write the names in camelCase, as everything else; rooms know them in small letters with underscores. Rule: what is
 written back is what was read.
 """
 

@@ -1,6 +1,6 @@
 """The profile of a send port: what it batches, when a batch closes, and where it is sent.
 
-Kept rules: conditions and places are written as in rules; what is written back, without what is as usual, is read as the very
+Rules: conditions and places are written as in rules; what is written back, without what is as usual, is read as the very
 same policy. Whether it can be used is asked in ``port_faults``, where the service and the network are known.
 """
 

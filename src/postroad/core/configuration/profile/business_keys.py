@@ -1,6 +1,6 @@
 """The business keys of a service as people write them: a name and a location in the message.
 
-Kept rule: a key that can be found is one that its sender and receivers both may know; so of the header only properties count, and
+Rule: a key that can be found is one that its sender and receivers both may know; so of the header only properties count, and
 never who else was written to.
 """
 

@@ -1,6 +1,6 @@
 """The push settings of a service as people write them: endpoint, authentication, attempts and backup.
 
-Kept rule: what a place cannot do without is told when the profile is saved, and not when the first push fails.
+Rule: what a place cannot do without is told when the profile is saved, and not when the first push fails.
 """
 
 from __future__ import annotations

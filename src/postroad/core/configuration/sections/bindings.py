@@ -1,7 +1,7 @@
 """Plans and exports the bindings of exchanges.
 
 They stand below their exchange. Queues are looked up once everything else is planned, since the same document may bring them.
-Kept rules: those who write for one organization make bindings for queues of that organization only; a binding that stays as
+Rules: those who write for one organization make bindings for queues of that organization only; a binding that stays as
 it is, is nobody's doing, so an export that is applied changes nothing.
 """
 
@@ -92,7 +92,7 @@ def _faults(
             place + "/queue", "the exchange is not open to it; list it in openTo, and make the exchange public"
         )
     if wanted.routing and decider_of(wanted, after, planning.callables) is None:
-        yield DocumentError(place + "/routing", "no query or script of this name is installed at the exchange")
+        yield DocumentError(place + "/routing", "no query or script with this name is installed at the exchange")
     yield from planning.binding_faults.get(place, ())
 
 

@@ -1,6 +1,6 @@
 """Plans and exports the cookies of a service.
 
-Kept rule: a cookie is shown to the service's own organization alone. So an export for anybody else leaves cookies out, a plan
+Rule: a cookie is shown to the service's own organization alone. So an export for anybody else leaves cookies out, a plan
 says that one is new and not what it says, and a document that does not speak of cookies leaves them alone.
 """
 

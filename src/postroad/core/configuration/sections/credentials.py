@@ -1,6 +1,6 @@
 """The credentials that a document gives a service: kept as they are, unchanged, or new.
 
-Kept rules: a secret is compared and stored by what is kept of it (a hash, a fingerprint), which the caller worked out; a
+Rules: a secret is compared and stored by what is kept of it (a hash, a fingerprint), which the caller worked out; a
 credential is known by its service, kind and label, so a new secret replaces the old one, wherever that was made.
 """
 

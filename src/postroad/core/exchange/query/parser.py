@@ -1,6 +1,6 @@
 """A query's text → its tree, by recursive descent; the precedence of operators is the order of the methods.
 
-Kept rules: the same words mean here what they mean in XQuery 3.1, or the query is unreadable. A clause whose end is certain
+Rules: the same words mean here what they mean in XQuery 3.1, or the query is unreadable. A clause whose end is certain
 only because the query ends with it may be ``Unknown``: what stands before it can still be used as a necessary condition.
 """
 

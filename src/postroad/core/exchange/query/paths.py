@@ -1,7 +1,7 @@
 """Steps of paths as they are written: ``po:line``, ``*:line``, ``@sku``, ``text()``, ``.``, ``child::line``, ``?sku``; and
 what names mean.
 
-Kept rule: a step that leads elsewhere than down is the engine's.
+Rule: a step that leads elsewhere than down is the engine's.
 """
 
 from __future__ import annotations

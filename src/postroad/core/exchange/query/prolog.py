@@ -1,6 +1,6 @@
 """The prolog of a query: namespaces and external variables.
 
-Kept rule: a declaration that could change what the rest means (functions, modules, variables with values, options) makes the
+Rule: a declaration that could change what the rest means (functions, modules, variables with values, options) makes the
 query unreadable here.
 """
 

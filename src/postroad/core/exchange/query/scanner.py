@@ -1,6 +1,6 @@
 """Scans a query word by word or symbol by symbol; skips white space and comments.
 
-Kept rule: a scanner never goes back by itself. Whoever looks ahead remembers ``at`` and sets it again.
+Rule: a scanner never goes back by itself. Whoever looks ahead remembers ``at`` and sets it again.
 """
 
 from __future__ import annotations

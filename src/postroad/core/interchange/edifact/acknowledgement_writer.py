@@ -1,6 +1,6 @@
 """Writes CONTRL for a received interchange: UCI for the interchange, UCF and UCM for errors.
 
-Kept rules: CONTRL is never answered with CONTRL; only envelopes were looked at, so nothing is claimed of what the messages say;
+Rules: CONTRL is never answered with CONTRL; only envelopes were looked at, so nothing is claimed of what the messages say;
 what is not named shares the fate of what it is in, as the standard has it.
 """
 

@@ -4,7 +4,7 @@
     UNB+UNOA:3+…     without UNA, these; UNOB may have the separators of ISO 646 (1D, 1F, 1C) instead
 
 A terminator or separator is text when an odd run of release characters stands before it: ``?'`` is an apostrophe, and ``??'`` is
-a question mark and the end of a segment. Kept rule: delimiters are one byte each; a sender with others and no UNA is read if
+a question mark and the end of a segment. Rule: delimiters are one byte each; a sender with others and no UNA is read if
 they can be seen, and that is told.
 """
 

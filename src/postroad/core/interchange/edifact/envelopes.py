@@ -8,7 +8,7 @@ What an envelope's facts may say, each with what is taken where they do not:
     component, element, decimal, release, repetition, terminator, line_end (: + . ? none, or * in version 4, ' and nothing)
     utc_offset_minutes (0) · message_numbers own, interchange or drawn (own) · counts refuse or repair (refuse)
 
-Kept rule: a value that is too long or not in the charset is refused, never cut; a delimiter in it is released.
+Rule: a value that is too long or not in the charset is refused, never cut; a delimiter in it is released.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """One message, from UNH to UNT: parses, renumbers, and changes its delimiters.
 
-Kept rules: a message has no control segment inside, so that a member can never end the interchange around it and begin another;
+Rules: a message has no control segment inside, so that a member can never end the interchange around it and begin another;
 delimiters that are text are released in whatever delimiters they are written.
 """
 

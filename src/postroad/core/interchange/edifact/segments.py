@@ -1,6 +1,6 @@
 """Segments: finds their ends, parses and writes them.
 
-Kept rule: no delimiter is believed before the run of release characters in front of it was looked at.
+Rule: no delimiter is believed before the run of release characters in front of it was looked at.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
     split         the same, judged by what was agreed on with the partner
     …_stream      several interchanges, one behind the other in the same bytes
 
-Kept rules: the fault that leaves it open where a member begins or ends is never let pass; a repair puts right what the rest of
+Rules: the fault that leaves it open where a member begins or ends is never let pass; a repair puts right what the rest of
 the interchange proves, and no more: a count where the reference agrees, a reference where the count agrees.
 """
 

@@ -1,6 +1,6 @@
 """Walks an interchange from UNB to UNZ and collects groups, messages and errors.
 
-Kept rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
+Rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
 or ends is no longer certain.
 """
 

@@ -1,7 +1,7 @@
 """Assembles members into a flat file, as a stream of pieces.
 
 A member is one record or several, with or without the end of the last. Times are UTC unless ``utc_offset_minutes`` says
-else. Kept rules: every record is checked against the layout before it is written; only one member is held at a time, so a header
+else. Rules: every record is checked against the layout before it is written; only one member is held at a time, so a header
 cannot say a count: trailers do.
 """
 

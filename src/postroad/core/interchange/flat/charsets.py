@@ -1,6 +1,6 @@
 """Characters and bytes of flat files, EBCDIC included.
 
-Kept rule: what has no place in a charset is refused, never replaced.
+Rule: what has no place in a charset is refused, never replaced.
 """
 
 from __future__ import annotations

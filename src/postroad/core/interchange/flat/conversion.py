@@ -1,6 +1,6 @@
 """Converts members to the file's charset and record ends, and back.
 
-Kept rule: a line end between quotes is part of a value, and stays the character that it is.
+Rule: a line end between quotes is part of a value, and stays the character that it is.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Finds the records of a flat file, and computes the hash total that its trailer states.
 
-Kept rules: a record end between quotes ends nothing; sums are exact, whatever the decimals.
+Rules: a record end between quotes ends nothing; sums are exact, whatever the decimals.
 """
 
 from __future__ import annotations

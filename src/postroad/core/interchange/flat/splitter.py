@@ -1,6 +1,6 @@
 """Splits a flat file by its layout.
 
-Kept rules: where a member begins and ends is certain whatever counts say, so no wrong count is fatal; but nothing proves one
+Rules: where a member begins and ends is certain whatever counts say, so no wrong count is fatal; but nothing proves one
 either, so none is repaired: records may be missing. Only a quote that is never closed leaves it open where records end. Members
 come without the end of their last record.
 """

@@ -3,7 +3,7 @@
     HDR{sender:15}{receiver:15}{date}{number:6}        TRL,{records},{total}
 
 A name in braces is a value; with a number behind a colon it has that many bytes: digits are filled up with zeros from the left,
-text with blanks from the right. What stands before the first brace is how such a record is known. Kept rule: a value that is too
+text with blanks from the right. What stands before the first brace is how such a record is known. Rule: a value that is too
 long for its place is refused, never cut, but for the hash total, of which the last digits are taken, as is the custom.
 """
 

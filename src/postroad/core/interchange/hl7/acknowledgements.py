@@ -3,7 +3,7 @@
     original mode    MSH-15 and MSH-16 are empty: AA, AE or AR for every message
     enhanced mode    MSH-15 says when: CA, CE or CR always (AL), never (NE), on error (ER), on success (SU)
 
-Kept rules: an answer (a message with MSA) is never answered; AA and CA are for what was taken, so they are written after it is
+Rules: an answer (a message with MSA) is never answered; AA and CA are for what was taken, so they are written after it is
 safe; an answer names a message by MSA-2 and by nothing else.
 """
 

@@ -8,7 +8,7 @@ What an envelope's facts may say, each with what is taken where they do not:
     sender_facility, receiver_facility, security, name, comment, answered: BHS-4, 6, 8, 9, 10 and 12, of FHS too (empty)
     field, component, repetition, escape, subcomponent (| ^ ~ \\ &) · file: 1 or 0 (1) · utc_offset_minutes (0)
 
-Kept rules: members stay in their order and keep their own control id, by which they are answered; one in other separators is
+Rules: members stay in their order and keep their own control id, by which they are answered; one in other separators is
 written in ours, and its text stays the same; only one member is held at a time.
 """
 

@@ -1,6 +1,6 @@
 """One message, from MSH to its last segment: parses, normalizes segment ends, changes separators.
 
-Kept rules: a message has no other header or trailer inside, so that a member can never end the batch around it; a line that
+Rules: a message has no other header or trailer inside, so that a member can never end the batch around it; a line that
 begins no segment goes on with the text of the line before.
 """
 

@@ -2,7 +2,7 @@ r"""The separators of an HL7 message: given by the first two fields of every hea
 
     MSH|^~\&|…       field, then component, repetition, escape, subcomponent
 
-Segments end with CR; LF and CR LF are read too, and never written. Kept rule: what is text stays text: a separator in it is
+Segments end with CR; LF and CR LF are read too, and never written. Rule: what is text stays text: a separator in it is
 written as an escape sequence (``\F\``), and a line break in it as ``\X0A\``.
 """
 

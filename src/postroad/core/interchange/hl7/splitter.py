@@ -3,7 +3,7 @@
     examine       everything that is wrong is told, nothing is judged; only what is no HL7 at all is refused
     split         the same, judged by what was agreed on with the partner
 
-Kept rules: members are views into the bytes that came, without the frames of MLLP; a batch or file without its end is never let
+Rules: members are views into the bytes that came, without the frames of MLLP; a batch or file without its end is never let
 pass. HL7 has no number in trailers that would prove a count, so a wrong count is not repaired: messages may be missing.
 """
 

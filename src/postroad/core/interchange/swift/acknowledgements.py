@@ -1,6 +1,6 @@
 """Reads SWIFT's acknowledgments (F21) of messages that we sent.
 
-Kept rule: an answer names a message by its user reference (108), or brings a copy of it.
+Rule: an answer names a message by its user reference (108), or brings a copy of it.
 """
 
 from __future__ import annotations

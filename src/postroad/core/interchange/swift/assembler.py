@@ -5,7 +5,7 @@ What an envelope's facts may say, each with what is taken where they do not:
     form      rje, with $ between messages, or dos_pcc, each filled up to sectors of 512 bytes (rje)
     charset   x, y or z: the characters that SWIFT allows in texts, or any (x)
 
-A member is a message, or a file of them that an application wrote. Kept rules: lines end with CR LF, as SWIFT asks, and nothing
+A member is a message, or a file of them that an application wrote. Rules: lines end with CR LF, as SWIFT asks, and nothing
 else of a message is touched; a character that the file's form or SWIFT has no place for is refused, never replaced.
 """
 

@@ -1,6 +1,6 @@
 """The blocks of a FIN message: {1:…}{2:…}{3:{108:…}}{4:…-}{5:{CHK:…}}.
 
-Kept rule: only braces and block numbers are looked at, so a text of any type, known or not, is found. A text block (4) ends with
+Rule: only braces and block numbers are looked at, so a text of any type, known or not, is found. A text block (4) ends with
 a hyphen at the beginning of a line; the text block of a service message (F21) has tags in braces instead, as all others do.
 """
 

@@ -1,6 +1,6 @@
 """Reads TA1, 997 and 999: a partner's acknowledgments of interchanges that we sent.
 
-Kept rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
+Rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
 """
 
 from __future__ import annotations

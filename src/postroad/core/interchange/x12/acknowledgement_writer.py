@@ -1,6 +1,6 @@
 """Writes acknowledgments of a received interchange: TA1 for its envelope, 997 or 999 for each group.
 
-Kept rules: an acknowledgement is never acknowledged; only the envelope was looked at, so nothing is claimed of what the documents
+Rules: an acknowledgement is never acknowledged; only the envelope was looked at, so nothing is claimed of what the documents
 say; what was not taken is rejected as a whole, with the reasons where they were found.
 """
 
@@ -47,7 +47,7 @@ def acknowledge(
 
 
 def _for_answers(envelope: Envelope) -> Envelope:
-    """Numbered anew in each group, and never asking for an answer itself."""
+    """Numbered again in each group, and never asking for an answer itself."""
     facts = {**envelope.facts, "set_numbers": "group", "functional_group": ACKNOWLEDGEMENTS, "acknowledgment": "0"}
     return Envelope(sender=envelope.sender, receiver=envelope.receiver, at_us=envelope.at_us, facts=facts)
 

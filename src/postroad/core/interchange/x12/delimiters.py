@@ -4,7 +4,7 @@
        │                                                                             │                     ││
        element                                                      repetition, from 00402 on      component  terminator
 
-Kept rule: the sixteen separators are walked, and the length that ISA should have (106) is not trusted: senders forget to fill
+Rule: the sixteen separators are walked, and the length that ISA should have (106) is not trusted: senders forget to fill
 elements up, or fill them too far. A delimiter of several bytes (UTF-8) is taken whole.
 """
 

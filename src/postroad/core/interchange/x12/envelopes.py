@@ -8,7 +8,7 @@ What an envelope's facts may say, each with what is taken where they do not:
     element, component, terminator, repetition, line_end (* : ~ ^ and nothing) · charset of the delimiters (utf-8)
     authorization_qualifier, authorization, security_qualifier, security ISA01 to ISA04 (00, blank)
 
-Kept rule: no value may have a delimiter in it or be longer than its element; it is refused, never cut.
+Rule: no value may have a delimiter in it or be longer than its element; it is refused, never cut.
 """
 
 from __future__ import annotations

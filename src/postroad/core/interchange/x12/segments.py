@@ -1,6 +1,6 @@
 """Finds the segments that matter for the envelope, without parsing the others.
 
-Kept rules: one search over the bytes stops at control segments only; a binary segment (BIN, BDS) is as long as it says, whatever
+Rules: one search over the bytes stops at control segments only; a binary segment (BIN, BDS) is as long as it says, whatever
 stands in it; every search goes forward, so that hostile bytes cost no more than honest ones.
 """
 

@@ -1,6 +1,6 @@
 """One transaction set, from ST to SE: parses, renumbers, and changes its delimiters.
 
-Kept rules: a set has no control segment inside, so that a member can never end the interchange around it and begin another; X12
+Rules: a set has no control segment inside, so that a member can never end the interchange around it and begin another; X12
 has no way to write a delimiter as data, so a set is put into other delimiters only if none of them occurs in it.
 """
 

@@ -1,6 +1,6 @@
 """Walks an interchange from ISA to IEA and collects groups, members and errors.
 
-Kept rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
+Rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
 or ends is no longer certain.
 """
 

@@ -10,7 +10,7 @@ What an envelope's facts may say, each with what is taken where they do not:
     document_type   (the name of the first document) · standard (GS1) · type_version (3.4)
 
 A member is a document (order), or a message of them with a header of its own: then its documents are taken, and its header, which
-spoke of that message alone, is left. Kept rule: a header speaks of one type unless it was asked to speak of several.
+spoke of that message alone, is left. Rule: a header speaks of one type unless it was asked to speak of several.
 """
 
 from __future__ import annotations

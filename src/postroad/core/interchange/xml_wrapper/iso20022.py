@@ -7,7 +7,7 @@ What an envelope's facts may say, each with what is taken where they do not:
     members       how many there will be, which the header then says; otherwise it says nothing of that
     duplicate     yes, for a file that may have been sent before
 
-Kept rule: documents are never just strung together: each stands in a payload of its own, in its own namespace.
+Rule: documents are never just strung together: each stands in a payload of its own, in its own namespace.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Writes the markup around the members of an XML wrapper.
 
-Kept rule: every value of an envelope is escaped, and one with a character that XML has no place for is refused.
+Rule: every value of an envelope is escaped, and one with a character that XML has no place for is refused.
 """
 
 from __future__ import annotations

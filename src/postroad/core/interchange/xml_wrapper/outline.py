@@ -1,6 +1,6 @@
 """Finds the members of an XML wrapper in its bytes, and the markup around them.
 
-Kept rules: whatever is inside a member is passed over, well-formed as it must be; a member that leaves its wrapper takes the
+Rules: whatever is inside a member is passed over, well-formed as it must be; a member that leaves its wrapper takes the
 namespaces along that it had from there, and nothing else of it is changed.
 """
 

@@ -2,7 +2,7 @@
 
 A condition on something absent is false, whatever its operator; so is one on something that cannot be read. A place that holds
 several nodes satisfies a comparison if any of them does, and ``notEquals`` if something is there and none is equal. Character
-data is compared with character data, element content with element content. Kept rule: what costs is done when a rule is compiled;
+data is compared with character data, element content with element content. Rule: what costs is done when a rule is compiled;
 trying one looks only where it must, and stops as soon as the answer is known.
 """
 

@@ -1,6 +1,6 @@
 """The documents of one message, parsed when a condition first looks into one, and at most once however many look.
 
-Kept rule: a document that cannot be parsed has no nodes, and that is noted rather than raised: it is the sender's business what a
+Rule: a document that cannot be parsed has no nodes, and that is noted rather than raised: it is the sender's business what a
 document says, and a rule's only to look.
 """
 
@@ -68,7 +68,7 @@ class MessageDocuments:
         self.shares = self.budget.share_of("")  # of whoever is looking
         self._elements: dict[str, int] = {}  # how many an XML document has, by id
         self._read: dict[str, Any] = {}  # by id
-        self._doctypes: dict[str, DoctypeDefaults] = {}  # likewise
+        self._doctypes: dict[str, DoctypeDefaults] = {}  # the same
         self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, where, and id or ""
 
     def xml(self, place: ValueLocation, path: XmlPath, defaults_of: DefaultsOf) -> PlaceContent:

@@ -1,6 +1,6 @@
 """JSON documents read for conditions: strictly, with numbers as they were written.
 
-Kept rule: one document has one meaning. A name that comes twice in an object is refused, since whoever receives the document
+Rule: one document has one meaning. A name that comes twice in an object is refused, since whoever receives the document
 might read the other one; so is what only some parsers take. Numbers stay texts, so a long one costs no more than any text.
 """
 

@@ -1,6 +1,6 @@
 """The operators of conditions, applied to the contents of one or two locations.
 
-Kept rule: judging knows nothing of messages. So a stored explanation is judged again by the same code that routed the message.
+Rule: judging knows nothing of messages. So a stored explanation is judged again by the same code that routed the message.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The key of a place: under it what was found there is remembered, and explained.
 
-Kept rule: a place has one key, the same wherever it is written.
+Rule: a place has one key, the same wherever it is written.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Compiled locations: functions that find the content of a location in a message.
 
-Kept rule: a place has one key, the same wherever it is written, under which what was found is remembered and explained.
+Rule: a place has one key, the same wherever it is written, under which what was found is remembered and explained.
 """
 
 from __future__ import annotations

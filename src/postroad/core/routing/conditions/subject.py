@@ -1,6 +1,6 @@
 """A message as conditions see it: header, documents, and the view of the service whose rules are tried.
 
-Every service on the way gets its own view by ``seen_by``. Kept rule: all views share the documents, so that a body is parsed at
+Every service on the way gets its own view by ``seen_by``. Rule: all views share the documents, so that a body is parsed at
 most once for a message, and only if a condition looks into it, and a path is followed once however many services ask for it;
 what a view has looked at stays with it, for explanations.
 """

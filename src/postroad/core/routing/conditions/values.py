@@ -1,6 +1,6 @@
 """Texts read as what a condition compares them as: strings, numbers or dates.
 
-Kept rule: reading never fails. A text that is no number, or no date, gives None, and the node it stands in simply does not match.
+Rule: reading never fails. A text that is no number, or no date, gives None, and the node it stands in simply does not match.
 Numbers are exact (``Decimal``) and bounded in length, since they come from anybody; a date is a moment, and without a zone it is
 meant in UTC.
 """

@@ -1,6 +1,6 @@
 """Conditions in words: what each one compares, whether it held, and what it saw.
 
-Only what was seen is stored with a message, not what came of each condition. Kept rule: it is judged again by the code that
+Only what was seen is stored with a message, not what came of each condition. Rule: it is judged again by the code that
 judged it then, and where what was kept was cut too short to be sure, nothing is claimed.
 """
 

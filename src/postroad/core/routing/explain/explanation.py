@@ -1,6 +1,6 @@
 """The stored explanation of a route: the rules that were tried, what they saw and did.
 
-Kept rule: it is recorded while the route is calculated, not worked out afterwards, and it is kept with the message's body: it
+Rule: it is recorded while the route is calculated, not worked out afterwards, and it is kept with the message's body: it
 quotes the message, so retention forgets it together with what it quotes.
 """
 

@@ -2,7 +2,7 @@
 
 Only that is read from a schema: which element declares which attributes, wherever the declaration stands (global or local
 elements, named or anonymous types, groups, extensions and restrictions). Content models are never compiled and nothing is
-fetched, because a schema is as hostile as any other input. Kept rule: reading costs one walk through the schema; everything that
+fetched, because a schema is as hostile as any other input. Rule: reading costs one walk through the schema; everything that
 refers to something else is resolved when a document needs it, once, and a circle of references ends where it closes.
 """
 
@@ -223,7 +223,7 @@ class DefaultAttributes:
         self._dtds = dtds
 
     def __call__(self, schema: str, root: str) -> AttributeDefaults | None:
-        """Return the schema of a name or, without one, the only one that declares a root element of this name."""
+        """Return the schema of a name or, without one, the only one that declares a root element with this name."""
         if schema:
             content = self._schemas.get(schema.casefold())
             return None if content is None else read_schema(content)

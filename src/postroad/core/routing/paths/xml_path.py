@@ -4,7 +4,7 @@
 attributes and texts; names, ``prefix:*`` and ``*``; positions, and predicates that compare a child's or an attribute's characters
 with a literal. A name without a prefix is in no namespace.
 
-Kept rule: a path costs at most one walk through the document for each of its steps and predicates, whatever it says. So no axis
+Rule: a path costs at most one walk through the document for each of its steps and predicates, whatever it says. So no axis
 leads back up, and few steps go down all the way. How a path is followed is in ``xml_walk``.
 """
 

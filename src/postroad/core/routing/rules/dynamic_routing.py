@@ -1,6 +1,6 @@
 """Dynamic routing: evaluates a service's rules when the message reaches it.
 
-Kept rule: what is added on the way is validated like everything else before the next delivery; the part of the route that
+Rule: what is added on the way is validated like everything else before the next delivery; the part of the route that
 lies behind is never touched.
 """
 

@@ -1,6 +1,6 @@
 """Evaluates rules service by service, including those of services that rules add.
 
-Kept rules: everything is tried under one snapshot of the directory; a service's rules are tried once for each time it is brought
+Rules: everything is tried under one snapshot of the directory; a service's rules are tried once for each time it is brought
 in, in their order; nothing is added that its includer may not send to. Loops, depth and length have an end, and the refusal
 spells out the chain that led there.
 """

@@ -1,6 +1,6 @@
 """Routes a response back to the requester, through services that asked to see it.
 
-Kept rules: a response may always go back to who asked; contexts of the way out are restored for those that see it again; an
+Rules: a response may always go back to who asked; contexts of the way out are restored for those that see it again; an
 error that an invoker absorbed does not come out further up.
 """
 

@@ -1,6 +1,6 @@
 """Message contents and MDNs, as posted and as delivered to each stop, as far as the caller may see them.
 
-Kept rules: the sender's organization sees what every stop was given, except at those that somebody else keeps to itself; a
+Rules: the sender's organization sees what every stop was given, except at those that somebody else keeps to itself; a
 stop's own organization sees what that stop was given, without documents that the sender withheld; whoever included a stop sees
 that too, as far as it may read the documents itself. An operator sees no payload. Whoever looks into a payload as a person is on
 record before seeing a byte of it.

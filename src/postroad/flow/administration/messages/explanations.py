@@ -1,6 +1,6 @@
 """Explanations of routes, for posted and hypothetical messages, limited to what the caller may see.
 
-Kept rules: a service explains as itself, a person as a service of their organization; what was posted is explained to those who
+Rules: a service explains as itself, a person as a service of their organization; what was posted is explained to those who
 took part in it, as far as they did; a person who reads what rules saw in a message is on record, as for its payload.
 """
 

@@ -1,6 +1,6 @@
 """Lists and histories of messages, for the parties that took part in them.
 
-Kept rules: an organization's people see what its services sent and received; a service sees its own; an operator sees that and
+Rules: an organization's people see what its services sent and received; a service sees its own; an operator sees that and
 how, everywhere. What messages consisted of is read in ``administration_contents``.
 
 The reason why a delivery is not pushed yet: held by ``release``, or a push pause.

@@ -3,7 +3,7 @@
 One question for whatever somebody knows of it, for the pages of people and for programs alike.
 
 A text can mean a service (its GCID or address), a batch (its id), and messages: by session, token, handle, control number, a
-partner's reference, a business key. Kept rules: nobody finds what they could not open; whoever may not know of something is told
+partner's reference, a business key. Rules: nobody finds what they could not open; whoever may not know of something is told
 that there is nothing. A page is followed by another only where the caller finds more on it, so that not even the number of what
 others have can be seen.
 """

@@ -1,6 +1,6 @@
 """Messages that a search text may mean: by session, token, handle or hash of a search key.
 
-Kept rules: a token is taken to the letter, and stands for the message as whoever was given it knows it. By what stands in its
+Rules: a token is taken to the letter, and stands for the message as whoever was given it knows it. By what stands in its
 documents a message is found by its sender and its receivers alone, and by what its sender calls it elsewhere by its sender:
 nobody can guess at a document that was kept from them. A value that very many messages have is looked up to a bound.
 """

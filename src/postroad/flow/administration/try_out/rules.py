@@ -1,6 +1,6 @@
 """Try out a rule or condition on a message before it is enabled.
 
-Kept rules: nothing is stored or sent, except that a person who takes a stored message for it is on record as its reader; a rule
+Rules: nothing is stored or sent, except that a person who takes a stored message for it is on record as its reader; a rule
 is tried on the directory as it would be with that rule, by the very code that routes messages; a service that the one who tries
 may not know of is to a condition what it is to them: a name.
 """

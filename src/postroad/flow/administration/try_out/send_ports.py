@@ -1,6 +1,6 @@
 """Try out a send port: which batches a policy would make of messages, before it is saved.
 
-Kept rules: nothing is stored or sent, except that a person who takes stored messages for it is on record as their reader; what
+Rules: nothing is stored or sent, except that a person who takes stored messages for it is on record as their reader; what
 could not be saved is refused here too, with every fault; messages are gathered by the code that gathers them at the port.
 """
 

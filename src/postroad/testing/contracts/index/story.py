@@ -1,6 +1,6 @@
 """A short journal in which every kind of event happens once, and the expected rows of each query.
 
-Kept rule: every question of ``core.projection.queries.QUERIES`` is asked here, with the answer written out by hand.
+Rule: every question of ``core.projection.queries.QUERIES`` is asked here, with the answer written out by hand.
 """
 
 from __future__ import annotations

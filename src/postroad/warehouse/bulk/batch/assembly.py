@@ -1,6 +1,6 @@
 """The batch operation: assembles an archive by the policy of a send port; messages → batches → interchanges.
 
-Kept rule: a task goes through its keys as a stream, sorted by Spark, so a key may have any number of messages.
+Rule: a task goes through its keys as a stream, sorted by Spark, so a key may have any number of messages.
 
 The batch operation: assembles an archive by the policy of a send port, to the server's bytes.
 
@@ -9,7 +9,7 @@ The batch operation: assembles an archive by the policy of a send port, to the s
     count     every batch by itself: how many control numbers its interchange will draw (``interchange_files``)
     write     every batch by itself: its interchange, as a stream, and where each of its documents went (``batch_writing``)
 
-Kept rule: between these, only batches come to the driver, never messages; numbers are given out there, in the order of closing.
+Rule: between these, only batches come to the driver, never messages; numbers are given out there, in the order of closing.
 """
 
 from __future__ import annotations

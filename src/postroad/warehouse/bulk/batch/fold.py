@@ -2,7 +2,7 @@
 
 Folds arrivals, in order of time, into batches with the batcher's own functions.
 
-Kept rules: one key is gone through after the other, so only one batch is open at a time, and its members come one behind the
+Rules: one key is gone through after the other, so only one batch is open at a time, and its members come one behind the
 other. What no message and no time closes stays open, unless it is asked for.
 """
 

@@ -1,6 +1,6 @@
 """The gather operation: one row per message that reaches a send port, with everything its policy needs.
 
-Kept rules: a message is taken as if it had been sent to the port; what a port, an exchange or a model has sent on is in the
+Rules: a message is taken as if it had been sent to the port; what a port, an exchange or a model has sent on is in the
 journal as well as what it was made of, so it counts only where it was sent to this one. Its document is put aside as it is read.
 """
 

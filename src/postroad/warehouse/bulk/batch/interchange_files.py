@@ -1,6 +1,6 @@
 """Writes a finished batch as one interchange: counts control numbers first, then writes it as a stream.
 
-Kept rules: control numbers are drawn in the order in which batches were closed, so what each of them will draw is counted before
+Rules: control numbers are drawn in the order in which batches were closed, so what each of them will draw is counted before
 any is written. A member that does not fit fails alone, and its batch goes on without it, as in the server; only one document is
 held at a time.
 """

@@ -1,6 +1,6 @@
 """Writes finished batches as interchanges, on Spark: counts control numbers first, then assigns them.
 
-Kept rule: numbers go by the order in which batches were closed, and those closed at the same moment by the order in which their
+Rule: numbers go by the order in which batches were closed, and those closed at the same moment by the order in which their
 first messages came.
 """
 

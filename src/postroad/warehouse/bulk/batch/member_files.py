@@ -1,6 +1,6 @@
 """Files of the members of finished batches: written batch by batch, and read in the order of the interchange.
 
-Kept rule: members pass through memory some thousands at a time; only where a policy sorts them are all of a batch looked at, and
+Rule: members pass through memory some thousands at a time; only where a policy sorts them are all of a batch looked at, and
 then as columns. A batch is found by the file and the offset at which its members begin.
 """
 

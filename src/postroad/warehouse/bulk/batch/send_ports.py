@@ -1,6 +1,6 @@
 """Send ports in bulk jobs: the batcher, its policy, and messages as the policy's conditions see them.
 
-Kept rule: a message is looked at as the batcher itself looks at what waits in its mailbox, so that it is taken, grouped and
+Rule: a message is looked at as the batcher itself looks at what waits in its mailbox, so that it is taken, grouped and
 sorted by the same values.
 """
 

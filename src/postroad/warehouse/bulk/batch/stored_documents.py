@@ -1,6 +1,6 @@
 """Documents stored in files while an archive is read, to be read again in any order.
 
-Kept rule: nothing is kept in memory but where a document lies: an interchange may be larger than the memory of whoever writes it.
+Rule: nothing is kept in memory but where a document lies: an interchange may be larger than the memory of whoever writes it.
 """
 
 from __future__ import annotations

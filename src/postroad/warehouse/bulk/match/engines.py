@@ -4,7 +4,7 @@ What-if has a message meet the bindings of two configurations, most of which are
 
 Query and script engines in a Spark worker: the server's own, in confined processes.
 
-Kept rules: queries and scripts are members' programs, so none of them runs in Spark's own process; theirs are started when the
+Rules: queries and scripts are members' programs, so none of them runs in Spark's own process; theirs are started when the
 first candidate comes, one for each engine, and end with the task. A message that nobody need be asked about never waits for one.
 """
 

@@ -1,6 +1,6 @@
 """Exchanges with all bindings and models with all nodes, built once per process and directory content.
 
-Kept rules: whether they are is seen from the directory's own tables, which a change makes anew and everything else shares, so
+Rules: whether they are is seen from the directory's own tables, which a change rebuilds and everything else shares, so
 that nothing is compared item by item. What is opened is only read; only the last few are kept.
 """
 

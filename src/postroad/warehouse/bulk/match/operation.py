@@ -1,6 +1,6 @@
 """The match operation: one row per message and binding of an exchange that matches or fails; with counts.
 
-Kept rules: bindings are asked as the exchange itself asks them on a delivery, so they give the same answers. A message is matched
+Rules: bindings are asked as the exchange itself asks them on a delivery, so they give the same answers. A message is matched
 as if it had been sent to the exchange; what an exchange has forwarded is a copy of a message that is in the journal as well, so
 it counts only where it was forwarded to this one.
 

@@ -3,11 +3,11 @@
 Archives of messages: their files, and the pieces that workers read on their own.
 
     lines       NDJSON, one message in the JSON form a line
-    messages    a folder of files, each one message: JSON, SOAP 1.1 or 1.2, an envelope, or any plain format
+    messages    a folder of files, each one message: JSON, SOAP 1.1 or 1.2, an envelope, or any external format
     envelopes   bodies of bulk posts in msgpack, one array of envelopes behind the other
     journal     the journal of a network: its data folder, a copy of it, or the address of its database
 
-Kept rule: nothing is read here but names and sizes. Files are named by URI or path, so an archive may lie wherever Arrow's file
+Rule: nothing is read here but names and sizes. Files are named by URI or path, so an archive may lie wherever Arrow's file
 systems reach: a folder that all machines see, HDFS, an object store.
 """
 
@@ -43,7 +43,7 @@ class ArchivedMessage(Struct, gc=False, frozen=True):
     size: int  # of the wire
     message: Message
     session: str = ""  # of a message that a network has accepted
-    setting: bytes = b""  # how it was wrapped, where it came in a plain format
+    setting: bytes = b""  # how it was wrapped, where it came in an external format
     shown_sender: str = ""  # GCID, where receivers see another than the sender
     forwarded: bool = False  # by an exchange or a model: a copy of a message that was posted to it
 

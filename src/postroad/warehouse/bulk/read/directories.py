@@ -1,11 +1,11 @@
 """The directory of a job: from a journal or configuration files, and as versioned text for Spark workers.
 
-Kept rules: what proves somebody's identity, and what somebody owes, stays at home: no worker needs it; the text is read and its
+Rules: what proves somebody's identity, and what somebody owes, stays at home: no worker needs it; the text is read and its
 rules are compiled once for each process, however many pieces of work come with it.
 
 The directories of a job, from a journal at any version or from configuration files.
 
-Kept rules: files are planned by the same function as ``postroad apply``, with all its checks; credentials play no part in what
+Rules: files are planned by the same function as ``postroad apply``, with all its checks; credentials play no part in what
 becomes of messages, so they are left out before anything is read.
 """
 

@@ -1,6 +1,6 @@
 """Journals to read, with their bodies, in driver and workers: segment files in a folder, or a PostgreSQL table.
 
-Kept rules: they are only read, and by name: a folder, or the address of a database. An address may hold a password, so it is
+Rules: they are only read, and by name: a folder, or the address of a database. An address may hold a password, so it is
 shown to nobody; ``shown`` is what may be.
 """
 

@@ -1,6 +1,6 @@
 """Posts in a journal, and the posted messages rebuilt from them.
 
-Kept rule: what the journal says is taken as it is. It does not keep an explicit route as such, but the route that came of it
+Rule: what the journal says is taken as it is. It does not keep an explicit route as such, but the route that came of it
 tells: what has no rule and was brought in by the sender was named by it. Of a recipient that was refused, the arguments are gone.
 """
 

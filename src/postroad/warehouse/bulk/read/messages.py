@@ -1,11 +1,11 @@
 """Reads the pieces of an archive: every message in them, or the reason why one cannot be read.
 
-Kept rule: only lengths are read here, payloads are passed over unread, so this costs the same for large messages as for small
+Rule: only lengths are read here, payloads are passed over unread, so this costs the same for large messages as for small
 ones; what an envelope says is the codec's affair.
 
 Reads the pieces of an archive: every message in them, or the reason why one cannot be read.
 
-Kept rule: a wire is decoded by the codec that the server would use for it; nothing that stands in a file gets out of here as an
+Rule: a wire is decoded by the codec that the server would use for it; nothing that stands in a file gets out of here as an
 exception, only that a file cannot be read at all.
 """
 

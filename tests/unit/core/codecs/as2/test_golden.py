@@ -1,6 +1,6 @@
 """The exact bytes of messages and receipts, kept in ``golden/``.
 
-A change of these files is a change that partners see. ``python -m tests.unit.core.codecs.as2.test_golden`` writes them anew.
+A change of these files is a change that partners see. ``python -m tests.unit.core.codecs.as2.test_golden`` writes them again.
 Encrypted and compressed messages are not among them: OpenSSL and zlib have a hand in those.
 """
 

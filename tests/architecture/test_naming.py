@@ -1,0 +1,118 @@
+"""Names say what things are, and words that were replaced do not come back."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.source_tree import PACKAGE, ROOT, Module, modules
+
+RELATIVE = ("The same", "Likewise", "As ")
+POSITIONAL = 6
+MARKED = "# positional:"  # in a function whose calls were measured with and without keywords
+# Functions that take any number of values of one kind.
+VARIADIC = frozenset({
+    "agg", "builds", "coalesce", "concat_ws", "drop", "dropDuplicates", "fetch", "groupBy", "key_hash", "orderBy", "partial",
+    "partitionBy", "select", "struct", "write_segment",
+})  # fmt: skip
+REPLACED = {
+    r"\bhow manieth\b": "number",
+    r"\banew\b": "again",
+    r"\bin vain\b": "without success",
+    r"\bfor ever\b": "indefinitely",
+    r"\bof this name\b": "named …",
+    r"\bKept rules?:": "Rule:",
+    r"\bown forms?\b": "native format",
+    r"\bplain formats?\b": "external format",
+    r"\blikewise\b": "also",
+}
+PROSE = ("*.md", "*.html", "*.py")
+
+
+def module_ids(module: Module) -> str:
+    return module.name
+
+
+def test_a_class_name_stands_for_one_class() -> None:
+    found = defaultdict(list)
+    for module in modules():
+        for node in module.tree.body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(module.name)
+    assert {name: places for name, places in found.items() if len(places) > 1} == {}
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_a_predicate_returns_an_answer(module: Module) -> None:
+    wrong = [
+        node.name
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and node.name.lstrip("_").startswith(("is_", "has_"))
+        and isinstance(node.returns, ast.Constant)
+        and node.returns.value is None
+    ]
+    assert wrong == [], "a function that changes something is named by a verb"
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_a_docstring_can_be_read_alone(module: Module) -> None:
+    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    texts = [ast.get_docstring(node) or "" for node in ast.walk(module.tree) if isinstance(node, documented)]
+    assert [text for text in texts if text.startswith(RELATIVE)] == []
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_calls_with_many_arguments_name_them(module: Module) -> None:
+    text = module.path.read_text()
+    marked = [
+        range(node.lineno, (node.end_lineno or node.lineno) + 1)
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and MARKED in (ast.get_source_segment(text, node) or "")
+    ]
+    long = [
+        f"{node.lineno}: {called(node)}"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Call)
+        and len(node.args) > POSITIONAL
+        and called(node) not in VARIADIC
+        and not any(node.lineno in lines for lines in marked)
+    ]
+    assert long == [], f"use keywords, or say in a comment {MARKED!r} what they cost here"
+
+
+def prose() -> list[Path]:
+    folders = [PACKAGE, ROOT / "docs"]
+    files = [path for folder in folders for kind in PROSE for path in folder.rglob(kind)]
+    return sorted([*files, *ROOT.glob("*.md")])
+
+
+@pytest.mark.parametrize("word", REPLACED)
+def test_a_replaced_word_does_not_come_back(word: str) -> None:
+    pattern = re.compile(word, re.IGNORECASE)
+    found = [
+        f"{path.relative_to(ROOT)}:{number}: {line.strip()[:100]}"
+        for path in prose()
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if pattern.search(line)
+    ]
+    assert found == [], f"write {REPLACED[word]!r}"
+
+
+def test_a_word_of_the_glossary_has_one_entry() -> None:
+    words = [
+        line.split("|")[1].strip().strip("*").casefold()
+        for line in (ROOT / "GLOSSARY.md").read_text().splitlines()
+        if line.startswith("|") and not line.startswith(("|--", "| Word", "| Term"))
+    ]
+    assert len(words) > 50
+    assert sorted({word for word in words if words.count(word) > 1}) == []

@@ -116,8 +116,19 @@ class Network:
         self.expiry = ExpireStage(
             index=index, clock=clock, ending=ending, keeping=keeping, due=due, indexed=indexed, batches=self.batches
         )
-        self.releases = ReleaseStage(desk, index, clock, indexed)
         self.allowances = Quota(index, directory, clock, indexed, limits or OrganizationLimits())
+        self._open_stages(ending, answers, due)
+
+    def _open_stages(self, ending: EndStage, answers: RespondStage, due: DueTimes) -> None:
+        """The stages that callers reach through the façade's methods."""
+        desk, journal, index, clock, randomness = self.desk, self.journal, self.index, self.clock, self.randomness
+        directory, indexed, tokens = self.configuration.directory, self.indexed, self.tokens
+        self.releases = ReleaseStage(desk, index, clock, indexed)
+        self.exchanges = ExchangeRegistry(self.configuration)
+        self.models = ModelRegistry(self.configuration)
+        self.bindings = BindingRegistry(self.configuration)
+        self.pushes = PushControl()
+        self.clock_steps.add(due.look_again)
         self._accept = AcceptStage(
             desk=desk,
             journal=journal,
@@ -151,11 +162,6 @@ class Network:
         self._answers = answers
         self._forward = ForwardStage(desk, directory, clock, randomness, due.note, self.heavy)
         self.partners = PartnerAcknowledgments(desk, clock, InterchangeRegistry(index, indexed), answers, self._forward)
-        self.exchanges = ExchangeRegistry(self.configuration)
-        self.models = ModelRegistry(self.configuration)
-        self.bindings = BindingRegistry(self.configuration)
-        self.pushes = PushControl()
-        self.clock_steps.add(due.look_again)
         self._history = HistoryStage(journal, index, directory, indexed, tokens.veil, self.heavy_requests)
 
     @property

@@ -77,15 +77,7 @@ class HttpConnection(asyncio.Protocol):
         again = self._again
         if again is not None and len(data) == again.whole_bytes and data.startswith(again.raw) and self._is_free():
             now = self._since_s = self._front.loop.time()
-            serve(
-                front=self._front,
-                outbox=self.outbox,
-                route=again.route,
-                head=again.head,
-                origin=self._direct,
-                body=data[len(again.raw) :],
-                now=now,
-            )
+            serve(self._front, self.outbox, again.route, again.head, self._direct, data[len(again.raw) :], now=now)
             return
         if self._input_closed:
             return
@@ -215,15 +207,7 @@ class HttpConnection(asyncio.Protocol):
         origin = self._origin(head) if head.forwarded else self._direct
         if not head.keep_alive:
             self._stop_reading_requests()
-        serve(
-            front=self._front,
-            outbox=self.outbox,
-            route=route,
-            head=head,
-            origin=origin,
-            body=body,
-            now=self._front.loop.time(),
-        )
+        serve(self._front, self.outbox, route, head, origin, body, now=self._front.loop.time())
 
     def _begin(self, head: RequestHead, route: FastRoute | None) -> None:
         front, now, origin = self._front, self._front.loop.time(), self._origin(head)

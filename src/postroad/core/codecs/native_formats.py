@@ -1,9 +1,8 @@
 """Detects which native format a body is in from its bytes; the content type is a hint.
 
-Rule: the bytes decide. Where they and the content type disagree, the note of ``Own`` says so, and the journal keeps it.
-Bytes that no native format begins with are refused and told what they look like. The native format is None where they belong to an
-external format, which ``core.mediation`` reads; what is nearly always a post is not looked at twice, so ``message_in`` finds out only
-where its codec refuses it.
+Rule: the bytes decide. If the content type disagrees with them, ``NativeForm.note`` records it, and the journal keeps the note.
+Bytes that no native format begins with are refused, with what they look like. The native format is None for external formats,
+which ``core.mediation`` reads. A body that is nearly always a native post is decoded at once, and detected only if that fails.
 """
 
 from __future__ import annotations

@@ -160,7 +160,8 @@ def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
     """Find the route of every message of an archive.
 
     An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any external format), bodies of bulk posts
-    in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the fault that a server would have refused it for.
+    in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the error with which a server would
+    have refused it.
     """
     from postroad.warehouse.bulk.routing import RouteOperation
 

@@ -177,27 +177,13 @@ class _HistoryBuilder:
         if entry.answers is not None and entry.answers.delivery:
             note = f"with session {entry.session}"
             self._note(
-                number=entry.answers.delivery,
-                seq=seq,
-                at_us=entry.at_us,
-                what="answered",
-                by=entry.sender,
-                detail=note,
-                state=DeliveryState.DELIVERED,
+                entry.answers.delivery, seq, entry.at_us, "answered", entry.sender, note, state=DeliveryState.DELIVERED
             )
         if entry.forwarded is not None:
             self._note(entry.forwarded.delivery, seq, entry.at_us, "forwarded", entry.sender, self._forwarded_to(entry))
         if entry.ends is not None:
             state = FINAL[entry.ends.state]
-            self._note(
-                number=entry.ends.delivery,
-                seq=seq,
-                at_us=entry.at_us,
-                what=entry.ends.state,
-                by=NETWORK,
-                detail=entry.ends.reason,
-                state=state,
-            )
+            self._note(entry.ends.delivery, seq, entry.at_us, entry.ends.state, NETWORK, entry.ends.reason, state=state)
             self._journeys_ended((entry.ends.journey,), state)
 
     def _gathered(self, number: int, batch: str) -> None:
@@ -223,15 +209,7 @@ class _HistoryBuilder:
         told = "the message goes on"
         if entry.status is not None:
             told = f"{entry.status.code} {entry.status.text}: absorbed, the message goes on without it"
-        self._note(
-            number=entry.delivery,
-            seq=seq,
-            at_us=entry.at_us,
-            what="answered",
-            by=entry.by,
-            detail=told,
-            state=DeliveryState.DELIVERED,
-        )
+        self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, state=DeliveryState.DELIVERED)
         if entry.hops:
             self._routes[entry.message, entry.copy] = Route(entry.hops, entry.logical)
             if entry.message in self._messages:

@@ -112,7 +112,7 @@ async def take(network: Network, given: list[tuple[datetime, int]]) -> None:
 
 @pytest.mark.req("B1", "B2")
 def test_every_working_evening_all_orders_of_the_day_go_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    for pause in ("IDLE_S", "LOOK_BACK_S"):  # what is due must not depend on somebody looking now and then
+    for pause in ("IDLE_S", "RECHECK_S"):  # what is due must not depend on somebody looking now and then
         monkeypatch.setattr(f"postroad.flow.batching.stage.{pause}", 24.0 * HOUR_S)
     loop = virtual_loop(None)
     given, states = loop.run_until_complete(two_weeks(VirtualClock(loop)))

@@ -168,7 +168,7 @@ async def test_only_what_one_may_see_is_tried(asked: Asked) -> None:
     assert (await asked.ask(DEVELOPER, "POST", f"{BINDINGS}/try", {})).status_code == 422
 
 
-@pytest.mark.parametrize("limit", ["EXCHANGE_MOST", "QUEUE_MOST", "ALWAYS_MOST"])
+@pytest.mark.parametrize("limit", ["MAX_PER_EXCHANGE", "MAX_PER_QUEUE", "MAX_ALWAYS_EVALUATED"])
 async def test_there_are_not_too_many(asked: Asked, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
     monkeypatch.setattr(binding_limits, limit, 2)
     for name in ("a", "b"):
@@ -180,7 +180,7 @@ async def test_there_are_not_too_many(asked: Asked, monkeypatch: pytest.MonkeyPa
     )
     assert changed.status_code == 200, "one more was not asked for"
     cheap = await bind(asked, DEVELOPER, "c", query="<c/>", routingKey="orders")
-    assert cheap.status_code == (201 if limit == "ALWAYS_MOST" else 422)
+    assert cheap.status_code == (201 if limit == "MAX_ALWAYS_EVALUATED" else 422)
 
 
 @pytest.mark.req("N1")

@@ -32,7 +32,7 @@ FLOORS = {1_000: 2.2, 10_000: 2.8, 100_000: 4.0}  # of the ratio, that eight rep
 ORDERS = 200
 ROUNDS = 40
 AT_ONCE = 10
-LOOP_MOST, SAXON_MOST = 1_000, 100
+MAX_LOOP, MAX_SAXON = 1_000, 100
 LOOP_ORDERS = 20
 
 
@@ -105,7 +105,7 @@ def least_mean_us(sides: dict[str, Side], given: Sequence[Message], rounds: int 
 
 def check(bound: Sequence[str], given: Sequence[Message]) -> None:
     """That the matcher answers as a loop over the first bindings does."""
-    some = bound[:LOOP_MOST]
+    some = bound[:MAX_LOOP]
     matcher, _ = bind_all(some)
     ours, loop = matching(matcher), by_xpath(some)
     for message in given[:LOOP_ORDERS]:
@@ -119,7 +119,7 @@ HEADINGS = f"{'µs':>9}{'ratio':>8}{'p99, µs':>9}{'matches':>9}{'bind':>8}{'unb
 def table(name: str, kinds: int, sizes: Sequence[int]) -> tuple[list[str], list[str]]:
     """A table of one workload, and what was missed."""
     given = messages(kinds or 1)
-    check(queries(LOOP_MOST, kinds), given)
+    check(queries(MAX_LOOP, kinds), given)
     lines, missed = [f"{name:28}{HEADINGS}  naive loops, ratio"], []
     for size in sizes:
         line, ratio = row(queries(size, kinds), given)
@@ -147,9 +147,9 @@ def row(bound: Sequence[str], given: Sequence[Message]) -> tuple[str, float]:
 
 def naive(bound: Sequence[str], given: Sequence[Message], bare_us: float) -> str:
     sides: dict[str, Side] = {}
-    if len(bound) <= LOOP_MOST:
+    if len(bound) <= MAX_LOOP:
         sides |= {"XPath": by_xpath(bound), "parse each": parsing_for_each(bound)}
-    if len(bound) <= SAXON_MOST:
+    if len(bound) <= MAX_SAXON:
         sides["Saxon"] = by_saxon(bound)
     took = least_mean_us(sides, given[:LOOP_ORDERS], rounds=2)
     return ", ".join(f"{name} {us / bare_us:,.0f}x" for name, us in took.items())

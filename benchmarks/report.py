@@ -11,7 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.table import Table
 
-from benchmarks.results import FOREIGN_CORES_MOST, Figures, Row, Verdict
+from benchmarks.results import MAX_FOREIGN_CORES, Figures, Row, Verdict
 from benchmarks.scenarios import BY_NAME
 
 ROOT = Path(__file__).parent.parent
@@ -91,7 +91,7 @@ def disturbed(rows: Sequence[Row]) -> str:
     """A warning when other work ran on the machine meanwhile; empty when it was quiet."""
     sides = [side for row in rows for side in (row.ours, row.peer) if side is not None]
     most = max((side.foreign_cores for side in sides), default=0.0)
-    if most <= FOREIGN_CORES_MOST:
+    if most <= MAX_FOREIGN_CORES:
         return ""
     return f"Other work used up to {most:.1f} cores meanwhile: rates and latencies say nothing, CPU figures little."
 

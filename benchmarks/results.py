@@ -10,7 +10,7 @@ import msgspec
 from benchmarks.measuring import Measurement
 from benchmarks.scenarios import Scenario
 
-FOREIGN_CORES_MOST = 0.15  # with more than this elsewhere on the machine, the figures are not worth publishing
+MAX_FOREIGN_CORES = 0.15  # with more than this elsewhere on the machine, the figures are not worth publishing
 
 
 class Figures(msgspec.Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from benchmarks.processes import cpu_s_at_rest
 from benchmarks.rabbitmq import RabbitMq
 from benchmarks.scenarios import BULK_POLLERS, PEER_CONSUMERS, Scenario
 
-POLL_MOST = 100
+MAX_POLL = 100
 POLL_WAIT_S = 1.0
 
 
@@ -40,8 +40,8 @@ class OurSide:
         self._program = compile_generator("http_load", folder)
         self._requests = {
             "post": post_request(scenario.form, network.sender_key),
-            "poll": poll_request(network.receiver_key, POLL_MOST, POLL_WAIT_S),
-            "drain": poll_request(network.receiver_key, POLL_MOST, 0.0),
+            "poll": poll_request(network.receiver_key, MAX_POLL, POLL_WAIT_S),
+            "drain": poll_request(network.receiver_key, MAX_POLL, 0.0),
             "ack": acknowledge_head(network.receiver_key),
         }
         self._files = {name: folder / f"{name}.request" for name in self._requests}

@@ -23,7 +23,7 @@ QUIET = (
 )  # fmt: skip
 TIMEOUT_MS = 30_000  # for what shows within a second unless the machine is busy
 NOT_READY = "Unable to capture screenshot"
-PICTURES_MOST, PAUSE_MS = 4, 500
+MAX_PICTURES, PAUSE_MS = 4, 500
 REPORT = """document.addEventListener('securitypolicyviolation',
   (event) => console.error('CSP: ' + event.violatedDirective + ' ' + event.blockedURI))"""
 
@@ -89,7 +89,7 @@ class Person:
 
     def picture(self, path: Path, *, full_page: bool = False) -> None:
         """A picture as a file. On a busy machine Chromium sometimes has none ready, which says nothing about the page."""
-        for _ in range(PICTURES_MOST - 1):
+        for _ in range(MAX_PICTURES - 1):
             try:
                 self.page.screenshot(path=path, full_page=full_page)
                 return

@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 from playwright.sync_api import Error, Page
 
-from tests.console.browsing import NOT_READY, PICTURES_MOST, Person
+from tests.console.browsing import MAX_PICTURES, NOT_READY, Person
 
 
 class Camera:
@@ -31,12 +31,12 @@ def person(camera: Camera) -> Person:
 
 
 def test_a_picture_that_is_not_ready_is_taken_later() -> None:
-    camera = Camera(PICTURES_MOST - 1, NOT_READY)
+    camera = Camera(MAX_PICTURES - 1, NOT_READY)
     person(camera).picture(Path("a.png"))
-    assert camera.tries == PICTURES_MOST
+    assert camera.tries == MAX_PICTURES
 
 
-@pytest.mark.parametrize(("why", "tries"), [(NOT_READY, PICTURES_MOST), ("Target crashed", 1)])
+@pytest.mark.parametrize(("why", "tries"), [(NOT_READY, MAX_PICTURES), ("Target crashed", 1)])
 def test_faults_are_not_hidden(why: str, tries: int) -> None:
     camera = Camera(1_000, why)
     with pytest.raises(Error, match=why):

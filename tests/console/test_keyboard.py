@@ -9,7 +9,7 @@ import pytest
 from tests.console.browsing import Person
 from tests.console.failing import PASSWORD
 
-TABS_MOST = 60
+MAX_TABS = 60
 FOCUSED = """() => { const one = document.activeElement;
   return one === document.body ? '' : one.innerText || one.id || one.name || '' }"""
 OUTLINED = """() => { const style = getComputedStyle(document.activeElement);
@@ -52,7 +52,7 @@ def _focused(person: Person) -> str:
 
 def _tab_to(person: Person, what: str) -> None:
     """Go on with the tabulator until it is there, and see at every step where one is."""
-    for _ in range(TABS_MOST):
+    for _ in range(MAX_TABS):
         person.page.keyboard.press("Tab")
         focused = _focused(person)
         if focused:

@@ -304,7 +304,7 @@ class TestLongQueues(LocalDeskContract):
     @pytest.fixture
     async def queue(self, network: DeskHarness, monkeypatch: pytest.MonkeyPatch) -> list[int]:
         """Nine deliveries, the sixth of them a bill; of what is settled, next to nothing is remembered."""
-        monkeypatch.setattr(hot_state, "RECENT_MOST", 1)
+        monkeypatch.setattr(hot_state, "MAX_RECENT", 1)
         topics = ["orders"] * 5 + ["bills"] + ["orders"] * 3
         seqs = [await network.post(network.message(topic=topic)) for topic in topics]
         return [delivery_number(seq, 0) for seq in seqs]

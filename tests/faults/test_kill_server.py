@@ -29,7 +29,7 @@ SETTINGS = {"segment_bytes": 4 << 20, "attempts_most": 10_000}
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
 LIVES = 16 * KILLS
 ENOUGH = 125  # messages accepted for each life, so that the deaths had something to destroy
-LIVES_MOST = 20
+MAX_LIVES = 20
 BROKEN = Path(__file__).with_name("broken_server.py")
 
 pytestmark = pytest.mark.timeout(900 * KILLS)  # each life starts the server, which takes seconds on a busy machine
@@ -190,7 +190,7 @@ async def test_postgres_may_stop_at_once_under_load(
 async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mistake: str, found: str) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS, command=(sys.executable, str(BROKEN), mistake, "serve"))
     load = await load_on(server, chance)
-    for life in range(LIVES_MOST):
+    for life in range(MAX_LIVES):
         try:
             await one_life(server, load, accepted=life * ENOUGH)
             await asyncio.to_thread(server.start)
@@ -199,7 +199,7 @@ async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mist
             server.kill()
         if any(found in fault for fault in load.ledger.close()):
             return
-    pytest.fail(f"{LIVES_MOST} lives of a broken server, and no complaint")
+    pytest.fail(f"{MAX_LIVES} lives of a broken server, and no complaint")
 
 
 async def test_hand_outs_that_are_answered_before_they_are_written_are_found_out(
@@ -208,12 +208,12 @@ async def test_hand_outs_that_are_answered_before_they_are_written_are_found_out
     command = (sys.executable, str(BROKEN), "early-hand-outs", "serve")
     server = ServerProcess(tmp_path / "data", SETTINGS, command=command)
     load = await load_on(server, chance)
-    for life in range(LIVES_MOST):
+    for life in range(MAX_LIVES):
         await one_life(server, load, accepted=life * ENOUGH)
         repeated = any("handed out twice" in fault for fault in load.ledger.faults)
         if repeated or load.ledger.missing_from(await hand_outs_in(server.data)):
             return
-    pytest.fail(f"{LIVES_MOST} lives of a broken server, and no complaint")
+    pytest.fail(f"{MAX_LIVES} lives of a broken server, and no complaint")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from tests.property.batch_ledger import BatchLedger
 from tests.unit.flow.batching_bench import Bench
 
 HOUR_S = 3_600
-ROUNDS_MOST = 60
+MAX_ROUNDS = 60
 
 
 class Watching:
@@ -31,7 +31,7 @@ async def come_to_rest(node: Bench, owner: Caller, watching: Watching) -> None:
     """Let everything go on that can; then every order has come to one end, and every batch too."""
     ledger = watching.ledger
     await watching.follow(node)
-    for _ in range(ROUNDS_MOST):
+    for _ in range(MAX_ROUNDS):
         if not ledger.waiting() and not ledger.unsettled():
             break
         node.clock.advance(HOUR_S)

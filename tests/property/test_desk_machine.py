@@ -38,7 +38,7 @@ from postroad.testing.contracts.desk.desk_under_test import (
 )
 from postroad.testing.postgres import PostgresServer
 
-ATTEMPTS_MOST = 3
+MAX_ATTEMPTS = 3
 MAILBOXES = (SELLER, CARRIER)
 SELECTORS = (EVERYTHING, EVERYTHING, Selector(topic="bills"), Selector(topic="none"), Selector(sender=BUYER))
 NEVER = float("inf")
@@ -357,7 +357,7 @@ class DeskMachine(RuleBasedStateMachine):
                 break
             if one.is_expired(now_us):
                 one.state = DeliveryState.EXPIRED
-            elif one.attempts >= ATTEMPTS_MOST:
+            elif one.attempts >= MAX_ATTEMPTS:
                 one.state = DeliveryState.FAILED
             else:
                 one.attempts, one.available_at = one.attempts + 1, until
@@ -387,7 +387,7 @@ class LocalMachine(DeskMachine):
             self.index,
             self.clock,
             indexed=self._indexed,
-            attempts_most=ATTEMPTS_MOST,
+            attempts_most=MAX_ATTEMPTS,
             head_most=self.head_most,
         )
         await desk.open()
@@ -425,7 +425,7 @@ class SharedMachine(DeskMachine):
 
     async def _desk(self) -> Desk:
         self.journal, self.index = await PostgresJournal.open(self.dsn), MemoryIndex()
-        desk = SharedDesk(self.journal, self.index, self.clock, indexed=self._indexed, attempts_most=ATTEMPTS_MOST)
+        desk = SharedDesk(self.journal, self.index, self.clock, indexed=self._indexed, attempts_most=MAX_ATTEMPTS)
         await desk.open()
         return desk
 

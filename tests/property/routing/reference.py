@@ -22,8 +22,8 @@ from postroad.core.model.snapshot import Directory
 from tests.property.routing.plain_conditions import holds
 from tests.property.routing.visits import Fault, Stretch, Tried, Visit, Way, first_hop, read
 
-CHAIN_MOST = 10
-HOPS_MOST = 25
+MAX_CHAIN = 10
+MAX_HOPS = 25
 
 
 class Reference:
@@ -87,7 +87,7 @@ class Reference:
         ahead = deepcopy(self.outset.visits)
         visits = self.reach((), ahead, stretch)
         self.check_end(stretch)
-        if len(visits) > HOPS_MOST:
+        if len(visits) > MAX_HOPS:
             stretch.faults.append(Fault(code="route.too-long"))
         return Way(
             named=named,
@@ -119,7 +119,7 @@ class Reference:
             self.message = changed(len(passed))
             visits = self.reach(passed, way.ahead, way.stretch)
             self.check_end(way.stretch)
-            if way.stretch.faults or len(visits) > HOPS_MOST:
+            if way.stretch.faults or len(visits) > MAX_HOPS:
                 break
         return passed
 
@@ -201,7 +201,7 @@ class Reference:
     def bring_in(self, by: Visit, named: str, role: RuleRole, part: Stretch, *, isolating: str = "") -> Visit | None:
         """A visit of the named service, unless something forbids it; ``isolating`` keeps it to itself."""
         part.size += 1
-        if part.size > HOPS_MOST:
+        if part.size > MAX_HOPS:
             part.faults.append(Fault(code="route.too-long"))
             part.cut = True
             return None
@@ -215,7 +215,7 @@ class Reference:
         if known is not None and known.gcid in by.chain:
             circle = () if self.is_kept_from_sender(isolating) else self.addresses((*by.chain, known.gcid))
             part.faults.append(Fault(code="route.loop", chain=circle))
-        if len(by.chain) + 1 > CHAIN_MOST:
+        if len(by.chain) + 1 > MAX_CHAIN:
             part.faults.append(Fault(code="route.too-deep"))
         if service is None or len(part.faults) > before:
             return None

@@ -20,7 +20,7 @@ from postroad.errors import Refused
 from tests.property.routing.amount import FEWER, PHASES
 from tests.property.routing.networks import Posted, directory_with, posts
 from tests.property.routing.outcomes import admitted
-from tests.property.routing.reference import CHAIN_MOST, HOPS_MOST
+from tests.property.routing.reference import MAX_CHAIN, MAX_HOPS
 
 every_network = settings(max_examples=FEWER, phases=PHASES)
 EARLIER = {ActionKind.ADD_SERVICE_BEFORE}
@@ -70,10 +70,10 @@ def test_the_same_message_under_the_same_rules_gets_the_same_route(posted: Poste
 @every_network
 def test_no_chain_passes_a_service_twice_and_none_is_too_long(posted: Posted) -> None:
     for copy in routes(posted):
-        assert len(copy.hops) + len(copy.logical) <= HOPS_MOST
+        assert len(copy.hops) + len(copy.logical) <= MAX_HOPS
         for hop in (*copy.hops, *copy.logical):
             chain = [each.service for each in chain_of(hop, copy)]
-            assert len(set(chain)) == len(chain) <= CHAIN_MOST
+            assert len(set(chain)) == len(chain) <= MAX_CHAIN
 
 
 @pytest.mark.req("R12")

@@ -36,7 +36,7 @@ from postroad.core.projection.project import settled_by_post
 from postroad.core.projection.unique_keys import FLAGGED_FROM, unique_keys
 from postroad.ports import BodyAt, Clock
 
-RECENT_MOST = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index
+MAX_RECENT = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index
 WARM_BYTES = 128 << 20  # bodies of waiting deliveries kept in memory
 
 
@@ -326,13 +326,13 @@ class HotState:
 
     def _close(self, number: int, state: DeliveryState) -> None:
         self._over[number] = None
-        if len(self._over) > RECENT_MOST:
+        if len(self._over) > MAX_RECENT:
             self._over.popitem(last=False)
         queued = self._take_out(number)
         if queued is None:
             return
         self._recent[number] = FoundDelivery(queued, state)
-        if len(self._recent) > RECENT_MOST:
+        if len(self._recent) > MAX_RECENT:
             self._recent.popitem(last=False)
 
     def _take_out(self, number: int) -> Queued | None:

@@ -23,7 +23,7 @@ from postroad.core.projection.unique_keys import FLAGGED_FROM
 from postroad.errors import Unavailable
 from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, JournalStep, NewRecord, Outcome
 
-ATTEMPTS_MOST = 20
+MAX_ATTEMPTS = 20
 NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
 
 
@@ -37,7 +37,7 @@ class LocalDesk(LocalQueues):
         clock: Clock,
         *,
         indexed: Callable[[int], Awaitable[None]],
-        attempts_most: int = ATTEMPTS_MOST,
+        attempts_most: int = MAX_ATTEMPTS,
         head_most: int = MAX_HEAD,
         on_committed: Callable[[int], None] = lambda seq: None,
     ) -> None:

@@ -11,14 +11,14 @@ from typing import Any
 
 from postroad.core.projection.delivery_rows import COLUMN
 
-ROWS_LEAST, ROWS_MOST = 16, 2_000
+MIN_ROWS, MAX_ROWS = 16, 2_000
 PAGE_BYTES = 4 << 20
 
 
 class PageSize:
-    def __init__(self, most: int = ROWS_MOST) -> None:
-        self._most = min(ROWS_MOST, most)
-        self._least = min(ROWS_LEAST, most)
+    def __init__(self, most: int = MAX_ROWS) -> None:
+        self._most = min(MAX_ROWS, most)
+        self._least = min(MIN_ROWS, most)
         self.rows = self._least
 
     def seen(self, rows: Sequence[tuple[Any, ...]]) -> None:

@@ -14,7 +14,7 @@ from postroad.core.model.selector import Selector
 
 SEARCH_S = 0.5
 PAGE_ROWS = 256  # decoded at a time, while everything else waits
-SEARCHES_MOST = 1_000
+MAX_SEARCHES = 1_000
 
 Key = tuple[str, type[Selector], Selector]
 
@@ -45,7 +45,7 @@ class Searches:
             goes_on = before is not None and before.began_at is not None and now < before.began_at + self._again_s
             began_at = before.began_at if goes_on and before is not None else now
         self._searches[key] = Search(after, began_at)
-        if len(self._searches) > SEARCHES_MOST:
+        if len(self._searches) > MAX_SEARCHES:
             self._searches.popitem(last=False)
 
     def is_under_way(self, mailbox: str, selector: Selector) -> bool:

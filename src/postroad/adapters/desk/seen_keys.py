@@ -12,11 +12,11 @@ from typing import Any
 
 from postroad.ports import IndexReader
 
-GENERATION_MOST = 300_000
+MAX_GENERATION = 300_000
 
 
 class SeenKeys:
-    def __init__(self, generation_most: int = GENERATION_MOST) -> None:
+    def __init__(self, generation_most: int = MAX_GENERATION) -> None:
         self._most = generation_most
         # key → number of the entry that used it; negative when an earlier one may have been forgotten
         self._young: dict[int, int] = {}

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection, Sequence
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
-from postroad.adapters.desk.local import ATTEMPTS_MOST
+from postroad.adapters.desk.local import MAX_ATTEMPTS
 from postroad.adapters.desk.shared_arrivals import ArrivalListener
 from postroad.adapters.desk.shared_claims import SharedClaims
 from postroad.adapters.desk.shared_group import EndedDelivery, GroupPlan, UsedKey, Verdict, WrittenRecord
@@ -45,7 +45,7 @@ class SharedDesk:
         clock: Clock,
         *,
         indexed: Callable[[int], Awaitable[None]],
-        attempts_most: int = ATTEMPTS_MOST,
+        attempts_most: int = MAX_ATTEMPTS,
         on_committed: Callable[[int], None] = lambda seq: None,
     ) -> None:
         self._journal = journal

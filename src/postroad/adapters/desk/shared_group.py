@@ -33,7 +33,7 @@ from postroad.core.model.journal import encode as encode_entry
 from postroad.core.projection.unique_keys import unique_keys
 from postroad.ports import JournalStep, NewRecord
 
-WOKEN_BYTES_MOST = 7_000  # PostgreSQL's notifications carry less than 8 000 bytes
+MAX_WOKEN_BYTES = 7_000  # PostgreSQL's notifications carry less than 8 000 bytes
 EVERYBODY = "*"
 
 
@@ -239,7 +239,7 @@ class GroupPlan:
             elif isinstance(entry, DeliveriesReleased):
                 woken.add(entry.service)
         text = " ".join(sorted(woken))
-        return text if len(text) <= WOKEN_BYTES_MOST else EVERYBODY
+        return text if len(text) <= MAX_WOKEN_BYTES else EVERYBODY
 
 
 def _place(place: RecordLocation) -> tuple[int, int, int | None, int]:

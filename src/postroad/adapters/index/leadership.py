@@ -15,7 +15,7 @@ LOCK = 0x706F73746C656164  # "postlead"; not the lock under which tables are mig
 
 
 ANSWER_S = 10.0
-SILENCE_MOST = "60s"  # those of a node that lead ask every second
+MAX_SILENCE = "60s"  # those of a node that lead ask every second
 SETTINGS = {  # seconds: a machine that is gone is noticed as soon as one that is silent
     "application_name": "postroad leadership",
     "tcp_keepalives_idle": "20",
@@ -41,7 +41,7 @@ class PostgresLeadership:
                 self._connection = await asyncpg.connect(
                     self._dsn, timeout=ANSWER_S, command_timeout=ANSWER_S, server_settings=SETTINGS
                 )
-                await self._connection.execute(SILENCE_SQL, SILENCE_MOST)
+                await self._connection.execute(SILENCE_SQL, MAX_SILENCE)
             return bool(await self._connection.fetchval(SQL, LOCK, self._connection.get_server_pid()))
         except TimeoutError:  # whether the lock is ours cannot be known: it must not be while another may have it
             self._give_up()

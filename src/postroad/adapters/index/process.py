@@ -32,13 +32,13 @@ from postroad.errors import Misconfigured, Unavailable
 
 WAIT_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 30.0
-SILENCE_MOST_S = 120.0  # after a question; a batch takes a second, on a bad day some more
+MAX_SILENCE_S = 120.0  # after a question; a batch takes a second, on a bad day some more
 FIRST_BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
 EXIT_NOT_STARTED = 71  # EX_OSERR
-MISSED_BEATS_MOST = 8  # in a row, until a silent process is killed and another one started
+MAX_MISSED_BEATS = 8  # in a row, until a silent process is killed and another one started
 LATE_BEATS = 3  # in a row, until readiness reports it
-REBUILDS_MOST = 3  # in a row that did not end
+MAX_REBUILDS = 3  # in a row that did not end
 
 log = logging.getLogger(__name__)
 read_announcement = msgspec.json.Decoder(Announcement).decode
@@ -161,12 +161,12 @@ class IndexProcess:
         if self._process is not None and self._process.stdin is not None and self._process.returncode is None:
             self._process.stdin.write(what)
             if self._is_at_work and self._silence is None:
-                self._silence = asyncio.get_running_loop().call_later(SILENCE_MOST_S, self._end_silence)
+                self._silence = asyncio.get_running_loop().call_later(MAX_SILENCE_S, self._end_silence)
 
     def _end_silence(self) -> None:
         """Kills a hanging process; its successor continues after the last applied batch."""
         self._silence = None
-        log.error("the index process has said nothing for %d seconds; it is killed", SILENCE_MOST_S)
+        log.error("the index process has said nothing for %d seconds; it is killed", MAX_SILENCE_S)
         self._kill()
 
     def _kill(self) -> None:
@@ -214,7 +214,7 @@ class IndexProcess:
                 self._begin_rebuild("the lines before say what is wrong with it")
             if code == EXIT_RESERVE_USED:
                 continue
-            if rebuilds != self._rebuilds and self._vain_rebuilds <= REBUILDS_MOST:
+            if rebuilds != self._rebuilds and self._vain_rebuilds <= MAX_REBUILDS:
                 continue
             if code in (EXIT_MISCONFIGURED, EXIT_DAMAGED) or not self._heard:
                 self._faults = self._faults or (
@@ -244,8 +244,8 @@ class IndexProcess:
         while True:
             await asyncio.sleep(HEARTBEAT_S)
             self._missed_beats += 1
-            if self._missed_beats == MISSED_BEATS_MOST:
-                log.error("the index process has stopped: no sign of life for %d s; it is killed", MISSED_BEATS_MOST)
+            if self._missed_beats == MAX_MISSED_BEATS:
+                log.error("the index process has stopped: no sign of life for %d s; it is killed", MAX_MISSED_BEATS)
                 self._kill()
 
     async def _run(self) -> int:

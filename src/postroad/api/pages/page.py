@@ -19,7 +19,7 @@ from postroad.flow.access.throttle import normalize_peer
 
 FORM = "application/x-www-form-urlencoded"
 FORM_BYTES = 16 << 10
-FIELDS_MOST = 20
+MAX_FIELDS = 20
 CONSOLE_PAGES = {"provision": "/connect", "provisioned": "/connected"}
 POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
@@ -86,7 +86,7 @@ async def form_of(request: Request, *known: str) -> dict[str, str]:
     await check_body(request, FORM_BYTES, (FORM,))
     try:
         text = (await request.body()).decode("ascii")
-        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=FIELDS_MOST, errors="strict")
+        pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:  # not UTF-8, or too many
         raise Refused(
             "request.malformed", "The form could not be read; open the page again and send it again"

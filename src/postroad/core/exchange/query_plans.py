@@ -26,7 +26,7 @@ from postroad.core.exchange.questions import Probe, QuestionIndex
 from postroad.core.exchange.slots import HeaderSlot
 from postroad.core.exchange.tree import ConjunctionLayout, ConjunctionPlacement, is_hashed, is_prefixed
 
-_UNFIT_MOST = 1_000
+_MAX_UNFIT = 1_000
 
 
 class MatchingTerms(NamedTuple):
@@ -196,7 +196,7 @@ class QueryPlans:
             markers.append(ROUTING_KEY_MARKER)
         decision = MatchingTerms(text, ROUTING_KEY_MARKER if skeleton.has_routing_key else None, False).decision()
         if not _fits_any_constants(decision, markers):
-            self._unfit = {*self._unfit, skeleton} if len(self._unfit) < _UNFIT_MOST else {skeleton}
+            self._unfit = {*self._unfit, skeleton} if len(self._unfit) < _MAX_UNFIT else {skeleton}
             return None
         plan = self._plans[skeleton] = QueryPlan(skeleton, decision, self._questions, markers)
         return plan

@@ -24,7 +24,7 @@ _INTEGER = re.compile(r"[+-]?[0-9]+")
 _SPECIAL = {"INF": float("inf"), "+INF": float("inf"), "-INF": float("-inf"), "NaN": float("nan")}
 _SPACE = " \t\r\n"
 _PLAIN = "0123456789."
-_DIGITS_MOST = 1_000  # more make no number that anyone means, and cost
+_MAX_DIGITS = 1_000  # more make no number that anyone means, and cost
 NAN = float("nan")
 
 
@@ -87,12 +87,12 @@ def to_boolean(text: str) -> bool | None:
 
 def _to_decimal(text: str) -> Decimal | None:
     stripped = text.strip(_SPACE)
-    return Decimal(stripped) if len(stripped) <= _DIGITS_MOST and _DECIMAL.fullmatch(stripped) else None
+    return Decimal(stripped) if len(stripped) <= _MAX_DIGITS and _DECIMAL.fullmatch(stripped) else None
 
 
 def _to_integer(text: str) -> int | None:
     stripped = text.strip(_SPACE)
-    return int(stripped) if len(stripped) <= _DIGITS_MOST and _INTEGER.fullmatch(stripped) else None
+    return int(stripped) if len(stripped) <= _MAX_DIGITS and _INTEGER.fullmatch(stripped) else None
 
 
 def _one(convert: Callable[[str], object]) -> Callable[[Raw], ConvertedValues]:

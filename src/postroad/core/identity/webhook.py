@@ -12,7 +12,7 @@ from base64 import b64decode, b64encode
 from hashlib import sha256
 
 PREFIX = "whsec_"
-SECRET_LEAST, SECRET_MOST = 24, 64  # bytes, as the standard has it
+MIN_SECRET, MAX_SECRET = 24, 64  # bytes, as the standard has it
 
 
 def secret_text(random_bytes: bytes) -> str:
@@ -48,6 +48,6 @@ def _signature(secret: bytes, signed: bytes) -> str:
 
 
 def _fitting(secret: bytes) -> bytes:
-    if not SECRET_LEAST <= len(secret) <= SECRET_MOST:
-        raise ValueError(f"a signing secret has {SECRET_LEAST} to {SECRET_MOST} bytes; this one has {len(secret)}")
+    if not MIN_SECRET <= len(secret) <= MAX_SECRET:
+        raise ValueError(f"a signing secret has {MIN_SECRET} to {MAX_SECRET} bytes; this one has {len(secret)}")
     return secret

@@ -29,7 +29,7 @@ GIVE_BACK_SHARE = 0.006
 WITHDRAWN_SHARE = 0.001
 PUSH_FAILS_SHARE = 0.01
 PUSH_TRIES = 9
-AT_MOST = 100  # deliveries in a poll
+MAX_PER_POLL = 100  # deliveries in a poll
 
 
 def begin_delivery(scene: TrafficState, parcel: TrafficDelivery, at_us: int) -> None:
@@ -61,7 +61,7 @@ def wait_in_mailbox(scene: TrafficState, member: TrafficMember, parcel: TrafficD
 def _poll(scene: TrafficState, member: TrafficMember, at_us: int) -> Story:
     """Take what waits; further stories say what becomes of it."""
     yield TimetableStep(at_us)
-    taken, member.mailbox = member.mailbox[:AT_MOST], member.mailbox[AT_MOST:]
+    taken, member.mailbox = member.mailbox[:MAX_PER_POLL], member.mailbox[MAX_PER_POLL:]
     member.poll_at_us = 0
     if member.mailbox:
         member.poll_at_us = at_us + 5_000

@@ -9,7 +9,7 @@ import pytest
 
 from postroad.adapters.desk import known_messages
 from postroad.adapters.desk.known_messages import KnownMessages
-from postroad.adapters.desk.page_size import PAGE_BYTES, ROWS_LEAST, ROWS_MOST, PageSize
+from postroad.adapters.desk.page_size import MAX_ROWS, MIN_ROWS, PAGE_BYTES, PageSize
 from postroad.core.model.journal import Copy, Hop, MessagePosted, encode
 from postroad.core.projection.queries import WAITING
 from postroad.testing.random_journals.journals import make_plain_posts
@@ -56,8 +56,8 @@ def test_pages_grow_while_rows_are_light_and_shrink_when_they_are_heavy() -> Non
     for _ in range(6):
         asked.append(pages.rows)
         pages.seen([row_of(1, 1)] * pages.rows)
-    assert asked == [ROWS_LEAST, 64, 256, 1_024, ROWS_MOST, ROWS_MOST]
+    assert asked == [MIN_ROWS, 64, 256, 1_024, MAX_ROWS, MAX_ROWS]
     heavy = [row_of(1, 20_000)]
-    assert len(heavy[0][WAITING.index("header")]) > PAGE_BYTES // ROWS_MOST
+    assert len(heavy[0][WAITING.index("header")]) > PAGE_BYTES // MAX_ROWS
     pages.seen(heavy)
-    assert pages.rows == max(ROWS_LEAST, PAGE_BYTES // (len(heavy[0][WAITING.index("header")]) + 1))
+    assert pages.rows == max(MIN_ROWS, PAGE_BYTES // (len(heavy[0][WAITING.index("header")]) + 1))

@@ -44,7 +44,7 @@ async def test_who_leads_is_told_so_also_when_many_ask_at_once(postgres_database
 async def test_a_node_that_stands_still_does_not_lead_on(
     postgres_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroad.adapters.index.leadership.SILENCE_MOST", "300ms")
+    monkeypatch.setattr("postroad.adapters.index.leadership.MAX_SILENCE", "300ms")
     async with two_nodes(postgres_database) as (first, second):
         assert await first.held()
         assert not await second.held()

@@ -15,7 +15,7 @@ from postroad.core.codecs.xml_names import MAX_DICTIONARY_BYTES, SMALL
 from postroad.errors import Refused
 
 SOURCE = Path(__file__).parents[4] / "src"
-GROWTH_MOST = 8 << 20
+MAX_GROWTH = 8 << 20
 
 BEGINNING = """
 import sys
@@ -75,7 +75,7 @@ def printed(program: str) -> str:
 @pytest.mark.req("Z2")
 @pytest.mark.parametrize("attack", ATTACKS)
 def test_names_that_never_come_again_do_not_fill_the_memory(attack: str) -> None:
-    assert int(printed(GROWING.format(attack=ATTACKS[attack]))) < GROWTH_MOST
+    assert int(printed(GROWING.format(attack=ATTACKS[attack]))) < MAX_GROWTH
 
 
 SIDE_BY_SIDE = """

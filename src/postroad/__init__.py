@@ -1,6 +1,6 @@
 """postroad: an open message interchange network.
 
-Start reading in ``flow/__init__.py``, which tells the story of one message; ``ARCHITECTURE.md`` has the map.
+Start in ``flow/__init__.py``, which describes the life of a message; ``ARCHITECTURE.md`` describes the packages.
 """
 
 __version__ = "0.2.0"

@@ -18,12 +18,14 @@ from postroad.core.model.journal import KINDS
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.tables import TABLES
 from scripts.reference_pages import PAGES
-from tests.architecture.source_tree import ROOT
+from tests.architecture.source_tree import PACKAGE, ROOT
 
 pytestmark = pytest.mark.docs
 
 DOCS = ROOT / "docs"
 INDEXED = ("tutorial", "howto", "reference", "explanation")
+CODE_PAGES = (ROOT / "ARCHITECTURE.md", DOCS / "howto" / "find-the-code.md")
+CODE_PATH = re.compile(r"(?<![\w./])((?:\w+/)*\w+\.py)\b|`(\w+(?:/\w+)+)/?`")
 TEST_ID = re.compile(r"`((?:tests|src)/[\w/]+\.py)(?:::(\w+))?`")
 
 
@@ -127,15 +129,33 @@ def test_every_page_is_in_the_index_of_its_folder(folder: str) -> None:
     assert [name for name in pages if f"]({name})" not in index] == []
 
 
-def rooms() -> list[str]:
-    """The packages that hold something, down to the parts of core and of the adapters."""
-    package = ROOT / "src" / "postroad"
-    folders = [*package.iterdir(), *(package / "core").iterdir(), *(package / "adapters").iterdir()]
-    kept = [folder for folder in folders if any(path.stat().st_size for path in folder.rglob("*.py"))]
-    return sorted(path.relative_to(package).as_posix() for path in kept if path.name not in ("core", "adapters"))
+def packages() -> list[str]:
+    """The packages that hold code, down to the parts of core and of the adapters."""
+    folders = [*PACKAGE.iterdir(), *(PACKAGE / "core").iterdir(), *(PACKAGE / "adapters").iterdir()]
+    with_code = [folder for folder in folders if any(path.stat().st_size for path in folder.rglob("*.py"))]
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in with_code if path.name not in ("core", "adapters"))
 
 
-def test_every_room_is_on_the_map() -> None:
-    named = re.findall(r"`([\w/]+?)/?`", (ROOT / "ARCHITECTURE.md").read_text().partition("## The rooms")[2])
-    assert rooms(), "no rooms were found"
-    assert [room for room in rooms() if room not in named] == []
+def test_every_package_is_in_the_architecture() -> None:
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Packages")[2].partition("\n## ")[0]
+    named = re.findall(r"^\| `([\w/]+)` \|", table, re.M)
+    assert packages(), "no packages were found"
+    assert sorted(named) == packages()
+
+
+def missing_code(text: str) -> list[str]:
+    """The paths of modules and packages in the text that exist neither in the package nor in the repository."""
+    paths = [module or package for module, package in CODE_PATH.findall(text)]
+    return [path for path in paths if not (PACKAGE / path).exists() and not (ROOT / path).exists()]
+
+
+@pytest.mark.parametrize("page", CODE_PAGES, ids=lambda page: page.name)
+def test_every_code_path_exists(page: Path) -> None:
+    text = page.read_text()
+    assert len(CODE_PATH.findall(text)) > 20
+    assert missing_code(text) == []
+
+
+def test_the_check_sees_a_missing_code_path() -> None:
+    text = "`core/model`, `core/rooms`, see `flow/network.py`, `flow/life.py`, batch_book.py and `tests/docs/shell.py`"
+    assert missing_code(text) == ["core/rooms", "flow/life.py", "batch_book.py"]

@@ -1,14 +1,41 @@
-"""The stages that one message passes on its way through the network.
+"""The flow: runs each message through its stages, from the post to its end.
 
-A **post** arrives as bytes; a codec makes a ``Message`` of it. ``accept`` asks core whether it is admitted and which way it goes,
-and writes both down as one journal entry: from then on it waits in the **mailboxes** of the services it was routed to. A service
-**polls**: ``deliver`` leases what waits there and hands it out as ``Delivered``. The service **acknowledges** (``settle``), or
-answers (``answer``): a recipient's response is itself routed to the one who asked, an in-transit service's answer is the
-changed message, which goes on to the next stop. Whatever happens is an entry; ``history`` tells it again.
+A client **posts** bytes, and a codec decodes them to a ``Message``. ``stages/accept`` asks ``core`` whether the message is
+admitted and which route it takes, and submits both as one journal entry. The message then waits in the **mailboxes** of the
+services on its route. A service **polls**: ``stages/deliver`` leases waiting deliveries and returns them as ``Delivered``;
+``push`` posts them to the service's own server instead. The service **acknowledges** (``stages/acknowledge``) or **responds**
+(``stages/respond``): a recipient's response is routed to the requester, and an in-transit service's response is the changed
+message, which ``stages/advance`` forwards to the next stop. Every event is a journal entry; ``stages/history`` reads them.
 
-What comes to a **send port** is gathered first: ``batching`` has a batcher for each, ``batch_port`` takes, closes, assembles and
-sees batches through, and ``batch_book`` is where all who change a batch meet.
+For a **send port**, ``batching`` gathers messages into batches, assembles interchanges and follows their outcomes; every change
+of a stored batch goes through ``registries/batches``.
 
-Each stage is short because the decisions are in ``core`` and the durable part is in the ``Desk``: a stage turns a decision into a
-``Step``, submits it, and answers when it is committed. ``network.py`` is the only place where the stages meet.
+A stage is short because ``core`` makes the decisions and the ``Desk`` stores them: a stage turns a decision into a
+``JournalStep``, submits it, and answers when the step is committed. The stages are connected only in ``network``.
+
+From a post to its fsync, with the local desk and the segment journal: calls go down the left column, outcomes return up the
+right column as callbacks. Only some posts take the hops in brackets.
+
+    call                                                     callback
+ │  api/posts           PostEndpoints._post                  _answer_post: encodes and sends the response       ▲
+ │  flow/network        Network.submit                                                                          │
+ │  stages/accept       AcceptStage.post, _accept_allowed                                                       │
+ │  stages/quota        [Quota.settle_after]                 [settled: ends the pending charge]                 │
+ │  stages/accept       AcceptStage._accept                  _done: Committed → PostResult, Conflict → _again   │
+ │  stages/accept       [_later(_accept_if_new)]             [_finished: answers if the task failed]            │
+ │  concurrency/commit  [commit_step, submit_step]           [a future: resumes _accept_if_new]                 │
+ │  desk/local          LocalDesk.submit                                                                        │
+ │  desk/group_commit   GroupCommit.submit                   done(outcome), called once for each step           │
+ │
+ │  The call returns here. The task "group-commit" takes all steps that have arrived as the next group:
+ │
+ │  desk/group_commit   GroupCommit._run, _commit_group      resumes, and calls done for each step              │
+ │  desk/local          LocalDesk._commit, _write, _append   HotState.apply: offers deliveries, wakes pollers   │
+ │  segments/journal    SegmentJournal.append, _write        a future: resumes LocalDesk._append                │
+ │  segments/journal    SegmentJournal._made_durable         done: moves the head and the durable mark          │
+ ▼  segments/syncing    GroupSync.submit, Syncing.file ────▶ fdatasync; a failure ends the process ─────────────┘
+
+A quota adds the hop through ``stages/quota``. An Idempotency-Key, or a handle that the desk cannot check in memory, adds the two
+hops below it. A step that settles deliveries, such as a response, adds ``settled`` in ``LocalDesk.submit``, which releases them
+if the step fails. The shared desk (``desk/shared``) commits a group as one PostgreSQL transaction instead.
 """

@@ -2,7 +2,8 @@
 
 Rule: every post is answered exactly once, and success only after the entry that holds it is durable. Rejected posts are
 entries too. Nothing here waits: the answer is given through a callback when the group commit is through, so thousands of
-posts share one sync to disk. A message whose rules need much work is routed in a thread (``heavy_work``) before that.
+posts share one sync to disk. A message whose rules need much work is routed in a thread (``heavy_work``) before that. The chain
+of callbacks from a post to its fsync is drawn in ``flow/__init__.py``.
 """
 
 from __future__ import annotations

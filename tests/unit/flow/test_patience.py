@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -37,8 +38,8 @@ async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch)
         desk = running.network.desk
         claim, has_claimed, goes_on = desk.claim, asyncio.Event(), asyncio.Event()
 
-        async def claim_slowly(*arguments: object) -> object:
-            claimed = await claim(*arguments)  # type: ignore[arg-type]
+        async def claim_slowly(*arguments: Any, **named: Any) -> object:
+            claimed = await claim(*arguments, **named)  # type: ignore[arg-type]
             has_claimed.set()
             await goes_on.wait()
             return claimed

@@ -269,8 +269,8 @@ def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch
         desk = at.running.network.desk
         claim = desk.claim
 
-        async def slow_claim(*arguments: Any) -> Any:
-            claimed = await claim(*arguments)
+        async def slow_claim(*arguments: Any, **named: Any) -> Any:
+            claimed = await claim(*arguments, **named)
             await asyncio.sleep(10 if claimed else 0)
             return claimed
 

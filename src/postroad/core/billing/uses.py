@@ -11,10 +11,8 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from postroad.core.model.billing import BilledService, Use, UseKind
-from postroad.core.model.journal import Entry, Hop, InvocationReturned, MessagePosted
+from postroad.core.model.journal import BY_NETWORK, Entry, Hop, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType
-
-BY_NETWORK = "network"  # the form of messages that the network writes itself
 
 
 class _SentCopy(NamedTuple):

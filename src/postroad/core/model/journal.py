@@ -21,6 +21,8 @@ from postroad.core.model.interchange import AnsweredMember, AssembledInterchange
 from postroad.core.model.message import Argument, MessageType, Property, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
 
+BY_NETWORK = "network"  # who acts, and the form of messages, where no client does
+
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
     """The circumstances of an invocation, apart from its arguments; kept with the route, so every return finds them again.

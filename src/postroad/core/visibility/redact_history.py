@@ -9,10 +9,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroad.core.model.history import CopyHistory, History, HistoryEvent, MessageHistory, Stop
+from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.message import MessageType
 from postroad.core.visibility.pseudonyms import Pseudonyms, is_pseudonym
-
-NETWORK = "network"
 
 
 class HistoryRedactor:
@@ -82,7 +81,7 @@ def _type_for(story: MessageHistory) -> str:
 
 def _redact_event(event: HistoryEvent, stop: Stop, sender: str) -> HistoryEvent:
     """Redact an event caused by a hidden party: it is shown as the known sender's, without details."""
-    if event.by in (stop.service, NETWORK):
+    if event.by in (stop.service, BY_NETWORK):
         return replace(event, seq=0)
     return replace(event, seq=0, at_us=event.at_us - event.at_us % 1_000_000, by=sender, detail="")
 

@@ -10,16 +10,14 @@ from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.interchange import AssembledInterchange
-from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Message
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.forward import forwarded_copies
 from postroad.errors import Refused
 from postroad.flow.network import Network
-from postroad.flow.stages.posting import describe_parts, encode_body
+from postroad.flow.stages import entries
+from postroad.flow.stages.posting import encode_body
 from postroad.ports import JournalStep
-
-FORM = "interchange"
 
 InterchangeFacts = Callable[
     [str, int], tuple[AssembledInterchange, tuple[int, ...]]
@@ -40,28 +38,18 @@ def build_interchange_step(
     session = ids.session(now_us, network.randomness.bytes(10))
     expires_at_us = now_us + service.default_expiration_s * 1_000_000
     admitted = Admitted(message, service, make_batcher_caller(service), now_us, expires_at_us)
-    copies, tried = forwarded_copies(admitted, service.gcid, [receiver], directory, FORM)
+    copies, tried = forwarded_copies(admitted, service.gcid, [receiver], directory, entries.INTERCHANGE)
     if copies[0].code:
         raise Refused(copies[0].code, copies[0].detail)
     explanation = pack_tried(tried) if tried else b""
     assembled, keys = facts(session, now_us)
-    entry = MessagePosted(
-        at_us=now_us,
+    entry = entries.interchange(
+        admitted,
         session=session,
-        transaction=session,
-        sender=service.gcid,
-        type=message.type,
-        topic=message.topic,
-        size=sum(len(part.data) for part in message.parts),
-        wire_size=0,
-        form=FORM,
-        expires_at_us=expires_at_us,
-        directory=directory.version,
-        parts=describe_parts(message.parts),
+        directory_version=directory.version,
         copies=copies,
-        properties=message.properties,
-        keys=keys,
         explained=len(explanation),
+        keys=keys,
         assembled=assembled,
     )
     return JournalStep(entry, encode_body(message.parts, explanation), keys)

@@ -23,7 +23,7 @@ from postroad.core.model import message as model
 from postroad.core.model.caller import STRENGTH, Caller
 from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import DeliveryAttempted
+from postroad.core.model.journal import BY_NETWORK, DeliveryAttempted
 from postroad.core.model.polling import Settlement
 from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
@@ -33,7 +33,7 @@ from postroad.flow.push.request import build_push_request
 from postroad.flow.push.response import read_response
 from postroad.flow.push.separate_parts import list_separate_parts, send_parts_separately
 from postroad.flow.registries.configuration import build_save
-from postroad.flow.stages.end import BY_NETWORK, MAX_REASON
+from postroad.flow.stages.end import MAX_REASON
 from postroad.flow.stages.mediate import HandedDelivery
 from postroad.ports import JournalStep, Pusher, Secrets
 

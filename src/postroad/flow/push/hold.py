@@ -11,8 +11,8 @@ import asyncio
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.delivery.release_schedule import next_release
 from postroad.core.model.directory import Release, Service
+from postroad.core.model.journal import BY_NETWORK
 from postroad.flow.network import Network
-from postroad.flow.stages.end import BY_NETWORK
 
 
 class PushHold:

@@ -19,7 +19,6 @@ from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import MessagePosted
-from postroad.core.model.part_facts import total_size
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import idempotency_key
 from postroad.core.routing.budget import AT_ONCE, TooMuchAtOnce
@@ -28,11 +27,11 @@ from postroad.core.routing.itinerary import CallRoutes
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.stages import entries
 from postroad.flow.stages.idempotency import (
     IndexedPost,
     answer_all,
     build_unique_step,
-    derive_post_keys,
     duplicate_error,
     reused_key_error,
 )
@@ -43,7 +42,6 @@ from postroad.flow.stages.posting import (
     Posting,
     ResultBuilder,
     build_result,
-    describe_parts,
     encode_body,
     is_same_post,
     load_post,
@@ -254,42 +252,17 @@ class AcceptStage:
             answered(refusal)
 
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> JournalStep:
-        message = admitted.message
-        session = ids.session(admitted.at_us, self._randomness.bytes(10))
-        copies, explanation, keys = routed
-        facts = describe_parts(message.parts)
-        entry = MessagePosted(
-            at_us=admitted.at_us,
-            session=session,
-            transaction=session,
-            sender=admitted.sender.gcid,
-            type=message.type,
-            topic=message.topic,
-            size=total_size(facts),
-            form=posting.form,
-            expires_at_us=admitted.expires_at_us,
-            directory=directory.version,
-            parts=facts,
+        copies, explanation, found_by = routed
+        entry = entries.posted(
+            admitted,
+            posting,
+            session=ids.session(admitted.at_us, self._randomness.bytes(10)),
+            directory_version=directory.version,
             copies=copies,
-            handle=message.handle,
-            possible_duplicate=message.possible_duplicate,
-            properties=message.properties,
-            status=message.status,
-            answers=None,
-            idempotency=posting.idempotency,
-            fingerprint=posting.fingerprint,
-            keys=derive_post_keys(admitted.sender.gcid, message, posting),
             explained=len(explanation),
-            ends=None,
-            shown_sender="",
-            routing=message.routing,
-            came=posting.came,
-            forwarded=None,
-            assembled=None,
-            found_by=keys,
-            wire_size=posting.size,
+            found_by=found_by,
         )
-        return build_unique_step(entry, encode_body(message.parts, explanation, posting.setting))
+        return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.setting))
 
     def _accept_allowed(self, step: JournalStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept a post if it fits the organization's quota; refresh the totals first where that is uncertain."""

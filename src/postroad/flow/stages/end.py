@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from postroad.core.model import ids
 from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import AnsweredDelivery, Copy, DeliveriesEnded, Hop, JourneyEnding, MessagePosted
+from postroad.core.model.journal import BY_NETWORK, DeliveriesEnded, JourneyEnding, MessagePosted
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key, journey_key
@@ -20,10 +20,10 @@ from postroad.core.visibility.isolation import anonymous_service_label, visible_
 from postroad.flow.concurrency.commit import commit_step, submit_step, wait_until_stored
 from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.registries.batches import BatchStore
+from postroad.flow.stages import entries
 from postroad.flow.stages.resend import JourneyOrigin, find_journey_origin, find_journey_origins
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, JournalStep, Randomness
 
-BY_NETWORK = "network"
 MAX_REASON = 500
 TOGETHER = 100  # deliveries in one entry
 
@@ -155,22 +155,14 @@ class EndStage:
         directory, copy = self._directory(), request.copies[ordinal]
         named = directory.service(copy.named)
         sender = named.gcid if named is not None else visible_recipient(copy, request.sender, directory)
-        return MessagePosted(
+        return entries.error_response(
+            request,
+            requester,
             at_us=now_us,
             session=ids.session(now_us, self._randomness.bytes(10)),
-            transaction=request.transaction,
             sender=sender,
-            type=MessageType.RESPONSE,
-            topic=request.topic,
-            size=0,
-            wire_size=0,
-            form=BY_NETWORK,
-            expires_at_us=now_us + requester.default_expiration_s * 1_000_000,
-            directory=directory.version,
-            parts=(),
-            copies=(Copy(requester.address, (Hop(requester.gcid, (), sender),)),),
+            directory_version=directory.version,
             status=status,
-            answers=AnsweredDelivery(0, request.session, request.handle),
+            ending=ending,
             keys=keys,
-            ends=ending,
         )

@@ -13,12 +13,13 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.registries.batches import BatchStore
-from postroad.flow.stages.end import BY_NETWORK, EndStage
+from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
 from postroad.ports import Clock, IndexReader
 

@@ -22,10 +22,8 @@ from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
-from postroad.core.model.exchange import Forwarded
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part
-from postroad.core.model.part_facts import MessageArrival
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import assembled_keys, forward_key, relay_key
 from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
@@ -45,7 +43,8 @@ from postroad.core.routing.itinerary import Routed
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.commit import submit_step, wait_until_stored
 from postroad.flow.concurrency.heavy_work import HeavyWork
-from postroad.flow.stages.posting import decode_wrapper, describe_parts, encode_body
+from postroad.flow.stages import entries
+from postroad.flow.stages.posting import decode_wrapper, encode_body
 from postroad.ports import Clock, Committed, Conflict, Desk, JournalStep, Outcome, Randomness
 
 TOGETHER = 250  # entries on their way at a time: an interchange may have a million documents
@@ -172,7 +171,7 @@ class ForwardStage:
     async def _step(
         self, sent: ForwardOrigin, name: str, group: Sequence[Forward], directory: Directory
     ) -> JournalStep:
-        first, original = group[0], sent.queued.message
+        first = group[0]
         goes = ForwardedMessage(sent, first, self._clock.now_us())
         receivers = [directory.services[one.receiver] for one in group]
         (copies, tried), found_by = await self._heavy.route(
@@ -181,35 +180,15 @@ class ForwardStage:
         explanation = pack_tried(tried) if tried else b""
         session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
         keys = derive_forward_keys(sent, name, goes.parts, first, directory)
-        entry = MessagePosted(
-            at_us=goes.admitted.at_us,
+        entry = entries.forwarded(
+            sent,
+            goes,
+            group,
             session=session,
-            transaction=session if sent.queued.shown_sender else original.transaction,
-            sender=sent.queued.recipient,
-            type=MessageType.NOTIFICATION,
-            topic=goes.admitted.message.topic,
-            size=sum(len(part.data) for part in goes.parts),
-            wire_size=0,
-            form=goes.form,
-            expires_at_us=goes.admitted.expires_at_us,
-            directory=directory.version,
-            parts=describe_parts(goes.parts),
+            directory_version=directory.version,
             copies=copies,
-            handle=goes.admitted.message.handle,
-            possible_duplicate=sent.delivered.possible_duplicate,
-            properties=goes.admitted.message.properties,
-            keys=keys,
             explained=len(explanation),
-            shown_sender=goes.written_by,
-            came=MessageArrival(setting=len(goes.setting)) if goes.setting else None,
-            forwarded=Forwarded(
-                sent.queued.number,
-                sent.delivered.session,
-                sent.through,
-                tuple([one.chosen_by for one in group]),
-                session if first.alone else sent.origin,
-            ),
-            assembled=first.assembled,
+            keys=keys,
             found_by=found_by,
         )
         return JournalStep(entry, encode_body(goes.parts, explanation, goes.setting), keys)

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from postroad.core.delivery.release_schedule import expiry_reason, kept_until_us
 from postroad.core.model.delivery import DeliveryState
+from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.snapshot import Directory
 from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.registries.batches import BatchStore
-from postroad.flow.stages.end import BY_NETWORK, EndStage
+from postroad.flow.stages.end import EndStage
 from postroad.ports import Clock, Desk, IndexReader
 
 AT_ONCE = 500  # rows of the index at a time

@@ -14,19 +14,18 @@ from postroad.core.identity.tokens import Tokens
 from postroad.core.model import ids
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import AnsweredDelivery, MessagePosted
 from postroad.core.model.message import MessageType, PostResult, Status
-from postroad.core.model.part_facts import total_size
 from postroad.core.model.snapshot import Directory
-from postroad.core.projection.unique_keys import answer_key, post_keys
+from postroad.core.projection.unique_keys import answer_key
 from postroad.core.routing.budget import Budget
-from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
+from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.rules.return_route import ReturnRoute, return_route
 from postroad.core.visibility.isolation import anonymous_service_label
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.stages import entries
 from postroad.flow.stages.acknowledge import acknowledge
 from postroad.flow.stages.advance import AdvanceStage
 from postroad.flow.stages.cancel import CancelStage
@@ -35,7 +34,6 @@ from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.posting import (
     Posting,
     build_result,
-    describe_parts,
     encode_body,
     is_same_post,
     load_post,
@@ -169,14 +167,15 @@ class RespondStage:
                 admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form, at_once)
             ),
         )
-        entry = self._response(
-            admitted=admitted,
-            posting=posting,
-            queued=queued,
-            directory=directory,
-            way=way,
+        entry = entries.response(
+            admitted,
+            posting,
+            queued,
+            way,
+            session=ids.session(admitted.at_us, self._randomness.bytes(10)),
+            directory_version=directory.version,
             explained=len(explanation),
-            keys=keys,
+            found_by=keys,
         )
         body = encode_body(posting.message.parts, explanation, posting.setting)
         outcome = await commit_step(self._desk, JournalStep(entry, body, (answer_key(queued.number),)))
@@ -199,54 +198,6 @@ class RespondStage:
             if queued.shown_sender:  # the refusal may name who is kept from the poster
                 raise Refused(refusal.code, NO_WAY_BACK) from None
             raise
-
-    def _response(
-        self,
-        admitted: Admitted,
-        posting: Posting,
-        queued: Queued,
-        directory: Directory,
-        way: ReturnRoute,
-        explained: int,
-        keys: Keys,
-    ) -> MessagePosted:
-        message, request = admitted.message, queued.message
-        parts = describe_parts(message.parts)
-        return MessagePosted(
-            at_us=admitted.at_us,
-            session=ids.session(admitted.at_us, self._randomness.bytes(10)),
-            transaction=request.transaction,
-            sender=admitted.sender.gcid,
-            type=message.type,
-            topic=message.topic or request.topic,
-            size=total_size(parts),
-            form=posting.form,
-            expires_at_us=queued.expires_at_us,
-            directory=directory.version,
-            parts=parts,
-            copies=(way.copy,),
-            handle=message.handle,
-            possible_duplicate=message.possible_duplicate,
-            properties=message.properties,
-            status=way.status,
-            answers=AnsweredDelivery(
-                queued.number, request.session, request.handle, queued.journey, queued.shown_sender
-            ),
-            idempotency=posting.idempotency,
-            fingerprint=posting.fingerprint,
-            keys=post_keys(
-                admitted.sender.gcid,
-                message.handle,
-                posting.idempotency,
-                queued.number,
-                flagged=message.possible_duplicate,
-            ),
-            explained=explained,
-            shown_sender=way.shown_sender,
-            came=posting.came,
-            wire_size=posting.size,
-            found_by=keys,
-        )
 
 
 def _answered(conflict: Conflict) -> Refused:

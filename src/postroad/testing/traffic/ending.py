@@ -6,14 +6,21 @@ notification ends in silence.
 
 from __future__ import annotations
 
-from postroad.core.model.journal import AnsweredDelivery, Copy, DeliveriesEnded, Hop, JourneyEnding, MessagePosted
+from postroad.core.model.journal import (
+    BY_NETWORK,
+    AnsweredDelivery,
+    Copy,
+    DeliveriesEnded,
+    Hop,
+    JourneyEnding,
+    MessagePosted,
+)
 from postroad.core.model.message import MessageType, Status
 from postroad.core.projection.unique_keys import answer_key, journey_key
 from postroad.testing.traffic.deliveries import TrafficDelivery, deliveries_of
 from postroad.testing.traffic.shared_state import TrafficState
 from postroad.testing.traffic.timetable import Story, TimetableStep
 
-NETWORK = "network"
 NOT_FETCHED = "not fetched before it expired"
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
 
@@ -28,9 +35,11 @@ def end_journey(scene: TrafficState, parcel: TrafficDelivery, at_us: int, state:
     reason = f"{status.code}: {status.text}"
     if not parcel.journey:
         told = NOT_FETCHED if state == "expired" else status.text
-        yield TimetableStep(at_us, DeliveriesEnded(at_us, NETWORK, state, told, (parcel.number,)))
+        yield TimetableStep(at_us, DeliveriesEnded(at_us, BY_NETWORK, state, told, (parcel.number,)))
     elif parcel.opening.type is not MessageType.REQUEST:
-        yield TimetableStep(at_us, DeliveriesEnded(at_us, NETWORK, state, reason, (parcel.number,), (parcel.journey,)))
+        yield TimetableStep(
+            at_us, DeliveriesEnded(at_us, BY_NETWORK, state, reason, (parcel.number,), (parcel.journey,))
+        )
     else:
         told_by_network = _error_response(scene, parcel, at_us, status, state, reason)
         seq = yield TimetableStep(at_us, told_by_network)
@@ -62,7 +71,7 @@ def _error_response(
         type=MessageType.RESPONSE,
         topic=request.topic,
         size=0,
-        form=NETWORK,
+        form=BY_NETWORK,
         expires_at_us=at_us + requester.default_expiration_s * 1_000_000,
         directory=scene.routes.directory.version,
         parts=(),

@@ -8,8 +8,8 @@ from __future__ import annotations
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
-from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.billing import KILOBYTE, UseKind
+from postroad.core.model.journal import BY_NETWORK
 
 
 def uses(log: DataFrame) -> DataFrame:

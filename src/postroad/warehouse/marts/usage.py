@@ -10,8 +10,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from postroad.core.billing.charges import UNKNOWN
-from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.billing import KILOBYTE
+from postroad.core.model.journal import BY_NETWORK
 from postroad.warehouse.billing.uses import local_day
 
 GRAIN = ("organization", "service", "role", "day", "size_class")

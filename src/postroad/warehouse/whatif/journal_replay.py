@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from postroad.core.admission.admit import ADDRESSED
-from postroad.core.billing.uses import BY_NETWORK
 from postroad.core.model.asset import Hosting
-from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, MessageRefused, decode
+from postroad.core.model.journal import BY_NETWORK, Entry, InvocationReturned, MessagePosted, MessageRefused, decode
 from postroad.core.model.snapshot import Directory
 from postroad.ports import JournalRecord
 from postroad.services.exchange.callables import Routing

@@ -26,6 +26,7 @@ from postroad.core.model.history import (
 )
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
+    BY_NETWORK,
     BatchesChanged,
     DeliveriesAcknowledged,
     DeliveriesDropped,
@@ -48,7 +49,7 @@ from postroad.core.routing.layout import Route
 from postroad.core.visibility.batch_membership import KnownBatch, describe_contents, describe_membership
 from postroad.core.visibility.isolation import find_isolating_service
 from postroad.core.visibility.pseudonyms import Pseudonyms
-from postroad.core.visibility.redact_history import NETWORK, HistoryRedactor, restrict_to_stops
+from postroad.core.visibility.redact_history import HistoryRedactor, restrict_to_stops
 from postroad.core.visibility.viewer import Viewer
 from postroad.core.visibility.visible_keys import find_visible_keys
 
@@ -117,7 +118,7 @@ class _HistoryBuilder:
                 if isinstance(entry, BatchesChanged):
                     self._joined |= dict.fromkeys(entry.deliveries, entry.batch)
             case DeliveryTranslated():
-                self._note(entry.delivery, seq, entry.at_us, TRANSLATED, NETWORK, self._left_out(entry))
+                self._note(entry.delivery, seq, entry.at_us, TRANSLATED, BY_NETWORK, self._left_out(entry))
             case DeliveriesAcknowledged():
                 self._settled(seq, entry, *describe_acknowledgement(entry), DeliveryState.DELIVERED)
             case DeliveriesEnded():
@@ -183,7 +184,9 @@ class _HistoryBuilder:
             self._note(entry.forwarded.delivery, seq, entry.at_us, "forwarded", entry.sender, self._forwarded_to(entry))
         if entry.ends is not None:
             state = FINAL[entry.ends.state]
-            self._note(entry.ends.delivery, seq, entry.at_us, entry.ends.state, NETWORK, entry.ends.reason, state=state)
+            self._note(
+                entry.ends.delivery, seq, entry.at_us, entry.ends.state, BY_NETWORK, entry.ends.reason, state=state
+            )
             self._journeys_ended((entry.ends.journey,), state)
 
     def _gathered(self, number: int, batch: str) -> None:

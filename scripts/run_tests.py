@@ -62,7 +62,7 @@ FOLDERS = {  # longest first
     "console": ("tests/console",),
     "docs": ("tests/docs",),
     "property": ("tests/property",),
-    "interop": ("tests/interop", "tests/contract", "tests/simulation", "tests/integration"),
+    "interop": ("tests/interop", "tests/contract", "tests/simulation", "tests/integration", "tests/compatibility"),
     "unit": ("tests/unit",),
 }
 ON_THE_OLDEST = ("tests/unit", "tests/property", "tests/interop")

@@ -1,0 +1,247 @@
+"""Every version opens, verifies, continues and rebuilds what earlier versions left on disk (``recordings.py``, ``record.py``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from postroad.adapters.index.comparison import BODY_OFFSET
+from postroad.adapters.index.postgres import PostgresIndex
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.client import Client, Received
+from postroad.core.projection.tables import TABLES
+from postroad.flow.indexing import catch_up
+from postroad.testing.postgres import PostgresServer
+from postroad.testing.server import ServerProcess
+from tests.compatibility.recordings import (
+    OPERATOR,
+    STORES,
+    VERSIONS,
+    Store,
+    ask_everything,
+    differences,
+    expected,
+    key_of,
+    program,
+    restored,
+    server_on,
+)
+from tests.integration.test_rebuild import tables
+
+WAIT_S = 20.0
+EMPTY_NETWORK = {"push_allow_private": "127.0.0.0/8,10.0.0.0/8"}  # the exported file has pushes there
+OF_PROVIDERS = ("Accounts", "Shipping")  # services of Harbor that stand for an account; a file cannot confirm one
+
+
+@pytest.fixture(params=VERSIONS, ids=lambda version: version.name)
+def version(request: pytest.FixtureRequest) -> Path:
+    folder: Path = request.param
+    return folder
+
+
+@pytest.fixture(params=STORES)
+def store(
+    request: pytest.FixtureRequest, version: Path, tmp_path: Path, postgres: PostgresServer, postgres_database: str
+) -> Store:
+    """A copy of a recorded store."""
+    return restored(version, request.param, tmp_path, postgres, postgres_database.rpartition("/")[2])
+
+
+@pytest.fixture
+def recorded(version: Path, store: Store) -> dict[str, Any]:
+    return expected(version, store.kind)
+
+
+def client(server: ServerProcess, who: str) -> Client:
+    return Client(server.url, server.operator_key if who == OPERATOR else key_of(who))
+
+
+def next_at(server: ServerProcess, who: str, count: int = 1) -> list[Received]:
+    """The next deliveries of a service, acknowledged."""
+    found: list[Received] = []
+    with client(server, who) as polling:
+        while len(found) < count:
+            polled = polling.poll(count - len(found), wait_s=WAIT_S)
+            assert polled, f"{who} received {len(found)} of {count} messages"
+            polling.acknowledge(*polled)
+            found += polled
+    return found
+
+
+def test_there_are_recordings() -> None:
+    assert VERSIONS
+
+
+@pytest.mark.req("O7")
+def test_verify_finds_the_recorded_head(store: Store, recorded: dict[str, Any]) -> None:
+    assert "complete and unchanged" in program(store, "verify", "--head", recorded["head"])
+
+
+@pytest.mark.req("O7")
+def test_questions_are_answered_as_they_were(store: Store, recorded: dict[str, Any]) -> None:
+    with server_on(store) as server:
+        answers = ask_everything(server.url, store, recorded["sessions"])
+    assert list(differences(recorded["answers"], answers)) == []
+
+
+@pytest.mark.req("O7")
+def test_a_server_continues_it(store: Store, recorded: dict[str, Any]) -> None:
+    sessions = recorded["sessions"]
+    with server_on(store) as server:
+        continue_waiting(server, sessions)
+        continue_batch(server, sessions)
+        continue_dead_letter(server, sessions)
+        continue_hidden(server)
+        with client(server, "Harbor/Desk") as sender:
+            new = sender.post(to=["Mill/Store", "Mill/Branch"], document="<new/>").session
+        assert [next_at(server, who)[0].session for who in ("Mill/Store", "Mill/Branch")] == [new, new]
+        with client(server, OPERATOR) as operator:
+            assert [copy.state for copy in operator.trace(new).messages[0].copies] == ["delivered", "delivered"]
+    assert "complete and unchanged" in program(store, "verify", "--head", recorded["head"])
+
+
+def continue_waiting(server: ServerProcess, sessions: dict[str, str]) -> None:
+    """What waited is delivered once, a request among it is answered, and its requester has the response."""
+    with client(server, "Mill/Branch") as receiver:
+        found = receiver.poll(10, wait_s=WAIT_S)
+        assert [one.session for one in found] == [sessions[f"waiting {name}"] for name in ("request", "2", "3")]
+        receiver.reply(found[0], "<confirmation/>")
+        receiver.acknowledge(*found[1:])
+        assert receiver.poll() == []
+    [response] = next_at(server, "Harbor/Desk")
+    assert response.reference is not None
+    assert (response.reference.handle, response.parts[0].data) == ("W-1", b"<confirmation/>")
+
+
+def continue_batch(server: ServerProcess, sessions: dict[str, str]) -> None:
+    """The batch that was open takes two more messages, and is sent with the recorded one."""
+    with client(server, "Quay/Sales") as sender:
+        for number in (2, 3):
+            sender.post(to="Quay/lines", document={"line": f"new {number}"})
+    [interchange] = next_at(server, "Quay/inbox")
+    assert interchange.parts[0].data.splitlines() == [b'{"line":"open"}', b'{"line":"new 2"}', b'{"line":"new 3"}']
+    with client(server, OPERATOR) as operator:
+        assert operator.batches.batch(sessions["batch open"])["state"] in ("assembled", "sent")
+
+
+def continue_dead_letter(server: ServerProcess, sessions: dict[str, str]) -> None:
+    """A recorded dead letter is sent again, to the service where it failed."""
+    with client(server, OPERATOR) as operator:
+        [letter] = operator.dead_letters.listed(session=sessions["failed in transit"])
+        operator.dead_letters.resend(letter["delivery"], reason="new ink")
+    [again] = next_at(server, "Lane/Stamp")
+    assert again.session == sessions["failed in transit"]
+
+
+def continue_hidden(server: ServerProcess) -> None:
+    """A recorded provisioning still stands for its account: the provider sees the cookie, and not the sender."""
+    with client(server, "Harbor/Desk") as sender:
+        session = sender.post(to="Harbor/Shipping", type="request", document="a box").session
+    with client(server, "Parcels/Dispatch") as provider:
+        [request] = provider.poll(1, wait_s=WAIT_S)
+        assert request.cookie is not None
+        assert (request.sender, request.cookie.content) == ("Harbor/Shipping", "<account>P-7</account>")
+        assert request.session != session
+        provider.reply(request, "tomorrow")
+    [response] = next_at(server, "Harbor/Desk")
+    assert response.transaction == session
+
+
+@pytest.mark.req("O7")
+async def test_a_rebuilt_index_is_the_recorded_one(store: Store, recorded: dict[str, Any]) -> None:
+    before = await rows(store)
+    assert before["message"]
+    program(store, "index", "rebuild")
+    after = await rows(store)
+    for name in before:
+        assert [place_of_body(name, *both) for both in zip(before[name], after[name], strict=True)] == after[name], name
+    program(store, "verify", "--head", recorded["head"])
+
+
+async def rows(store: Store) -> dict[str, list[Any]]:
+    """All rows of the index, by table, once it knows the whole journal; nodes that stop leave the last entries to the next."""
+    if store.kind == "embedded":
+        return await tables(store.data)
+    journal, index = await PostgresJournal.open(store.dsn), await PostgresIndex.open(store.dsn)
+    try:
+        await catch_up(journal, index)
+        found = {name: sorted(await index.rows(name), key=repr) for name in TABLES}
+        return found | {"position": [await index.position()]}
+    finally:
+        await index.close()
+        await journal.close()
+
+
+def place_of_body(table: str, before: Any, after: Any) -> Any:
+    """A row of before the rebuild; a rebuilt index has no place of a body that is no longer kept."""
+    if BODY_OFFSET not in TABLES.get(table, ()):
+        return before
+    column = TABLES[table].index(BODY_OFFSET)
+    return (*before[:column], after[column] and before[column], *before[column + 1 :])
+
+
+def test_the_export_is_the_recorded_one(version: Path, store: Store) -> None:
+    with server_on(store) as server:
+        exported = export(store, server)
+    recorded = yaml.safe_load((version / f"{store.kind}.network.yaml").read_text())
+    assert list(differences(recorded, exported)) == []
+
+
+def export(store: Store, server: ServerProcess) -> Any:
+    return yaml.safe_load(program(store, "export", "--url", server.url, "--key-file", store.data / "operator.key"))
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Iterator[tuple[Store, ServerProcess]]:
+    store = Store(kind="embedded", data=tmp_path / "empty", settings=EMPTY_NETWORK)
+    with server_on(store) as server:
+        yield store, server
+
+
+def test_the_exported_file_applies_to_an_empty_network(
+    version: Path, empty: tuple[Store, ServerProcess], tmp_path: Path
+) -> None:
+    store, server = empty
+    document = yaml.safe_load((version / "embedded.network.yaml").read_text())
+    wanted = movable(document, key_of)
+    file = tmp_path / "network.yaml"
+    file.write_text(yaml.safe_dump(wanted))
+    there = ["--url", server.url, "--key-file", store.data / "operator.key"]
+    assert "Applied." in program(store, "apply", file, "--yes", *there)
+    assert "Nothing to change" in program(store, "apply", file, "--dry-run", *there)
+    for service in document["organizations"]["Harbor"]["services"].keys() & set(OF_PROVIDERS):
+        del document["organizations"]["Harbor"]["services"][service]
+    assert list(differences(document, export(store, server))) == []
+
+
+def movable(document: Any, key: Callable[[str], str]) -> Any:
+    """A copy of an exported document with a key in the place of every credential that is kept."""
+    copy = yaml.safe_load(yaml.safe_dump(document))
+    for house, organization in copy["organizations"].items():
+        for service in OF_PROVIDERS:
+            organization["services"].pop(service, None)
+        for name, service in organization["services"].items():
+            for credential in service["credentials"]:
+                del credential["kept"]
+                credential["key"] = key(f"{house}/{name}")
+    return copy
+
+
+def test_a_difference_is_found(version: Path) -> None:
+    """The comparison reports what is gone, what is new in a list, and what has another value; a new field is none."""
+    answers = expected(version, "embedded")["answers"]
+    today = yaml.safe_load(yaml.safe_dump(answers))
+    assert list(differences(answers, today)) == []
+    groups = today["operator /v1/dead-letters/groups"]["body"]["items"]
+    groups[0]["added"] = True
+    assert list(differences(answers, today)) == []
+    groups[0]["cause"], groups[1] = "other", {}
+    today["postroad billing invoices --json"].pop()
+    found = list(differences(answers, today))
+    assert [one for one in found if "'failed-in-transit' and is 'other'" in one]
+    assert [one for one in found if "/1/cause is missing" in one]
+    assert [one for one in found if one.startswith("/postroad billing invoices --json")]

@@ -1,0 +1,71 @@
+"""A warehouse of an earlier version is continued, and has the rows that a new one is given by the same journal."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from click.testing import CliRunner
+from deltalake import DeltaTable
+
+from postroad.cli.main import postroad
+from postroad.client import Client
+from tests.compatibility.recordings import VERSIONS, Store, key_of, server_on, unpack
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [pytest.mark.usefixtures("spark"), pytest.mark.timeout(300)]  # the commands take the session that is there
+WRITTEN_BY = {"landed_at", "landed_on"}  # columns about the landing itself
+NOT_MADE_OF_ENTRIES = {"known_files"}  # the files of the log, which differ
+PERIOD = "2026-10"
+NEXT_DAYS = "2026-10-08"  # nothing recorded belongs to it or a later day
+
+Tables = dict[str, list[tuple[str, ...]]]
+
+
+def run(*arguments: str | Path) -> list[dict[str, Any]]:
+    done = CliRunner().invoke(postroad, [*map(str, arguments), "--json"])
+    assert done.exit_code == 0, done.output
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def rows(folder: Path, until: str = "") -> Tables:
+    """The rows of every table, sorted; with ``until``, only those of tables that have days, and of earlier days."""
+    found: Tables = {}
+    for path in sorted(folder.iterdir()):
+        if not (path / "_delta_log").is_dir() or path.name in NOT_MADE_OF_ENTRIES:
+            continue
+        table = DeltaTable(str(path)).to_pyarrow_table()
+        if until and "day" not in table.column_names:
+            continue
+        names = sorted(set(table.column_names) - WRITTEN_BY)
+        values = [one for one in table.select(names).to_pylist() if not until or str(one["day"]) < until]
+        found[path.name] = sorted(tuple(repr(one[name]) for name in names) for one in values)
+    return found
+
+
+@pytest.mark.req("P1")
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda version: version.name)
+def test_a_recorded_warehouse_is_continued(spark: SparkSession, version: Path, tmp_path: Path) -> None:
+    data, folder = unpack(version / "embedded.tar.xz", tmp_path / "data"), tmp_path / "data" / "warehouse"
+    unpack(version / "warehouse.tar.xz", folder)
+    recorded = rows(folder, NEXT_DAYS)
+    with server_on(Store(kind="embedded", data=data)) as server, Client(server.url, key_of("Harbor/Desk")) as sender:
+        sender.post(to="Mill/Store", document="<new/>")
+    [continued] = run("pipeline", "run", "--data", data)
+    assert continued["landed"]["after"] > 0
+    run("pipeline", "run", "--data", data, "--warehouse", tmp_path / "fresh")
+    fresh = rows(tmp_path / "fresh", NEXT_DAYS)
+    assert fresh["message_histories"]
+    assert set(recorded.pop("log")) < set(fresh["log"])  # the invoices were issued after it was landed
+    for name, found in recorded.items():
+        assert found == fresh[name], name
+    afterwards = rows(tmp_path / "fresh")
+    assert len(afterwards["message_histories"]) == len(fresh["message_histories"]) + 1
+    for name, found in rows(folder).items():
+        assert found == afterwards[name], name
+    [reconciled] = run("billing", "reconcile", PERIOD, "--data", data)
+    assert reconciled["differences"] == []

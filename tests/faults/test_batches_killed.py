@@ -39,7 +39,7 @@ SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "att
 HURRIED = (  # what a killed node had taken in PostgreSQL comes again when its lease is over, which is else a minute
     sys.executable,
     "-c",
-    "from postroad.flow import batch_arrivals; batch_arrivals.LEASE_S = 2.0; from postroad.cli.main import main; main()",
+    "from postroad.flow.batching import intake; intake.LEASE_S = 2.0; from postroad.cli.main import main; main()",
     "serve",
 )
 KINDS = [("embedded", "standard"), ("shared", "high performance")]

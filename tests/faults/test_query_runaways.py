@@ -155,13 +155,13 @@ async def test_closing_refuses_what_is_under_way(hurried: Pool) -> None:
 
 CONTROL = """
 import sys
-from postroad.adapters.saxon.engine import Engine
-from postroad.adapters.saxon.error_text import Printed
-from postroad.adapters.saxon.frames import Batch
+from postroad.adapters.saxon.engine import SaxonEngine
+from postroad.adapters.saxon.error_text import StandardErrorPipe
+from postroad.adapters.saxon.frames import QueryBatch
 import os
-engine = Engine((), Printed(os.pipe()[0]))
+engine = SaxonEngine((), StandardErrorPipe(os.pipe()[0]))
 print("started", flush=True)
-engine.answer(Batch(queries=(sys.argv[1],), document=b"<r/>", output_limit=1000))
+engine.answer(QueryBatch(queries=(sys.argv[1],), document=b"<r/>", output_limit=1000))
 print("ended", flush=True)
 """
 

@@ -41,7 +41,7 @@ lint: $(VENV)/dev.stamp ## Check style and formatting
 	$(call gate,ruff check,$(VENV)/bin/ruff check .)
 	$(call gate,ruff format,$(VENV)/bin/ruff format --check .)
 
-types: $(VENV)/warehouse.stamp ## Check types (mypy, strict)
+types: $(VENV)/warehouse.stamp ## Check types of the code and the tests (mypy, strict)
 	$(call gate,mypy,$(VENV)/bin/mypy)
 
 imports: $(VENV)/dev.stamp ## Check that imports point down

@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import hl7 as python_hl7
 from pydifact.segmentcollection import Interchange, RawSegmentCollection
@@ -51,7 +52,7 @@ def ours(messages: Sequence[bytes]) -> bytes:
 
 
 def by_pydifact(messages: Sequence[str]) -> str:
-    whole = Interchange(syntax_identifier=("UNOC", "3"), sender="MYBIZ", recipient="ACME", control_reference="1")
+    whole = Interchange(syntax_identifier=("UNOC", 3), sender="MYBIZ", recipient="ACME", control_reference="1")
     for message in messages:
         for segment in RawSegmentCollection.from_str(message).segments:
             whole.add_segment(segment)
@@ -66,9 +67,9 @@ def rows() -> Iterator[Row]:
             raise AssertionError("the other side does not come to the same")
         part, megabytes = ours(messages[: 1_000 // PART]).decode(), len(whole) / 1e6
         title = f"ORDERS of {len(whole) / 1e6:.1f} KB"
-        yield Row(f"{title}: into one", lambda m=messages: ours(m), lambda f=few: by_pydifact(f), megabytes, LEAST)
+        yield Row(f"{title}: into one", partial(ours, messages), partial(by_pydifact, few), megabytes, LEAST)
         apart = lambda p=part: list(Interchange.from_str(p).get_messages())  # noqa: E731
-        yield Row(f"{title}: taken apart", lambda w=whole: edifact.split(w), apart, megabytes, LEAST)
+        yield Row(f"{title}: taken apart", partial(edifact.split, whole), apart, megabytes, LEAST)
     results = [result(number, 75) for number in range(1, 501)]
     whole = b"".join(hl7.assemble(results, ENVELOPE, Counting()))
     part = b"".join(hl7.assemble(results[: 500 // PART], ENVELOPE, Counting())).decode()

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Any
 
 from lxml import etree
-from saxonche import PySaxonProcessor  # type: ignore[import-not-found]
+from saxonche import PySaxonProcessor
 
 from postroad.adapters.saxon.query_text import read_query
 from postroad.core.codecs.xml import parse

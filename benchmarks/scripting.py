@@ -18,12 +18,13 @@ import uvloop
 from benchmarks.codecs import order
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
+from postroad.ports import ItemValue
 
 STARTS = 5
 CALLS = 500
 MANY = 100
 LINES = 22
-HEADERS = {"region": "EU", "routing_key": "orders.new", "amount": 12.5}
+HEADERS: dict[str, ItemValue] = {"region": "EU", "routing_key": "orders.new", "amount": 12.5}
 
 BY_HEADER = (
     "def route(message):\n    return message.headers['region'] == 'EU' and message.routing_key == 'orders.new'\n"

@@ -277,7 +277,8 @@ def main() -> None:
     print(text)
     if given.publish:
         publish("warehouse", text)
-    sys.exit(any(one.misses for one in (*figures, *growth(figures))))
+    rows: list[Figures | Growth] = [*figures, *growth(figures)]
+    sys.exit(any(row.misses for row in rows))
 
 
 if __name__ == "__main__":

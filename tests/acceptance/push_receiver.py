@@ -84,7 +84,8 @@ class _Receiving(BaseHTTPRequestHandler):
         with self.server.changed:
             self.server.pushed.append(pushed)
             self.server.changed.notify_all()
-        answer = self.server.answers.get(self.path, lambda _: YES)(pushed)
+        respond = self.server.answers.get(self.path)
+        answer = respond(pushed) if respond is not None else YES
         self.send_response(answer.status)
         for name, value in {"content-length": str(len(answer.body)), **answer.headers}.items():
             self.send_header(name, value)

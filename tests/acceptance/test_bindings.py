@@ -123,8 +123,8 @@ def test_a_queue_is_bound_and_unbound_from_the_command_line(market: Market, tmp_
     assert "switched off: nothing goes this way" in market.run("bindings", EXCHANGE, who="auditors")
     assert "west: on" in market.run("bindings", "enable", EXCHANGE, "west", who="auditors")
     with market.client("auditors") as auditors:
-        west = auditors.bindings.binding(EXCHANGE, "west")
-    assert (west["version"], west["enabled"], west["query"]) == (3, True, query.read_text())
+        binding = auditors.bindings.binding(EXCHANGE, "west")
+    assert (binding["version"], binding["enabled"], binding["query"]) == (3, True, query.read_text())
     off = market.run("bind", EXCHANGE, "Auditors/Archive", "--name", "west", "--off", who="auditors")
     assert "version 4, switched off" in off
     assert "removed" in market.run("unbind", EXCHANGE, "west", who="auditors")
@@ -241,7 +241,8 @@ def test_a_message_is_tried_without_being_sent(market: Market, tmp_path: Path) -
 @pytest.mark.req("X6")
 def test_queues_come_and_go_while_messages_flow(market: Market) -> None:
     """Whatever is posted after a binding was answered goes there, and nothing that was posted after it was removed."""
-    posted, wanted, stop = [], threading.Event(), threading.Event()
+    wanted, stop = threading.Event(), threading.Event()
+    posted: list[str] = []
 
     def flow() -> None:
         with market.client("mybiz") as sender:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from postroad.client import Access, AsyncClient, Refused, Reply, Status
+from postroad.client import Access, AsyncClient, Delivered, Refused, Reply, Status
 from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
 
 BUYER, STAMPER, SELLER = "MyBiz/Purchasing", "Stamps/Stamper", "Acme/Supply"
@@ -87,7 +87,7 @@ def test_many_are_resent_after_a_death_and_a_new_index(network: Served) -> None:
     assert all(one["delivery"] for one in dealt)
     assert listed(network, "--topic", "bulk") == []
     with network.client(STAMPER) as stamper:
-        again = []
+        again: list[Delivered] = []
         while len(again) < 12:
             again += stamper.poll(100, wait_s=20)
     assert [message.session for message in again] == sessions, "in the order in which they had failed"

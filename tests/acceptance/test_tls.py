@@ -97,7 +97,7 @@ class Site:
             context.load_cert_chain(identity.certificate, identity.key)
         return ClientConnection(self.server.port, key, tls=context, server_name="localhost")
 
-    async def post(self, connection: ClientConnection, body: bytes = POST, **headers: str) -> ClientResponse:
+    async def post(self, connection: ClientConnection, body: bytes = POST, /, **headers: str) -> ClientResponse:
         async with connection:
             return await connection.post("/v1/messages", body, **headers)
 

@@ -32,12 +32,12 @@ ORDER_JSON = (
 )
 LINE_JSON = '{"required": ["qty"], "properties": {"qty": {"type": "integer", "minimum": 1}}}'
 
-GOOD = [
+GOOD: list[Any] = [
     '<order xmlns="urn:order"><qty>3</qty></order>',
     '<!DOCTYPE order SYSTEM "order.dtd"><order><qty>many</qty></order>',
     {"$schema": "https://shop.example/order", "lines": [{"qty": 1}]},
 ]
-BAD = [
+BAD: list[tuple[Any, str]] = [
     ('<order xmlns="urn:order">\n<qty>0</qty></order>', "by order.xsd: line 2"),
     ('<order xmlns="urn:misspelt"/>', "no schema of Shop/validate is for it"),
     ('<!DOCTYPE order SYSTEM "order.dtd"><order><box/></order>', "by order.dtd: line 1"),

@@ -16,6 +16,7 @@ import sys
 import warnings
 from collections.abc import Iterator
 from re import _compiler, _parser  # type: ignore[attr-defined]
+from typing import Any
 
 Text = str | bytes
 _SINGLE = {"LITERAL", "NOT_LITERAL", "IN", "ANY", "CATEGORY", "RANGE"}
@@ -79,7 +80,7 @@ def watch_compiler() -> list[str]:
     found: list[str] = []
     compile_pattern = _compiler.compile
 
-    def watched(pattern: Text, flags: int = 0) -> re.Pattern[str]:
+    def watched(pattern: object, flags: int = 0) -> Any:
         if isinstance(pattern, Text) and unsafe_parts(pattern, int(flags)):
             found.append(repr(pattern)[:200])
         return compile_pattern(pattern, flags)

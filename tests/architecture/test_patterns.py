@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from re import _compiler  # type: ignore[attr-defined]
 
 import pytest
 
@@ -58,7 +59,7 @@ def test_the_check_sees_a_piece_of_one(source: str) -> None:
 
 
 def test_the_check_sees_one_that_is_put_together_and_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns._compiler, "compile", patterns._compiler.compile)  # restores it afterwards
+    monkeypatch.setattr(_compiler, "compile", _compiler.compile)  # restores it afterwards
     seen = patterns.watch_compiler()
     re.compile("".join(["(?:", "only here", "|", "x", ")", "*", "+"]))
     assert seen == [repr("(?:only here|x)*+")]

@@ -22,7 +22,7 @@ OF_THREADS = {"core/codecs/xml_names.py": ["imports threading.local"]}
 
 def impurities(module: Module) -> list[str]:
     """What a core module does that depends on anything but its arguments."""
-    found = [f"line {node.lineno}: {text}" for node in ast.walk(module.tree) if (text := impurity(node))]
+    found = [f"line {getattr(node, 'lineno', 0)}: {text}" for node in ast.walk(module.tree) if (text := impurity(node))]
     return found + [f"imports {name}" for name in module.imported_names() if name.split(".")[0] in IMPURE_MODULES]
 
 

@@ -82,7 +82,7 @@ class Person:
         self.pictures.mkdir(parents=True, exist_ok=True)
         self.picture(self.pictures / f"{name}.png", full_page=True)
         for scheme in ("light", "dark"):
-            self.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+            self.page.emulate_media(color_scheme=scheme)
             found = Axe().run(self.page)
             assert found.violations_count == 0, f"{name}, {scheme}: {found.generate_report()}"
         self.page.emulate_media(color_scheme="light")

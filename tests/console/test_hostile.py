@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from playwright.sync_api import Dialog
 
 from postroad.core.model.message import Part
 from tests.console.browsing import Person
@@ -31,7 +32,12 @@ THEIRS = (
 def test_nothing_of_it_runs(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
     dialogs: list[str] = []
-    person.page.on("dialog", lambda dialog: (dialogs.append(dialog.message), dialog.dismiss()))
+
+    def dismiss(dialog: Dialog) -> None:
+        dialogs.append(dialog.message)
+        dialog.dismiss()
+
+    person.page.on("dialog", dismiss)
     mill = house(demo, person, "Hostile Mill", "hans@mill.example")
     sessions = _sent(mill)
     pages = [

@@ -88,6 +88,6 @@ def _fits(person: Person, path: str) -> None:
 def _is_read(person: Person, path: str) -> None:
     """Whether those who cannot see it have it too; other journeys ask that of the other pages."""
     for scheme in ("light", "dark"):
-        person.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]
+        person.page.emulate_media(color_scheme=scheme)
         found = Axe().run(person.page)
         assert found.violations_count == 0, f"{path}, {scheme}: {found.generate_report()}"

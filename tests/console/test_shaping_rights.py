@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import httpx2
 import pytest
@@ -67,7 +68,8 @@ def places(workshop: Workshop, demo: Demo) -> dict[str, str]:
         binding = {"name": "kept", "queue": f"{HOUSE}/Shop", "routingKey": "kept"}
         operator.change("POST", f"/v1/services/{workshop.gcids['Orders']}/bindings", binding)
         workshop.gather(30)
-        found, end = [], time.monotonic() + PATIENCE_S
+        found: list[dict[str, Any]] = []
+        end = time.monotonic() + PATIENCE_S
         while not found:
             assert time.monotonic() < end, "nothing is gathered"
             found = operator.get("/v1/batches", service=f"{HOUSE}/Nightly", state="all")["items"]

@@ -79,6 +79,9 @@ class StallingJournal:
     async def head(self) -> JournalHead:
         return await self.journal.head()
 
+    async def drop_bodies(self, before_seq: int) -> object:
+        return await self.journal.drop_bodies(before_seq)
+
     async def close(self) -> None:
         await self.journal.close()
 

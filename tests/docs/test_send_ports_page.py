@@ -23,7 +23,7 @@ IN_WORDS = {"sender": "empty", "receiver": "empty", "standard": "recognised", "a
 def rows(title: str) -> dict[str, str]:
     """Of the table below a title: what stands as default beside each field."""
     section = re.split(r"^#+ ", PAGE.partition(f"# {title}\n")[2], maxsplit=1, flags=re.MULTILINE)[0]
-    found = {}
+    found: dict[str, str] = {}
     for names, default in re.findall(r"^\| (`.+?`) \| (.*?)\| ", section, re.MULTILINE):
         found |= dict.fromkeys(re.findall(r"`(\w+)`", names), default.strip())
     return found

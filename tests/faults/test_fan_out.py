@@ -25,7 +25,7 @@ BODY_BYTES = 100 << 10
 COPIES = 3  # of the body that a push under way may need: as read, as sent, and as it waits to be sent
 BOUND_BYTES = OVERALL * COPIES * BODY_BYTES + 48 * MIB
 ARRIVING_S = 240.0
-SENDER = "Meadow/Orders"
+SENDER = ("Meadow", "Orders")
 
 
 @pytest.fixture
@@ -39,7 +39,7 @@ def everybody(receiving: Receivers, tmp_path: Path) -> tuple[Members, list[str]]
     members = Members(receiving)
     key = tmp_path / "sender.key"
     succeeded("keys", "make", "--output", key)
-    members.polling(*SENDER.split("/"), key)
+    members.polling(*SENDER, key)
     organizations = range(RECIPIENTS // 10)
     names = [f"s{number}" for number in range(10)]
     return members, [one for number in organizations for one in members.pushed_to(f"Member{number}", names, "good")]

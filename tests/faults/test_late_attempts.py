@@ -15,6 +15,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
+from typing import Unpack
 
 import pytest
 
@@ -123,8 +124,8 @@ async def cluster_in(folder: Path, database: str) -> AsyncIterator[Cluster]:
         server.close()
 
 
-def order(number: int) -> MessageFields:
-    return {"to": RECEIVER, "document": f"order {number}", "topic": f"topic-{number}"}
+def order(number: int, **more: Unpack[MessageFields]) -> MessageFields:
+    return {"to": RECEIVER, "document": f"order {number}", "topic": f"topic-{number}", **more}
 
 
 @pytest.mark.req("M6")
@@ -158,15 +159,15 @@ async def test_a_handle_that_was_retried_with_the_flag_is_stored_once(tmp_path: 
             """As a sender without an SDK would: the second attempt has the flag, and no Idempotency-Key of the first."""
             try:
                 async with cluster.sender(tries=1) as sender:
-                    return await sender.post(**order(number), handle=f"PO-{number}")
+                    return await sender.post(**order(number, handle=f"PO-{number}"))
             except Unavailable:
                 async with cluster.sender() as sender:
-                    return await sender.post(**order(number), handle=f"PO-{number}", possible_duplicate=True)
+                    return await sender.post(**order(number, handle=f"PO-{number}", possible_duplicate=True))
 
         for number in range(ROUNDS):
             assert isinstance(await cluster.late_first_attempt(partial(post, number)), PostResult)
         async with cluster.sender() as sender:
             with pytest.raises(Refused, match=r"message\.duplicate"):
-                await sender.post(**order(0), handle="PO-0")
+                await sender.post(**order(0, handle="PO-0"))
         stored = await cluster.stored()
     assert {stored[f"PO-{number}"] for number in range(ROUNDS)} == {1}

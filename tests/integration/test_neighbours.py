@@ -45,13 +45,13 @@ def watched() -> Iterator[Loop]:
     """The turns of the event loop, with the garbage collector as a server sets it: other tests' objects are left alone."""
     seen, run, usual = Loop(), asyncio.Handle._run, gc.get_threshold()
 
-    def timed(handle: asyncio.Handle) -> None:
+    def timed(self: asyncio.Handle) -> None:
         began = time.thread_time()
-        run(handle)
+        run(self)
         took = time.thread_time() - began
         if took > seen.longest_s:
             seen.longest_s = took
-            seen.called.append(f"{took:.3f} s: {handle!r}"[:200])
+            seen.called.append(f"{took:.3f} s: {self!r}"[:200])
 
     gc.collect()
     gc.freeze()

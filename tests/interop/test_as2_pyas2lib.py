@@ -199,7 +199,7 @@ def test_names_with_blanks_and_quotes_are_the_same_for_both() -> None:
         HEAD, [DOCUMENT], buyer(), replace(seen(seller()), name=name), PartnershipTerms(),
         message_id="<1@x>", at=NOW, boundary_seed=b"", randomness=counted,
     )  # fmt: skip
-    asked = []
+    asked: list[str] = []
     pyas2lib().Message().parse(
         on_the_wire(built.headers, built.body), find_org_cb=asked.append, find_partner_cb=asked.append
     )

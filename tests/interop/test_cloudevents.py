@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -142,6 +143,6 @@ def test_the_sdk_reads_what_we_write(event: CloudEvent) -> None:
     assert without_time(said_by(from_binary_event(HTTPMessage(dict(headers), body)))) == without_time(texts)
 
 
-def without_time(attributes: dict[str, object]) -> dict[str, object]:
+def without_time(attributes: Mapping[str, object]) -> dict[str, object]:
     """The SDK gives an event without a time one of its own, and knows no nanoseconds."""
     return {name: value for name, value in attributes.items() if name != "time"}

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, pkcs7
 
 from postroad.core.codecs.cms import Identity, content_kind, decrypt, encrypt, sign, verify
@@ -164,4 +165,6 @@ def test_the_library_below_us_reads_and_writes_the_same() -> None:
     theirs = pkcs7.PKCS7EnvelopeBuilder().set_data(CONTENT).add_recipient(clerk().certificate)
     assert decrypt(theirs.encrypt(Encoding.DER, [pkcs7.PKCS7Options.Binary]), [clerk()]) == CONTENT
     ours = encrypt(CONTENT, [clerk().certificate], cipher="aes128-cbc", randomness=os.urandom)
-    assert pkcs7.pkcs7_decrypt_der(ours, clerk().certificate, clerk().key, []) == CONTENT
+    key = clerk().key
+    assert isinstance(key, RSAPrivateKey)
+    assert pkcs7.pkcs7_decrypt_der(ours, clerk().certificate, key, []) == CONTENT

@@ -126,6 +126,7 @@ def pydifact_reads(data: bytes) -> tuple[str, list[tuple[str, str, int]]]:
     """The interchange's reference, and of each message the reference, the kind and how many segments it has."""
     found = Interchange.from_str(data.decode("latin-1"))
     messages = [(one.reference_number, one.type, len(one.segments) + 2) for one in found.get_messages()]
+    assert isinstance(found.control_reference, str)
     return found.control_reference, messages
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any
@@ -326,7 +326,7 @@ def _of_singles(function: str, given: list[Any]) -> list[Any]:
     texts = [str(value or "") for value in given]
     if function in ("string", "string-length"):
         return [texts[0] if function == "string" else len(texts[0])]
-    tests = {
+    tests: dict[str, Callable[[str, str], bool]] = {
         "contains": lambda text, part: part in text, "starts-with": str.startswith, "ends-with": str.endswith,
         "matches": lambda text, pattern: re.search(pattern, text) is not None,
     }  # fmt: skip

@@ -24,6 +24,11 @@ class Element:
     def children(self) -> list[Element]:
         return [child for child in self.inside if isinstance(child, Element)]
 
+    @property
+    def text(self) -> str:
+        """Its own text, without that of the elements inside."""
+        return "".join(part for part in self.inside if isinstance(part, str))
+
     def markup(self) -> str:
         namespace, local = self.name
         given = "".join(f" {name}={quoteattr(value)}" for name, value in self.attributes.items())
@@ -116,12 +121,11 @@ def _passes(child: Element, number: int, count: int, predicate: Any) -> bool:
         case ("last",):
             return number == count
         case ("attribute", name, text):
-            return child.attributes.get(name) == text
+            return bool(child.attributes.get(name) == text)
         case (_, name, text):
             return any(
-                inner.name == ("", name) and not inner.children and "".join(inner.inside) == text
-                for inner in child.children
-            )  # type: ignore[arg-type]
+                inner.name == ("", name) and not inner.children and inner.text == text for inner in child.children
+            )
     raise AssertionError(predicate)
 
 

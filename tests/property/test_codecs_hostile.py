@@ -16,9 +16,10 @@ from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.native_formats import codec_for
-from postroad.core.codecs.soap import SOAP11, SOAP12, read_post
+from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.codecs.soap.canonical import read_canonical
 from postroad.core.codecs.soap.names import SOAP_11
+from postroad.core.codecs.soap.post_reader import read_post
 from postroad.core.codecs.soap.reader import operation_in, read_tree
 from postroad.core.codecs.xml import is_embeddable, parse
 from postroad.core.model.message import Message

@@ -52,7 +52,7 @@ TYPED = {
 
 names = st.tuples(st.sampled_from(["", "urn:n"]), st.sampled_from(WORDS))
 attributes = st.dictionaries(st.sampled_from(WORDS), st.sampled_from(TEXTS), max_size=2)
-leaves = st.builds(Element, names, attributes, st.sampled_from(TEXTS).map(lambda text: [text] if text else []))  # type: ignore[arg-type]
+leaves = st.builds(Element, names, attributes, st.sampled_from(TEXTS).map(lambda text: [text] if text else []))
 
 
 def _parents(inner: st.SearchStrategy[Element]) -> st.SearchStrategy[Element]:
@@ -135,7 +135,7 @@ def xml_nodes(root: Element, steps: list[Step]) -> list[Node]:
         if isinstance(node, str)
         else Node(content=node.meaning())
         if node.children
-        else Node(text="".join(node.inside))  # type: ignore[arg-type]
+        else Node(text=node.text)
         for node in found
     ]
 
@@ -265,7 +265,7 @@ def test_two_evaluators_agree_and_explanations_tell_what_was(data: st.DataObject
 
 
 def xpath_texts(root: Element, path: str) -> list[str]:
-    found = etree.fromstring(root.markup()).xpath(path, namespaces={"n": "urn:n"})
+    found: Any = etree.fromstring(root.markup()).xpath(path, namespaces={"n": "urn:n"})
     return sorted(
         str(node) if isinstance(node, str) else node.text or ""
         for node in found

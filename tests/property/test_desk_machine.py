@@ -349,7 +349,8 @@ class DeskMachine(RuleBasedStateMachine):
             one.state = state
 
     def _take(self, mailbox: str, selector: Selector, most: int, until: float) -> list[Expected]:
-        now, now_us, taken = self.clock.monotonic(), self.clock.now_us(), []
+        now, now_us = self.clock.monotonic(), self.clock.now_us()
+        taken: list[Expected] = []
         for one in (self.deliveries[number] for number in sorted(self._waiting())):
             if one.mailbox != mailbox or one.available_at > now or not selector.matches(one.message):
                 continue

@@ -17,10 +17,10 @@ from postroad.core.exchange.slots import DocumentSlot, SlotStep
 from tests.property.test_exchange import documents, steps
 
 NAMESPACES = {"p": "urn:p"}
+ends_of = ["", "", "/@x", "/@p:x", "//@x", "/@*", "/text()", "//text()"]
 paths = st.builds("".join, st.lists(steps, min_size=1, max_size=4)).flatmap(
     lambda path: st.sampled_from(ends_of).map(lambda end: path + end)
 )
-ends_of = ["", "", "/@x", "/@p:x", "//@x", "/@*", "/text()", "//text()"]
 
 
 def slot_of(path: str) -> DocumentSlot:

@@ -11,8 +11,9 @@ from lxml import etree
 from postroad.adapters.confined.frames import SourceAnswers, encode_frame
 from postroad.adapters.scripts.content import read_content
 from postroad.adapters.scripts.engine import StarlarkEngine
-from postroad.adapters.scripts.frames import Plain, ScriptBatch, ScriptMessage, read_asked
+from postroad.adapters.scripts.frames import ScriptBatch, ScriptMessage, read_asked
 from postroad.adapters.scripts.headers import to_starlark_headers
+from postroad.ports import ItemValue
 
 ENGINE = StarlarkEngine()
 AMPLE = 100_000_000
@@ -24,7 +25,7 @@ def route(message):
     return seen(message.xml)
 """
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 numbers = st.integers(-(2**63), 2**64 - 1) | st.floats(allow_nan=False, allow_infinity=False, allow_subnormal=False)
 values = st.recursive(
     st.none() | st.booleans() | numbers | texts,
@@ -50,9 +51,9 @@ def trees(draw: st.DrawFn, depth: int = 3) -> etree._Element:
 def plain(element: etree._Element) -> list[object]:
     """What a script should see of it, told another way."""
     name = etree.QName(element)
-    own = "".join(str(text) for text in element.xpath("text()"))
-    below = [plain(child) for child in element if isinstance(child.tag, str)]
-    return [name.localname, name.namespace or "", dict(element.attrib), own, below]
+    own = "".join([element.text or "", *(child.tail or "" for child in element)])
+    below = [plain(child) for child in element.iterchildren("*")]
+    return [name.localname, name.namespace or "", dict(element.items()), own, below]
 
 
 def asked(script: str, message: ScriptMessage) -> object:
@@ -83,7 +84,7 @@ def test_xml_is_what_the_tree_has(tree: etree._Element) -> None:
 
 @given(st.dictionaries(texts, st.booleans() | st.integers(-(2**63), 2**63 - 1) | texts | st.lists(texts, max_size=3)))
 @settings(max_examples=100)
-def test_header_items_are_what_they_are(items: dict[str, Plain]) -> None:
+def test_header_items_are_what_they_are(items: dict[str, ItemValue]) -> None:
     assert asked("def route(message): return [message.headers]", ScriptMessage(headers=to_starlark_headers(items))) == [
         items
     ]

@@ -29,7 +29,7 @@ FITTING = {
 TYPES = st.sampled_from(sorted(FITTING))
 OFTEN_IDS = st.just("xs:ID") | TYPES
 NO_IDS = st.sampled_from(sorted(FITTING.keys() - {"xs:ID"}))
-WRITTEN = [str, "<![CDATA[{}]]>".format, "<!-- 1 -->{}".format, "{}<?a b?>".format]
+WRITTEN: list[Callable[[str], str]] = [str, "<![CDATA[{}]]>".format, "<!-- 1 -->{}".format, "{}<?a b?>".format]
 OCCURS = {
     "": [1, 1, 1, 0],
     ' minOccurs="0"': [0, 1, 2],

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.adapters.desk.group_commit import Done
 from postroad.adapters.desk.local import LocalDesk
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryResent, MessagePosted
-from postroad.ports import Clock, Committed, JournalStep, Outcome
+from postroad.core.projection.unique_keys import FLAGGED_FROM
+from postroad.ports import Clock, Committed, Conflict, JournalStep
 from postroad.testing.simulation.network import NetworkBuild
 from postroad.testing.simulation.scenario import simulate
 
@@ -39,15 +41,17 @@ class ForgetsAcknowledgements(LocalDesk):
 class ForgetsKeys(LocalDesk):
     """Does not look whether a handle was used, or a delivery answered, before."""
 
-    def _conflicts(self, steps: Sequence[JournalStep]) -> list[Outcome | None]:
-        return [None] * len(steps)
+    def _conflicts(self, steps: Sequence[JournalStep]) -> dict[int, Conflict]:
+        return {}
 
 
 class ResendsTwice(LocalDesk):
     """Does not look whether somebody else is dealing with a dead letter at the same time."""
 
     def submit(self, step: JournalStep, done: Done) -> None:
-        super().submit(JournalStep(step.entry) if isinstance(step.entry, DeliveryResent) else step, done)
+        if isinstance(step.entry, DeliveryResent):
+            step = replace(step, keys=(), absent=(), waiting=())
+        super().submit(step, done)
 
 
 class ForgetsQueues(LocalDesk):
@@ -56,6 +60,7 @@ class ForgetsQueues(LocalDesk):
     async def open(self) -> None:
         self._hot.applied_seq = (await self._index.position()).seq
         await self._hot.keys.load(self._index)
+        await self._hot.flagged.load_from(self._index, FLAGGED_FROM)
         self._group.start()
 
 
@@ -75,6 +80,18 @@ class TooYoung:
 class NeverExpires(LocalDesk):
     def __init__(self, journal: Any, index: Any, clock: Clock, **others: Any) -> None:
         super().__init__(journal, index, TooYoung(clock), **others)
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"seed": 3, "days": 0.3, "posts": 150, "crashes": 30},
+        {"seed": 15, "days": 0.5, "posts": 120, "services": 7, "dealings": 25, "build": NetworkBuild(attempts_most=3)},
+        {"seed": 15, "days": 0.5, "posts": 200, "services": 7, "suspensions": 12},
+    ],
+)
+def test_without_the_mistakes_the_same_runs_keep_every_promise(asked: dict[str, Any]) -> None:
+    assert simulate(**asked).broken == ()
 
 
 @pytest.mark.parametrize(

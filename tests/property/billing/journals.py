@@ -64,7 +64,8 @@ prices = st.decimals(min_value=0, max_value=3, places=6, allow_nan=False)
 def tiers(draw: st.DrawFn) -> tuple[Tier, ...]:
     ends = sorted(draw(st.sets(st.integers(1, 12), max_size=3)))
     kinds = [Tier(price=draw(prices), up_to=end) for end in ends]
-    return (*kinds, Tier(price=draw(prices))) if kinds or draw(st.booleans()) else ()
+    are_tiered = bool(kinds) or draw(st.booleans())
+    return (*kinds, Tier(price=draw(prices))) if are_tiered else ()
 
 
 @st.composite
@@ -98,7 +99,7 @@ def tariffs(draw: st.DrawFn) -> list[Tariff]:
 
 
 @st.composite
-def tariff(draw: st.DrawFn, name: str, month: str, **more: Any) -> Tariff:
+def tariff(draw: st.DrawFn, /, name: str, month: str, **more: Any) -> Tariff:
     fields: dict[str, Any] = {"name": name, "valid_from": month, "currency": "EUR"} | more
     fields |= {"message": draw(rates), "invocation": draw(rates)}
     fields["services"] = draw(st.dictionaries(gcids, rates, max_size=2))

@@ -39,10 +39,11 @@ def test_lists_are_followed_to_their_end() -> None:
 
 
 def test_members_are_all_or_the_first_few() -> None:
-    script = Script([ok({"items": [1, 2], "next": "c"}), ok({"items": [3]}), ok({"items": [1], "next": "c"})])
+    one, two, three = ({"session": name} for name in ("1", "2", "3"))
+    script = Script([ok({"items": [one, two], "next": "c"}), ok({"items": [three]}), ok({"items": [one], "next": "c"})])
     blocking, nonblocking = both(script)
-    assert blocking.members(ID) == [1, 2, 3]
-    assert asyncio.run(nonblocking.members(ID, most=1)) == [1]
+    assert blocking.members(ID) == [one, two, three]
+    assert asyncio.run(nonblocking.members(ID, most=1)) == [one]
     assert script.requests[-1].path == f"/v1/batches/{ID}/members?limit=1"
 
 

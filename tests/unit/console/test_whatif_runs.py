@@ -57,7 +57,7 @@ def test_a_run_is_asked_as_it_was_wished_and_its_report_is_kept(tmp_path: Path) 
 def test_a_report_that_an_older_program_has_left_is_still_a_report(tmp_path: Path) -> None:
     run = runs(tmp_path, "print('{}')").start("0123456789ab", WISH, "postroad: 1")
     assert ended(run) is RunState.DONE
-    values = {
+    values: dict[str, object] = {
         "run": run,
         "report": run.report,
         "plot": {"curves": []},

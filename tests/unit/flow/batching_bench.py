@@ -29,7 +29,7 @@ from postroad.flow.registries.configuration import build_save
 from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 
-X12 = {
+X12: dict[str, Any] = {
     "sends_to": "Acme/edi",
     "standard": "x12",
     "sender": "MYBIZ",

@@ -21,7 +21,7 @@ from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing.network import CHEAP, MemoryNetwork, memory_network
 from tests.unit.core.configuration.test_as2_profile import ACME, AS2
 
-NAMES = (AS2["name"], AS2["ownName"])
+NAMES: tuple[str, str] = (AS2["name"], AS2["ownName"])
 
 
 @pytest.fixture

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 import pytest
 
+from postroad.core.batching.interchange_contents import member_of
 from postroad.core.batching.moves import open_batch
+from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import StandardCatalogue
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import Dirt, Envelope, Numbers, PlacedCallback
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Recovery, SortKey, Types, Unfinished
@@ -664,10 +665,12 @@ async def test_what_a_plug_in_does_wrong_suspends_the_batch_and_no_other(
         original = standard.assemble
         assert original is not None
 
-        def broken(documents: list[bytes], *rest: Any) -> Iterator[bytes]:
-            if documents == [b"a"]:
+        def broken(
+            members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
+        ) -> Iterator[bytes]:
+            if members == [b"a"]:
                 raise ZeroDivisionError
-            return original(documents, *rest)
+            return original(members, envelope, numbers, placed)
 
         monkeypatch.setattr(
             port.network, "standards", StandardCatalogue([dataclasses.replace(standard, assemble=broken)])
@@ -683,12 +686,11 @@ async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_othe
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     async with bench(BatchPolicy(count=1)) as port:
-        original = intake.member_of
 
         def broken(number: int, parts: Sequence[Part]) -> BatchMember:
             if parts[0].data == b"a":
                 raise ZeroDivisionError
-            return original(number, parts)
+            return member_of(number, parts)
 
         monkeypatch.setattr(intake, "member_of", broken)
         posted = [await port.post(b"a"), await port.post(order(2))]

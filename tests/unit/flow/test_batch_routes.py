@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,7 @@ STAMP = (Recipient("MyBiz/Stamp"),)
 JOURNEY_STATE = 3
 
 
-async def post_through_stamp(port: Bench, number: int, **header: object) -> PostResult:
+async def post_through_stamp(port: Bench, number: int, **header: Any) -> PostResult:
     await port.running.register("MyBiz/Stamp")
     posted = await port.post(order(number), route=STAMP, **header)
     await answer(port, "MyBiz/Stamp")

@@ -40,8 +40,9 @@ async def test_a_service_isolated_by_its_own_organization_reads_neither_sender_n
         worker = await running.register("Transmatics/Worker", **public)
         supply = await running.register("Acme/Supply", **public)
         owner = await running.enroll("owner@transmatics.example", organization="Transmatics")
-        for caller in (front, worker, supply):
-            assert caller.service is not None
+        assert front.service is not None
+        assert worker.service is not None
+        assert supply.service is not None
         include = RuleAction(kind=ActionKind.ADD_SERVICE_BEFORE, service="Transmatics/Worker", isolates=True)
         rule = Rule(
             service=front.service.gcid, name="r", place=1, role=RuleRole.IN_TRANSIT, when=ALWAYS, then=(include,)

@@ -75,7 +75,7 @@ class House:
         message = Message(to=tuple(map(Recipient, to)), type=kind, handle="h-1", topic="order", parts=DOCUMENT)
         return (await self.network.post(sender, message)).session
 
-    async def received(self, receiver: Caller, **selected: str) -> list[Delivered]:
+    async def received(self, receiver: Caller, **selected: Any) -> list[Delivered]:
         return await self.network.poll(receiver, PollRequest(trace=True, select=Selector(**selected)))
 
     async def answer(self, receiver: Caller, delivered: Delivered, status: Status | None = None) -> Any:

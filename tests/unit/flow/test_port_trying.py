@@ -22,7 +22,7 @@ MONDAY_US = 1_767_600_000_000_000
 
 
 def port(**policy: Any) -> Batching:
-    return Batching(**X12, policy=BatchPolicy(**policy))  # type: ignore[arg-type]
+    return Batching(**X12, policy=BatchPolicy(**policy))
 
 
 def coming(*documents: bytes, apart_s: int = 10) -> list[TrialMessage]:

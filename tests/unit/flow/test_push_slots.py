@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from functools import partial
 
 import pytest
 
@@ -40,11 +41,15 @@ async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
     slots = PushSlots(overall=1, of_one=1)
     assert await slots.take("a", 1) == 1
     served: list[str] = []
+
+    def record(name: str, _: asyncio.Task[int]) -> None:
+        served.append(name)
+
     tasks = [await waiting(slots, "a") for _ in range(3)]
     tasks += [await waiting(slots, "b"), await waiting(slots, "c")]
     names = ["a", "a", "a", "b", "c"]
     for task, name in zip(tasks, names, strict=True):
-        task.add_done_callback(lambda _, name=name: served.append(name))
+        task.add_done_callback(partial(record, name))
     slots.give("a", 1)
     for _ in range(5):
         await asyncio.sleep(0)

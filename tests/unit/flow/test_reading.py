@@ -15,6 +15,7 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.native_formats import decode_native_post, detect_native_form
 from postroad.errors import Refused
 from postroad.flow.stages.body_reader import LargeBody, ReadBody, read_body
+from postroad.flow.stages.posting import Posting
 
 GOLDEN = Path(__file__).parents[1] / "core" / "codecs" / "golden"
 POSTS = [
@@ -69,7 +70,11 @@ def test_a_bulk_keeps_its_order_and_its_refusals() -> None:
     large = LargeBody(
         kind="bulk", body=body, content_type="application/x-ndjson", message_bytes=1_000, bulk_bytes=1_000
     )
-    first, second, third = passed_on(large).bulk  # type: ignore[misc]
+    bulk = passed_on(large).bulk
+    assert isinstance(bulk, list)
+    first, second, third = bulk
+    assert isinstance(first, Posting)
+    assert isinstance(third, Posting)
     assert (first.message.topic, third.message.topic) == ("1", "3")
     assert isinstance(second, Refused)
 

@@ -22,7 +22,7 @@ LARGE = {"greaterThan": {"body": "/Order/Total", "as": "number", "value": 100}}
 
 async def passes(content: dict[str, Any], sender: Service = MYBIZ, *parts: Part) -> bool:
     using = tools(asset(AssetKind.LIST, "welcome", json.dumps(content)), hosted=Hosting.FILTER)
-    returned = await FilterService().work(delivered(*parts, sender=sender, list="welcome"), using)
+    returned = await FilterService().work(delivered(*parts, sender=sender, arguments={"list": "welcome"}), using)
     if returned.status is not None:
         assert returned.status.code == "rejected"
         assert "no message passes" in returned.status.text

@@ -60,7 +60,7 @@ class Parties:
         )
         return (await self.network.post(self.mybiz, message)).session
 
-    async def ask(self, to: str, type: MessageType = MessageType.REQUEST, **arguments: str) -> Delivered:
+    async def ask(self, to: str, type: MessageType = MessageType.REQUEST, /, **arguments: str) -> Delivered:
         recipient = Recipient(to, tuple(Argument(*pair) for pair in arguments.items()))
         await self.network.post(self.mybiz, Message(to=(recipient,), type=type, parts=(ORDER,)))
         return await self.arrived(self.mybiz)
@@ -313,15 +313,16 @@ async def test_a_changed_profile_holds_for_the_next_message(parties: Parties) ->
     assert (await parties.ask("Transmatics/xref", **query)).status is None
 
 
-@pytest.mark.parametrize("suspended", [{"suspended": "unpaid"}, {}])
-async def test_messages_of_a_suspended_service_wait(parties: Parties, suspended: dict[str, str]) -> None:
+@pytest.mark.parametrize("who", ["service", "organization"])
+async def test_messages_of_a_suspended_service_wait(parties: Parties, who: str) -> None:
     xslt = await parties.running.register("Transmatics/xslt", visibility=Visibility.PUBLIC)
     assert xslt.service is not None
     hosted = replace(xslt.service, hosted=Hosting.XSLT)
-    house = Organization(name="Transmatics", suspended="" if suspended else "unpaid")
+    house = Organization(name="Transmatics", suspended="unpaid" if who == "organization" else "")
     sheet = Asset(service=hosted.gcid, kind=AssetKind.STYLESHEET, name="a", content="<a/>")
     await parties.post(stop("Transmatics/xslt"))
-    changes = [build_save(house), build_save(sheet), build_save(replace(hosted, **suspended))]
+    suspended = replace(hosted, suspended="unpaid" if who == "service" else "")
+    changes = [build_save(house), build_save(sheet), build_save(suspended)]
     await parties.network.configuration.change("test", changes)
     assert await parties.nothing_arrives(parties.acme)
     changes = [build_save(replace(house, suspended="")), build_save(hosted)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
@@ -12,7 +13,7 @@ from postroad.core.model.message import Part, Property, PropertyType
 from postroad.errors import Refused
 from postroad.services.service import ServiceResult, Tools
 from postroad.services.validation import FAULTS_CHARS, ValidationService, require_valid
-from tests.unit.services.workbench import Strict, asset, delivered, document, tools
+from tests.unit.services.workbench import NO_ARGUMENTS, Strict, asset, delivered, document, tools
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 ORDER = f'<xs:schema {XS} targetNamespace="urn:order"><xs:element name="order"/></xs:schema>'
@@ -31,10 +32,10 @@ def json_document(text: str, id: str = "1") -> Part:
 
 
 async def worked(
-    *parts: Part, assets: tuple[Asset, ...] = ALL, in_transit: bool = True, **arguments: str
+    *parts: Part, assets: tuple[Asset, ...] = ALL, in_transit: bool = True, arguments: Mapping[str, str] = NO_ARGUMENTS
 ) -> ServiceResult:
     return await ValidationService().work(
-        delivered(*parts, in_transit=in_transit, **arguments), with_assets(*assets)[0]
+        delivered(*parts, in_transit=in_transit, arguments=arguments), with_assets(*assets)[0]
     )
 
 
@@ -76,7 +77,7 @@ async def test_what_is_not_valid_is_stopped_with_the_faults() -> None:
 @pytest.mark.req("S6")
 async def test_what_is_not_valid_goes_on_marked_where_that_is_wanted() -> None:
     returned = await worked(
-        document('<order xmlns="urn:order">fail</order>'), json_document("{}", "2"), onInvalid="mark"
+        document('<order xmlns="urn:order">fail</order>'), json_document("{}", "2"), arguments={"onInvalid": "mark"}
     )
     assert returned.status is None
     assert returned.parts is None
@@ -121,17 +122,19 @@ async def test_what_the_service_has_no_schemas_for_passes_and_nothing_is_said_ab
 async def test_a_named_schema_judges_whatever_it_can() -> None:
     used, validator = with_assets(*ALL)
     parts = (document("<anything/>"), json_document("{}", "2"))
-    assert (await ValidationService().work(delivered(*parts, schema="ORDER"), used)).properties == valid(1)
+    assert (await ValidationService().work(delivered(*parts, arguments={"schema": "ORDER"}), used)).properties == valid(
+        1
+    )
     assert validator.judged_by == ["order"]
 
 
 async def test_a_named_document_is_looked_at_whatever_it_is() -> None:
     attached = document('<order xmlns="urn:order">fail</order>', "2", attachment=True)
-    returned = await worked(document('<order xmlns="urn:order"/>'), attached, document="2")
+    returned = await worked(document('<order xmlns="urn:order"/>'), attached, arguments={"document": "2"})
     assert returned.status is not None
     assert "document '2'" in returned.status.text
     edi = document("ISA*00", content_type="application/edi-x12")
-    assert (await worked(edi, document="1")).status is not None
+    assert (await worked(edi, arguments={"document": "1"})).status is not None
 
 
 @pytest.mark.parametrize(
@@ -144,12 +147,14 @@ async def test_a_named_document_is_looked_at_whatever_it_is() -> None:
 )
 async def test_wrong_arguments_are_refused(arguments: dict[str, str], code: str) -> None:
     with pytest.raises(Refused) as refused:
-        await worked(document("<a/>"), **arguments)
+        await worked(document("<a/>"), arguments=arguments)
     assert refused.value.code == code
 
 
 async def test_whoever_asks_the_service_itself_gets_a_report() -> None:
-    returned = await worked(document('<order xmlns="urn:order">fail</order>'), in_transit=False, onInvalid="mark")
+    returned = await worked(
+        document('<order xmlns="urn:order">fail</order>'), in_transit=False, arguments={"onInvalid": "mark"}
+    )
     assert returned.parts is not None
     assert json.loads(returned.parts[0].data) == {
         "valid": False,
@@ -161,13 +166,13 @@ async def test_whoever_asks_the_service_itself_gets_a_report() -> None:
 
 async def test_no_more_is_told_than_a_property_holds() -> None:
     parts = [document('<order xmlns="urn:order">fail</order>', f"order-{number}") for number in range(99)]
-    told = {one.name: one.value for one in (await worked(*parts, onInvalid="mark")).properties}
+    told = {one.name: one.value for one in (await worked(*parts, arguments={"onInvalid": "mark"})).properties}
     assert len(told["validation.faults"]) == FAULTS_CHARS
     assert told["validation.checked"] == "99"
 
 
 async def test_a_fault_can_be_told_in_every_wire_form() -> None:
-    told = (await worked(json_document('{"a": "fail\\u0000"}'), onInvalid="mark")).properties[-1]
+    told = (await worked(json_document('{"a": "fail\\u0000"}'), arguments={"onInvalid": "mark"})).properties[-1]
     assert told.value.endswith("it says fail\N{REPLACEMENT CHARACTER}")
 
 

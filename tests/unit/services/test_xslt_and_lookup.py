@@ -26,7 +26,9 @@ def transformer(tools: Tools) -> UpperCase:
 
 async def test_every_xml_document_is_transformed_and_the_rest_is_the_very_same() -> None:
     using = tools(SHEET)
-    returned = await XsltService().work(delivered(ORDER, TEXT, SIGNATURE, stylesheet="split", tone="dark"), using)
+    returned = await XsltService().work(
+        delivered(ORDER, TEXT, SIGNATURE, arguments={"stylesheet": "split", "tone": "dark"}), using
+    )
     assert returned.parts is not None
     assert returned.parts[0] == document(ORDER.data.upper())
     assert (returned.parts[1], returned.parts[2]) == (TEXT, SIGNATURE)
@@ -35,7 +37,7 @@ async def test_every_xml_document_is_transformed_and_the_rest_is_the_very_same()
 
 async def test_one_part_can_be_chosen_and_get_another_type() -> None:
     using = tools(SHEET)
-    message = delivered(ORDER, SIGNATURE, document="signature", contentType="text/html")
+    message = delivered(ORDER, SIGNATURE, arguments={"document": "signature", "contentType": "text/html"})
     returned = await XsltService().work(message, using)
     assert returned.parts is not None
     assert returned.parts[0] is ORDER
@@ -54,8 +56,10 @@ async def test_one_part_can_be_chosen_and_get_another_type() -> None:
 async def test_what_is_written_anew_is_utf_8_and_says_so(said: str, says: str) -> None:
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?><Order><Zip>62701</Zip><City>Köln</City></Order>'
     came = document(latin.encode("latin-1"), content_type=said)
-    transformed = await XsltService().work(delivered(came, stylesheet="split"), tools(SHEET))
-    changed = await LookupService().work(delivered(came, element="/Order/Zip"), tools(ZIPS, hosted=Hosting.LOOKUP))
+    transformed = await XsltService().work(delivered(came, arguments={"stylesheet": "split"}), tools(SHEET))
+    changed = await LookupService().work(
+        delivered(came, arguments={"element": "/Order/Zip"}), tools(ZIPS, hosted=Hosting.LOOKUP)
+    )
     for returned in (transformed, changed):
         assert returned.parts is not None
         assert returned.parts[0].content_type == says
@@ -74,7 +78,7 @@ def test_however_many_pairs_of_columns_are_asked_for_few_indexes_of_a_table_are_
 
 
 async def test_a_message_without_xml_passes_unchanged() -> None:
-    assert await XsltService().work(delivered(TEXT, stylesheet="split"), tools(SHEET)) == ServiceResult()
+    assert await XsltService().work(delivered(TEXT, arguments={"stylesheet": "split"}), tools(SHEET)) == ServiceResult()
 
 
 @pytest.mark.parametrize(
@@ -83,7 +87,7 @@ async def test_a_message_without_xml_passes_unchanged() -> None:
 )
 async def test_what_is_not_there_is_refused(arguments: dict[str, str], code: str) -> None:
     with pytest.raises(Refused) as refusal:
-        await XsltService().work(delivered(ORDER, **arguments), tools(SHEET))
+        await XsltService().work(delivered(ORDER, arguments=arguments), tools(SHEET))
     assert refusal.value.code == code
 
 
@@ -92,9 +96,9 @@ async def test_a_name_is_needed_only_where_there_are_several() -> None:
         await XsltService().work(delivered(ORDER), tools(SHEET, asset(AssetKind.STYLESHEET, "b", "<b/>")))
 
 
-async def looked_up(part: bytes | None = None, **arguments: str) -> str:
+async def looked_up(part: bytes | None = None, /, **arguments: str) -> str:
     parts = (ORDER,) if part is None else (document(part, content_type="application/json"),)
-    returned = await LookupService().work(delivered(*parts, **arguments), tools(ZIPS, hosted=Hosting.LOOKUP))
+    returned = await LookupService().work(delivered(*parts, arguments=arguments), tools(ZIPS, hosted=Hosting.LOOKUP))
     return (returned.parts or parts)[0].data.decode()
 
 
@@ -114,7 +118,7 @@ async def test_what_the_table_does_not_know() -> None:
 
 
 async def test_a_message_that_needs_no_change_has_none() -> None:
-    returned = await LookupService().work(delivered(ORDER, element="//City"), tools(ZIPS))
+    returned = await LookupService().work(delivered(ORDER, arguments={"element": "//City"}), tools(ZIPS))
     assert returned == ServiceResult()
 
 
@@ -140,7 +144,7 @@ async def test_wrong_arguments_are_named(arguments: dict[str, str]) -> None:
 
 async def test_prefixes_are_declared_by_arguments() -> None:
     order = document('<p:Order xmlns:p="urn:po"><p:Zip>62701</p:Zip></p:Order>')
-    message = delivered(order, element="/po:Order/po:Zip", xmlns_po="urn:po")
+    message = delivered(order, arguments={"element": "/po:Order/po:Zip", "xmlns:po": "urn:po"})
     returned = await LookupService().work(message, tools(ZIPS))
     assert returned.parts is not None
     assert b"<p:Zip>62701-1234</p:Zip>" in returned.parts[0].data
@@ -148,12 +152,12 @@ async def test_prefixes_are_declared_by_arguments() -> None:
 
 async def test_an_unreadable_document_is_told_by_its_id() -> None:
     with pytest.raises(Refused, match="'1' cannot be read") as refusal:
-        await LookupService().work(delivered(document("<Order>"), element="//Zip"), tools(ZIPS))
+        await LookupService().work(delivered(document("<Order>"), arguments={"element": "//Zip"}), tools(ZIPS))
     assert refusal.value.code == "wire.malformed"
 
 
 async def test_a_large_document_is_worked_on_too() -> None:
     large = "<Order>" + "<Line><Zip>10001</Zip></Line>" * 3_000 + "</Order>"
-    returned = await LookupService().work(delivered(document(large), element="//Zip"), tools(ZIPS))
+    returned = await LookupService().work(delivered(document(large), arguments={"element": "//Zip"}), tools(ZIPS))
     assert returned.parts is not None
     assert returned.parts[0].data.decode() == large.replace("10001", "10001-0001")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
 import msgspec
 
@@ -195,8 +196,12 @@ def tools(*assets: Asset, hosted: Hosting = Hosting.XSLT, operations: tuple[str,
     )
 
 
-def document(data: str | bytes, id: str = "1", content_type: str = "application/xml", **more: bool) -> Part:
-    return Part(id=id, content_type=content_type, data=data.encode() if isinstance(data, str) else data, **more)
+def document(data: str | bytes, id: str = "1", content_type: str = "application/xml", attachment: bool = False) -> Part:
+    content = data.encode() if isinstance(data, str) else data
+    return Part(id=id, content_type=content_type, data=content, attachment=attachment)
+
+
+NO_ARGUMENTS: Mapping[str, str] = MappingProxyType({})
 
 
 def delivered(
@@ -208,14 +213,13 @@ def delivered(
     transaction: str = "t1",
     status: Status | None = None,
     properties: tuple[Property, ...] = (),
-    **arguments: str,
+    arguments: Mapping[str, str] = NO_ARGUMENTS,
 ) -> Delivered:
-    """A message as the hosted service gets it; ``xmlns_po`` and ``from_`` stand for names that Python cannot write."""
-    named = {name.rstrip("_").replace("xmlns_", "xmlns:"): value for name, value in arguments.items()}
+    """A message as the hosted service gets it."""
     return Delivered(
         session="s1", token="token", transaction=transaction, sender=sender.address, sender_gcid=sender.gcid,
         recipient=HOST.address, recipient_gcid=HOST.gcid, type=type, topic="orders", handle="",
-        arguments=tuple(Argument(name, value) for name, value in named.items()),
+        arguments=tuple(Argument(name, value) for name, value in arguments.items()),
         reference=AnsweredMessage("s0") if type is MessageType.RESPONSE else None,
         invoker=(invoker or sender).address, status=status, properties=properties, posted_at_us=1, expires_at_us=2,
         attempt=1, in_transit=in_transit, parts=parts,

@@ -53,7 +53,7 @@ def test_days_like_others_are_not_flagged() -> None:
 )
 def test_sudden_changes_are_flagged(measure: str, changed: dict[str, float]) -> None:
     *past, last = quiet_days()
-    odd = PartnerDay(**({name: getattr(last, name) for name in PartnerDay.__dataclass_fields__} | changed))  # type: ignore[arg-type]
+    odd = PartnerDay(**({name: getattr(last, name) for name in PartnerDay.__dataclass_fields__} | changed))
     [flagged] = [one for one in score_days([*past, odd], LATER) if one.is_flagged]
     assert (flagged.measure, flagged.day) == (measure, odd.day)
 

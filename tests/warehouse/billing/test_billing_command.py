@@ -157,6 +157,5 @@ def check_that_the_console_says_the_same(month: Month, would_be: dict[str, Any])
 
 def house(month: Month) -> str:
     """An organization that was charged something."""
-    return max(month.store.read("invoice_lines").where("micros > 100000").collect(), key=lambda row: row["micros"])[
-        "organization"
-    ]
+    lines = month.store.read("invoice_lines").where("micros > 100000").collect()
+    return str(max(lines, key=lambda row: row["micros"])["organization"])

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from postroad.adapters.journal.segments import SegmentJournal
 from postroad.core.model.journal import AccessRecorded, encode
@@ -103,7 +103,7 @@ async def test_a_warehouse_of_an_earlier_version_is_continued(
     store = DeltaStore(spark, tmp_path / "tables")
     append_all = store.append_all
 
-    def without_chain(frame: object, name: str, versions: dict[str, int]) -> bool:
+    def without_chain(frame: DataFrame, name: str, versions: dict[str, int]) -> bool:
         return append_all(frame, name, {app: upto for app, upto in versions.items() if app not in CHAIN})
 
     with monkeypatch.context() as patched:

@@ -184,7 +184,7 @@ def test_concurrent_writers_never_make_an_entry_visible_late(postgres_database: 
     writers = [
         threading.Thread(target=lambda name=name: asyncio.run(_write(postgres_database, name)))
         for name in range(WRITERS)
-    ]  # type: ignore[misc]
+    ]
     for writer in writers:
         writer.start()
     seen: list[int] = []

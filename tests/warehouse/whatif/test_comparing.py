@@ -34,6 +34,13 @@ def changed(edit: Edit, prune: bool = False) -> Directory:
     return apply_document(content, BEFORE, prune=prune)
 
 
+def without_first_rule(address: str) -> Edit:
+    def edit(houses: dict[str, Any]) -> None:
+        del rules_of(houses, address)[0]
+
+    return edit
+
+
 def rules_of(houses: dict[str, Any], address: str) -> list[dict[str, Any]]:
     house, _, name = address.partition("/")
     rules: list[dict[str, Any]] = houses[house]["services"][name].setdefault("rules", [])
@@ -73,7 +80,7 @@ def test_a_rule_that_holds_now_brings_a_service_in() -> None:
 
 @pytest.mark.req("P6")
 def test_a_rule_that_is_gone_or_does_not_hold_loses_its_service() -> None:
-    removed = changed(lambda houses: rules_of(houses, "MyBiz/Purchasing").pop(0) and None, prune=True)
+    removed = changed(without_first_rule("MyBiz/Purchasing"), prune=True)
     _, gained, lost, why = told(compared(order(1, 5000), removed), removed)
     assert (gained, lost, why) == (
         [], ["Mill/Split"], ("rule 'large orders are split' of MyBiz/Purchasing is gone",),
@@ -216,6 +223,6 @@ def test_reasons_are_told_against_what_happened_also_without_the_body() -> None:
 
     offer = order(2, 10, sender="Acme/Gate", topic="offer")
     found = logged(offer, with_body=False)
-    only_redirect = changed(lambda houses: rules_of(houses, "Acme/Supply").pop(0) and None, prune=True)
+    only_redirect = changed(without_first_rule("Acme/Supply"), prune=True)
     result = compare_routes(found, recorded_side(found), routed_side(found, only_redirect))
     assert told(result, only_redirect)[3] == ("rule 'offers go to sales' of Acme/Supply is gone",)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import replace as replaced
 from decimal import Decimal
@@ -198,7 +198,7 @@ def owed(used: Iterable[Use], directory: Directory) -> dict[str, int]:
 def invoiced(used: Iterable[Use], directory: Directory) -> dict[str, Decimal]:
     """The totals of the invoices that the rating would write."""
     owners = {gcid: service.organization for gcid, service in BEFORE.services.items()}
-    totals: Counter[str] = Counter()
+    totals: defaultdict[str, Decimal] = defaultdict(Decimal)
     for account, its_lines in sum_charges(rate_uses(used, directory.tariffs, owners, directory.books)).items():
         totals[account.organization] += sum(round_amount(line.micros, account.currency) for line in its_lines.values())
     return dict(totals)

@@ -11,7 +11,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 
 from postroad.adapters.desk.shared_group import EVERYBODY
 from postroad.adapters.journal.postgres_connections import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 
 LOCK = 0x706F73746C656164  # "postlead"; not the lock under which tables are migrated, which a node starting later needs
 

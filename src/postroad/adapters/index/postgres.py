@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 
 from postroad.adapters.index.batch_folding import first_hand_outs, fold
 from postroad.adapters.index.gap_check import require_no_gap

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeAlias
 
-import asyncpg  # type: ignore[import-untyped]
+import asyncpg
 
 from postroad.errors import Misconfigured, PostroadError, Unavailable
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import Any
 
-from saxonche import PySaxonApiError, PySaxonProcessor  # type: ignore[import-not-found]
+from saxonche import PySaxonApiError, PySaxonProcessor
 
 from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome
 from postroad.adapters.saxon.error_text import StandardErrorPipe, refusal

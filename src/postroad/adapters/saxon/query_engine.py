@@ -11,7 +11,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from saxonche import PySaxonApiError  # type: ignore[import-not-found]
+from saxonche import PySaxonApiError
 
 from postroad.adapters.confined.frames import UNREADABLE, SourceAnswer, SourceAnswers, WorkerOutcome
 from postroad.adapters.saxon.error_text import LONGEST_DETAIL

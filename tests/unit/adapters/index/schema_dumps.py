@@ -17,7 +17,7 @@ FROZEN = Path(__file__).parent / "schemas"
 def sqlite_dump(connection: apsw.Connection) -> str:
     """Every CREATE statement, with spaces made equal."""
     rows = connection.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC, name").fetchall()
-    return "".join(re.sub(r"\s+", " ", sql) + ";\n" for (sql,) in rows)
+    return "".join(re.sub(r"\s+", " ", str(sql)) + ";\n" for (sql,) in rows)
 
 
 async def postgres_dump(connection: Any) -> str:

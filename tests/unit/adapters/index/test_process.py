@@ -12,6 +12,7 @@ import sys
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
@@ -131,7 +132,7 @@ async def test_one_that_cannot_be_started_is_tried_again(
     starts = iter([OSError(errno.EMFILE, "too many open files")])
     start = asyncio.create_subprocess_exec
 
-    async def sometimes(*command: str, **streams: int) -> asyncio.subprocess.Process:
+    async def sometimes(*command: str, **streams: Any) -> asyncio.subprocess.Process:
         for error in starts:
             raise error
         return await start(*command, **streams)
@@ -155,10 +156,10 @@ async def test_stopping_lets_it_finish(journal: SegmentJournal, tmp_path: Path) 
 async def test_it_leaves_when_its_server_is_gone(journal: SegmentJournal, tmp_path: Path) -> None:
     await append(journal, 10)
     command = ["-m", "postroad.adapters.index.process", "--journal", tmp_path / "journal", "--index", tmp_path / "i"]
-    run = partial(subprocess.run, input=b"", capture_output=True, timeout=120, check=False)
+    run = partial(subprocess.run, input="", text=True, capture_output=True, timeout=120, check=False)
     answer = await asyncio.to_thread(run, [sys.executable, *command])
     assert answer.returncode == 0, answer.stderr
-    assert b'{"seq":10}' in answer.stdout.splitlines()
+    assert '{"seq":10}' in answer.stdout.splitlines()
 
 
 async def test_an_index_of_another_journal_is_refused(journal: SegmentJournal, tmp_path: Path) -> None:

@@ -43,14 +43,14 @@ def returning(expression: str) -> str:
 
 
 async def verdict(
-    engine: QueryEngine, script: str, content: bytes = ORDER, media_type: str = "text/xml", **items: ItemValue
+    engine: QueryEngine, script: str, content: bytes = ORDER, media_type: str = "text/xml", /, **items: ItemValue
 ) -> QueryVerdict:
     [one] = await engine.evaluate([script], content, media_type, items)
     return one
 
 
 async def shown(
-    engine: QueryEngine, expression: str, content: bytes = ORDER, media_type: str = "text/xml", **items: ItemValue
+    engine: QueryEngine, expression: str, content: bytes = ORDER, media_type: str = "text/xml", /, **items: ItemValue
 ) -> str:
     """The expression's value, as JSON in a list."""
     given = await verdict(engine, returning(f"[{expression}]"), content, media_type, **items)

@@ -80,7 +80,7 @@ class Receiver:
         self._tasks.discard(task)
         writer.transport.abort() if task.cancelling() else writer.close()
 
-    def _recorded(self, request: Callable[[], Awaitable[bytes]]) -> Callable[[], Awaitable[bytes]]:
+    def _recorded(self, request: Callable[[], Coroutine[Any, Any, bytes]]) -> Callable[[], Coroutine[Any, Any, bytes]]:
         async def recorded() -> bytes:
             self.requests.append(await request())
             return self.requests[-1]

@@ -27,8 +27,8 @@ def faults(
     return [(fault.field, fault.is_error) for fault in checker.faults(service)]
 
 
-def at(url: str, **more: str) -> Push:
-    return Push(url=url, authentication=PushAuthentication.NONE, **more)
+def at(url: str) -> Push:
+    return Push(url=url, authentication=PushAuthentication.NONE)
 
 
 @pytest.mark.req("Z4")

@@ -18,8 +18,8 @@ OTHER = Service(gcid="b" * 16, organization="MyBiz", name="Sales")
 CALLER = Caller(service=BUYER)
 
 
-def directory(**organization: str) -> Directory:
-    return make_directory(Organization(name="MyBiz", **organization), BUYER, OTHER)
+def directory(suspended: str = "") -> Directory:
+    return make_directory(Organization(name="MyBiz", suspended=suspended), BUYER, OTHER)
 
 
 def notification(**fields: object) -> Message:

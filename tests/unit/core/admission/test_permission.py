@@ -26,8 +26,8 @@ BUYER = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")
 SUPPLY = Service(gcid="b" * 16, organization="Acme", name="Supply", visibility=Visibility.PUBLIC)
 
 
-def outcome(recipient: Service, named: str = "Acme/Supply", sender: Service = BUYER, **organization: str) -> str:
-    known = make_directory(Organization(name=recipient.organization, **organization), sender, recipient)
+def outcome(recipient: Service, named: str = "Acme/Supply", sender: Service = BUYER, suspended: str = "") -> str:
+    known = make_directory(Organization(name=recipient.organization, suspended=suspended), sender, recipient)
     try:
         return find_permitted_recipient(sender, named, known).gcid
     except Refused as refusal:

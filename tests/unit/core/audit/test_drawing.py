@@ -22,9 +22,8 @@ from postroad.core.audit.pictures.route_picture import (
 )
 from postroad.core.audit.pictures.route_rows import route_rows
 from postroad.core.codecs import xml
-from postroad.core.routing.explain.explanation import RouteExplanation
+from postroad.core.routing.explain.explanation import FOREIGN_RULE, RouteExplanation
 from postroad.core.visibility.redact_explanation import (
-    FOREIGN_RULE,
     HIDDEN_NAME,
     redact_explanation,
     redact_foreign_rules,
@@ -62,11 +61,12 @@ def test_rows_stand_in_the_order_of_delivery_below_whoever_brought_them_in() -> 
 def test_the_picture_is_well_formed_accessible_and_runs_nothing() -> None:
     root = xml.parse(explanation_svg(EXPLANATION).encode())
     assert root.get("role") == "img"
-    assert [root.find(f"{SVG}{name}").get("id") for name in ("title", "desc")] == root.get("aria-labelledby").split()
+    named = [element.get("id") for name in ("title", "desc") for element in root.iterfind(f"{SVG}{name}")]
+    assert named == root.attrib["aria-labelledby"].split()
     names = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert names <= {"svg", "title", "desc", "style", "rect", "text", "path", "g"}
     assert {
-        name for element in root.iter() for name in element.attrib if name.startswith("on") or "href" in name
+        name for element in root.iter() for name in map(str, element.attrib) if name.startswith("on") or "href" in name
     } == set()
 
 
@@ -83,7 +83,9 @@ def test_the_picture_is_well_formed_accessible_and_runs_nothing() -> None:
 )
 def test_the_stop_at_which_it_is_stands_out_in_words_too(here: CopyPosition, marked: str) -> None:
     root = xml.parse(explanation_svg(EXPLANATION, {EXPLANATION.copies[0].recipient: here}).encode())
-    boxes = [box.get("aria-label") for box in root.iter(f"{SVG}g") if box.find(f"{SVG}rect[@class='here']") is not None]
+    boxes = [
+        box.get("aria-label", "") for box in root.iter(f"{SVG}g") if box.find(f"{SVG}rect[@class='here']") is not None
+    ]
     assert [box.startswith(marked) and box.endswith(here.words) for box in boxes] == [True] * bool(marked)
 
 
@@ -100,7 +102,7 @@ def test_no_name_breaks_out_of_the_picture(name: str) -> None:
         EXPLANATION, sender=name, copies=(replace(copy, recipient=name, tree=(invocation(name, 0, rule=name),)),)
     )
     root = xml.parse(explanation_svg(hostile).encode())
-    texts = ["".join(element.itertext()) for element in root.iter(f"{SVG}text")]
+    texts = ["".join(map(str, element.itertext())) for element in root.iter(f"{SVG}text")]
     assert name in texts
     assert f"1. {name}" in texts
     assert [element.tag for element in root.iter(f"{SVG}script")] == []
@@ -114,14 +116,14 @@ def test_a_deep_route_stays_within_the_picture() -> None:
     root = xml.parse(
         explanation_svg(replace(EXPLANATION, copies=(replace(copy, route=("A/B",), tree=(node,)),))).encode()
     )
-    width = int(root.get("width"))
+    width = int(root.attrib["width"])
     boxes = [element for element in root.iter(f"{SVG}rect") if element.get("x")]
     assert len(boxes) == 27
-    assert max(int(box.get("x")) + int(box.get("width")) for box in boxes) <= width
+    assert max(int(box.attrib["x"]) + int(box.attrib["width"]) for box in boxes) <= width
     rail = int(
-        next(element.get("d") for element in root.iter(f"{SVG}path") if element.get("class") == "way")[1:].split()[0]
+        next(element.attrib["d"] for element in root.iter(f"{SVG}path") if element.get("class") == "way")[1:].split()[0]
     )
-    assert all(int(box.get("x")) < rail < int(box.get("x")) + int(box.get("width")) for box in boxes)
+    assert all(int(box.attrib["x"]) < rail < int(box.attrib["x"]) + int(box.attrib["width"]) for box in boxes)
 
 
 def owner_of(*services: str) -> Callable[[str], bool]:

@@ -75,7 +75,7 @@ BATCH = BatchMembership(batch="b-1", state="open")
     ],
 )
 def test_what_nobody_has_tried_waits_as_its_receiver_receives(
-    service: Service | None, expected: tuple[str, ...]
+    service: Service | None, expected: tuple[str, str, str, int]
 ) -> None:
     one = told(message(stop()), service)
     assert (one.where, one.why, one.next, one.next_us) == expected

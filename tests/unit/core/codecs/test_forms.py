@@ -150,12 +150,10 @@ def test_one_bad_message_does_not_spoil_the_others() -> None:
     envelopes = msgspec.msgpack.encode(
         [[1, 2], *[msgspec.Raw(ENVELOPE_FORM.encode_post(message)) for message in good], ["a\x00", b""]]
     )
+    codecs: tuple[Codec, ...] = (SOAP11, SOAP12, JSON_FORM)
     parts = [
         (b"text/plain", b"hello"),
-        *[
-            (codec.media_type.encode(), codec.encode_post(m))
-            for codec, m in zip((SOAP11, SOAP12, JSON_FORM), good, strict=True)
-        ],
+        *[(codec.media_type.encode(), codec.encode_post(m)) for codec, m in zip(codecs, good, strict=True)],
         (b"text/xml", b"<broken"),
     ]
     multipart = (

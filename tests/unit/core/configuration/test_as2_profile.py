@@ -17,7 +17,7 @@ from tests.unit.core.configuration.test_plan import applied, planned
 CERTIFICATE = partner().certificate.public_bytes(Encoding.PEM).decode()
 OLDER = clerk().certificate.public_bytes(Encoding.PEM).decode()
 PUSH = {"url": "https://acme.example/as2", "authentication": "none"}
-AS2 = {
+AS2: dict[str, Any] = {
     "name": "ACME",
     "ownName": "My Biz",
     "certificates": [CERTIFICATE, OLDER],

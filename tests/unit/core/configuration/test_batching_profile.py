@@ -112,7 +112,7 @@ def test_every_item_reaches_the_policy() -> None:
 
 @pytest.mark.req("B10")
 def test_a_splitter_is_written_back_as_it_was_read() -> None:
-    splitting = {"sendsTo": "Aster/in", "standard": "x12", "dirt": "repair", "answersTo": "Acme/edi"}
+    splitting: dict[str, Any] = {"sendsTo": "Aster/in", "standard": "x12", "dirt": "repair", "answersTo": "Acme/edi"}
     splitting |= {"facts": {"functionalAnswer": "999"}}
     service = through_the_journal(service_of(hosted="splitter", splitting=splitting))
 

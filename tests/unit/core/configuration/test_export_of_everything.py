@@ -37,7 +37,7 @@ pytestmark = pytest.mark.req("N13")
 
 ODD = "two lines,\n  the second one indented:\tNO, 012, ~ and 'quotes' \u2028 \U0001f69a"
 PUSH = PROFILE["push"] | {"backup": {"url": "https://b.example/", "authentication": "bearer", "secretFrom": "file:b"}}  # type: ignore[operator]
-RULES = [
+RULES: list[dict[str, Any]] = [
     {"name": "no", "role": "sender", "description": ODD, "enabled": False, "positions": {"sender": 1},
      "when": {"not": {"equalsOneOf": {"body": "/o:order/@id", "namespaces": {"o": "urn:o"}, "values": ["1", "on"]}}},
      "then": [{"addServiceAfter": "House/sheets", "arguments": {"stylesheet": "1e3"}, "topic": "t"}]},

@@ -32,7 +32,7 @@ def numbers(directory: Directory) -> Iterator[str]:
 def planned(content: dict[str, Any], directory: Directory, **options: Any) -> ConfigurationPlan:
     document = read_document(content)
     assert isinstance(document, NetworkDocument), document
-    given_secrets = {"secrets": {}, "fresh_ids": numbers(directory), "now_us": 1} | options
+    given_secrets: dict[str, Any] = {"secrets": {}, "fresh_ids": numbers(directory), "now_us": 1} | options
     return make_plan(document, directory, **given_secrets)
 
 
@@ -140,7 +140,8 @@ def test_an_organization_with_people_keeps_an_owner() -> None:
     directory = applied(
         planned({"postroad": 1, "organizations": {"House": {"people": people}, "Empty": {}}}, Directory()), Directory()
     )
-    for left in ({}, {"c@b.example": {}}, {"a@b.example": {"role": "viewer"}}):
+    remaining: list[dict[str, Any]] = [{}, {"c@b.example": {}}, {"a@b.example": {"role": "viewer"}}]
+    for left in remaining:
         content = {"postroad": 1, "organizations": {"House": {"people": left}, "Empty": {}}}
         places = [fault.pointer for fault in planned(content, directory, prune=True).faults]
         assert places == ["/organizations/House/people"]

@@ -16,7 +16,7 @@ from tests.unit.core.configuration.test_plan import applied, planned
 
 pytestmark = pytest.mark.req("N13", "P3")
 
-HOUSES = {"MyBiz": {"services": {"orders": {}}}, "XpandiCo": {"services": {"zipPlus4": {}}}}
+HOUSES: dict[str, Any] = {"MyBiz": {"services": {"orders": {}}}, "XpandiCo": {"services": {"zipPlus4": {}}}}
 STANDARD = {
     "from": "2026-10",
     "currency": "EUR",

@@ -21,7 +21,7 @@ HERE = "/organizations/House/services/In/bindings"
 
 
 def house(bindings: dict[str, Any] | None, hosted: str = "exchange", **others: Any) -> dict[str, Any]:
-    exchange = {"hosted": hosted, "visibility": "public"} | ({"openTo": ["Other"]} if hosted else {})
+    exchange: dict[str, Any] = {"hosted": hosted, "visibility": "public"} | ({"openTo": ["Other"]} if hosted else {})
     exchange |= {} if bindings is None else {"bindings": bindings}
     services = {"In": exchange, "Out": {}}
     return {"postroad": 1, "organizations": {"House": {"services": services}, **others}}
@@ -38,7 +38,7 @@ def faults(bindings: dict[str, Any], directory: Directory, *, operator: bool = T
     return {fault.pointer: fault.detail for fault in found.faults}
 
 
-OTHER = {"Other": {"services": {"Queue": {}}}}
+OTHER: dict[str, Any] = {"Other": {"services": {"Queue": {}}}}
 
 
 def test_an_export_of_bindings_changes_nothing_also_elsewhere() -> None:
@@ -99,7 +99,7 @@ def test_every_fault_is_named_by_its_place() -> None:
 
 
 def test_nobody_binds_the_queues_of_others_by_a_document_of_their_own() -> None:
-    strange = {"Stranger": {"services": {"Queue": {}}}}
+    strange: dict[str, Any] = {"Stranger": {"services": {"Queue": {}}}}
     directory = configured({}, Other={"services": {"Public": {"visibility": "public"}, "Private": {}}}, **strange)
     public = faults({"a": {"queue": "Other/Public"}}, directory, operator=False)
     assert public == {f"{HERE}/a/queue": "a queue of another organization is bound by that organization, not for it"}

@@ -98,7 +98,8 @@ def test_a_query_for_json_says_no_to_xml() -> None:
 def test_an_array_as_a_whole_stands_for_its_members_so_the_engine_says() -> None:
     matcher = bound("$msg = 'x'", "contains($msg, 'x')", "$msg?1 = 'x'", "/a = 'x'")
     matches = matcher.match(incoming(b' ["x"]'))
-    assert (matches.decided, matches.candidates) == ({"$msg?1 = 'x'"}, {"$msg = 'x'", "contains($msg, 'x')"})
+    assert matches.decided == {"$msg?1 = 'x'"}
+    assert matches.candidates == {"$msg = 'x'", "contains($msg, 'x')"}
 
 
 def test_nothing_is_read_if_nobody_looks_inside() -> None:
@@ -119,7 +120,8 @@ def test_what_is_no_document_meets_only_those_who_do_not_look_inside(content: by
     with pytest.raises(Refused):
         read_json(content)
     matches = bound("$msg?a = 1", "not($msg?a = 1)", "empty($msg?a)", "$k = 'v'").match(incoming(content, k="v"))
-    assert (matches.decided, matches.candidates) == ({"$k = 'v'"}, frozenset())
+    assert matches.decided == {"$k = 'v'"}
+    assert matches.candidates == frozenset()
 
 
 def test_reading_is_the_engines() -> None:
@@ -146,9 +148,8 @@ def test_the_engine_says_what_a_query_makes_of_a_bare_value(content: bytes) -> N
 def test_one_value_that_passes_beside_an_error_is_left_to_the_engine() -> None:
     matcher = bound("$msg?a?* = 'x'", "$msg?b = 'x' or $msg?c?d = 'x'", "$msg?b = 'x'")
     matches = matcher.match(incoming(b'{"a": [5, "x"], "b": "x", "c": 1}'))
-    assert (matches.decided, matches.candidates) == (
-        {"$msg?b = 'x'"}, {"$msg?a?* = 'x'", "$msg?b = 'x' or $msg?c?d = 'x'"},
-    )  # fmt: skip
+    assert matches.decided == {"$msg?b = 'x'"}
+    assert matches.candidates == {"$msg?a?* = 'x'", "$msg?b = 'x' or $msg?c?d = 'x'"}
 
 
 @pytest.mark.req("X8")

@@ -14,7 +14,7 @@ from postroad.core.model.message import Part
 
 READABLE = (Format.SOAP, Format.SWA, Format.DIME, Format.MIME, Format.CLOUDEVENTS)
 PRINTABLE = st.text(st.characters(codec="utf-8", exclude_categories=("C", "Z")), min_size=1, max_size=12)
-TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=("Cs",), exclude_characters="\ufffe\uffff"), max_size=8)
+TEXTS = st.text(st.characters(codec="utf-8", exclude_categories=["Cs"], exclude_characters="\ufffe\uffff"), max_size=8)
 IDS = (
     st.sampled_from(["a@b", "att-1@example.com", "urn:uuid:1@apache.org", "cid:x", "100%", "<x>", "a b", "é漢", "7"])
     | PRINTABLE

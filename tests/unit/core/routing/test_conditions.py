@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -332,10 +334,13 @@ def test_a_document_is_parsed_once_for_all_who_look(monkeypatch: pytest.MonkeyPa
     from postroad.core.routing.conditions import documents
 
     parsed: list[bytes] = []
-    read = documents.tree_of
-    monkeypatch.setitem(
-        documents._KINDS, "/", (documents.looks_like_xml, lambda data: parsed.append(data) or read(data))
-    )
+    looks_like_xml, read = documents._KINDS["/"]
+
+    def recorded(data: bytes) -> Any:
+        parsed.append(data)
+        return read(data)
+
+    monkeypatch.setitem(documents._KINDS, "/", (looks_like_xml, recorded))
     first = subject(ORDER)
     for service in ("a", "b", "c"):
         view = first.seen_by(service, role=RuleRole.RECIPIENT, topic=HEADER.topic)

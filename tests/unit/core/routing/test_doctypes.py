@@ -7,7 +7,7 @@ import time
 import pytest
 
 from postroad.core.model.asset import Asset, AssetKind
-from postroad.core.model.rule import RuleRole
+from postroad.core.model.rule import Condition, RuleRole
 from postroad.core.routing.conditions.subject import Subject
 from postroad.core.routing.paths.schema_defaults import default_attributes_of
 from postroad.core.routing.rules.rule_check import find_place_errors
@@ -40,7 +40,7 @@ def dtd(name: str, content: str = DTD) -> Asset:
     return Asset(service=OWNER.gcid, kind=AssetKind.DTD, name=name, content=content)
 
 
-def equals(path: str, value: str, schema: str = "") -> object:
+def equals(path: str, value: str, schema: str = "") -> Condition:
     return compare("equals", body(path, schema=schema), value)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from postroad.core.model.asset import Asset, AssetKind
@@ -58,10 +60,19 @@ def test_what_only_one_service_is_told_is_not_shared() -> None:
 def test_a_path_is_followed_once_for_all_services_without_schemas(
     part: Part, place: ValueLocation, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    followed = []
-    for name in ("xml", "json"):
+    followed: list[str] = []
+
+    def record(name: str) -> None:
         follow = getattr(MessageDocuments, name)
-        monkeypatch.setattr(MessageDocuments, name, lambda *given, follow=follow: followed.append(1) or follow(*given))
+
+        def recorded(*given: Any) -> Any:
+            followed.append(name)
+            return follow(*given)
+
+        monkeypatch.setattr(MessageDocuments, name, recorded)
+
+    record("xml")
+    record("json")
     message = subject(part)
     services = [view(message, f"{number:016x}") for number in range(1, 4)]
     assert [texts(one, place) for one in services] == [["Ashford"]] * 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import pytest
@@ -100,7 +100,7 @@ def test_some_entries_come_late_and_over_midnight(entries: list[Entry]) -> None:
     assert late > of_yesterday > 0
 
 
-def _day(at_us: int) -> object:
+def _day(at_us: int) -> date:
     return datetime.fromtimestamp(at_us / 1_000_000, UTC).date()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Literal
 
 from postroad.core.codecs.as2 import (
     PROCESSED,
@@ -51,15 +52,22 @@ def counted(size: int) -> bytes:
     return bytes((7 * place + size) % 256 for place in range(size))
 
 
-def message(agreement: PartnershipTerms, body: Buffer = DOCUMENT, head: bytes = HEAD, **changes: str) -> BuiltMessage:
+def message(
+    agreement: PartnershipTerms,
+    body: Buffer = DOCUMENT,
+    head: bytes = HEAD,
+    *,
+    message_id: str = MESSAGE_ID,
+    subject: str = "Order 1",
+) -> BuiltMessage:
     return build(
         head,
         [body],
         buyer(),
         seen(seller()),
         agreement,
-        message_id=changes.get("message_id", MESSAGE_ID),
-        subject=changes.get("subject", "Order 1"),
+        message_id=message_id,
+        subject=subject,
         at=NOW,
         boundary_seed=b"seed",
         randomness=counted,
@@ -83,7 +91,7 @@ def with_header(headers: Headers, name: str, value: str | None) -> list[tuple[st
 def every_agreement(
     signs: Sequence[str] = ("", "sha256"), ciphers: Sequence[str] = ("", "aes256-cbc")
 ) -> list[PartnershipTerms]:
-    orders = ("", "before", "after")
+    orders: tuple[Literal["", "before", "after"], ...] = ("", "before", "after")
     return [
         replace(ANYTHING, sign=sign, encrypt=cipher, compress=order)
         for sign in signs

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from typing import Any
 
 import pytest
 from cryptography.hazmat.decrepit.ciphers.algorithms import TripleDES
@@ -11,6 +12,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import padding, rsa
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
+from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Identity, content_kind, decrypt, encrypt, oids
 from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.ciphers import CIPHERS
@@ -90,7 +92,7 @@ def gcm(content: bytes, also: bytes = b"") -> tuple[bytes, bytes]:
 @oaep
 @pytest.mark.parametrize("content", [b"", b"x" * 15, b"x" * 16, CONTENT, bytes(100_000)], ids=len)
 def test_what_is_encrypted_can_be_read_by_its_recipient(cipher: str, oaep: bool, content: bytes) -> None:
-    pieces = [content[:7], memoryview(content)[7:]]
+    pieces: list[Buffer] = [content[:7], memoryview(content)[7:]]
     message = encrypt(pieces, [clerk().certificate], cipher=cipher, oaep=oaep, randomness=os.urandom)
     assert decrypt(message, [clerk()]) == content
     assert decrypt(as_ber(message, 999), [clerk()]) == content
@@ -152,10 +154,12 @@ def test_the_words_are_the_same_whatever_is_wrong_once_a_key_is_used() -> None:
 def test_a_key_that_cannot_be_unwrapped_costs_the_same_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """The content is decrypted with a key that nobody knows, so time does not tell whether the key was unwrapped."""
     used: list[bytes] = []
-    monkeypatch.setattr(
-        "postroad.core.codecs.cms.ciphers.Machine",
-        lambda algorithm, mode: used.append(algorithm.key) or Cipher(algorithm, mode),
-    )
+
+    def recorded(algorithm: Any, mode: Any) -> Cipher[Any]:
+        used.append(algorithm.key)
+        return Cipher(algorithm, mode)
+
+    monkeypatch.setattr("postroad.core.codecs.cms.ciphers.Machine", recorded)
     message = enveloped(b"".join(gcm(CONTENT)), GCM, [wrapped(b"short")])
     refusals = {str(refusal(message)), str(refusal(message))}
     assert len(refusals) == 1

@@ -162,7 +162,7 @@ def test_attributes_that_somebody_signed_are_not_taken_for_content() -> None:
     with pytest.raises(Refused, match="signed attributes"):
         verify(forged, one_by_one, [clerk().certificate])
     harmless = b"1" + CONTENT  # begins with the same byte, and is no attributes
-    assert verified(signed_data(signer_info(clerk(), harmless)), harmless)
+    assert verified(signed_data(signer_info(clerk(), harmless)), harmless).signers == (clerk().certificate,)
 
 
 @pytest.mark.parametrize(
@@ -208,7 +208,8 @@ def test_other_types_of_content_need_attributes() -> None:
     bare = signed_data(signer_info(clerk(), CONTENT), content_type=oids.COMPRESSED_DATA)
     assert refusal(bare).code == "cms.signature-invalid"
     typed = [attribute(oids.CONTENT_TYPE, oids.COMPRESSED_DATA), HONEST[1]]
-    assert verified(signed_data(signer_info(clerk(), CONTENT, typed), content_type=oids.COMPRESSED_DATA))
+    found = verified(signed_data(signer_info(clerk(), CONTENT, typed), content_type=oids.COMPRESSED_DATA))
+    assert found.signers == (clerk().certificate,)
 
 
 def test_a_signer_may_be_named_by_the_identifier_of_its_key() -> None:
@@ -252,12 +253,14 @@ def test_an_algorithm_that_does_not_fit_the_key_proves_nothing() -> None:
 
 
 def test_the_full_name_of_the_algorithm_is_understood() -> None:
-    assert verified(signed_data(signer_info(clerk(), CONTENT, HONEST, scheme=oids.RSA_SHA256)))
+    found = verified(signed_data(signer_info(clerk(), CONTENT, HONEST, scheme=oids.RSA_SHA256)))
+    assert found.signers == (clerk().certificate,)
 
 
 def test_what_nobody_signed_may_stand_behind_but_nothing_else() -> None:
     unsigned = element(context_tag(1), attribute(oids.SIGNING_TIME, oids.DATA))
-    assert verified(signed_data(signer_info(clerk(), CONTENT, HONEST, behind=unsigned)))
+    found = verified(signed_data(signer_info(clerk(), CONTENT, HONEST, behind=unsigned)))
+    assert found.signers == (clerk().certificate,)
     assert refusal(signed_data(signer_info(clerk(), CONTENT, HONEST, behind=unsigned * 2))).code == "cms.malformed"
 
 

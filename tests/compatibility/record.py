@@ -100,7 +100,7 @@ async def check_kinds(store: Store) -> None:
         journal = SegmentReader(store.data / "journal")
     found, after = set[str](), 0
     while (batch := await journal.read(after)).records:
-        found |= {type(decode(record.facts)).__struct_config__.tag for record in batch.records}
+        found |= {str(type(decode(record.facts)).__struct_config__.tag) for record in batch.records}
         after = batch.head.seq
     closing = journal.close()
     if closing is not None:

@@ -103,7 +103,7 @@ async def second_day(recorded: Recorded, receiver: Receiver, folder: Path) -> No
         await recorded.let_log_in(email)
     for part in (posted_and_received, on_the_way, pushed, failed, gathered, forwarded, hidden, administered, waiting):
         recorded.clock.advance(600)
-        await part(recorded, *([receiver] if part is pushed else []))  # type: ignore[operator]
+        await part(recorded, *([receiver] if part is pushed else []))
 
 
 def services() -> tuple[str, ...]:

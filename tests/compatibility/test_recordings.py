@@ -210,7 +210,7 @@ def test_the_exported_file_applies_to_an_empty_network(
     wanted = movable(document, key_of)
     file = tmp_path / "network.yaml"
     file.write_text(yaml.safe_dump(wanted))
-    there = ["--url", server.url, "--key-file", store.data / "operator.key"]
+    there: list[str | Path] = ["--url", server.url, "--key-file", store.data / "operator.key"]
     assert "Applied." in program(store, "apply", file, "--yes", *there)
     assert "Nothing to change" in program(store, "apply", file, "--dry-run", *there)
     for service in document["organizations"]["Harbor"]["services"].keys() & set(OF_PROVIDERS):

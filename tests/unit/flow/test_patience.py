@@ -39,7 +39,7 @@ async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch)
         claim, has_claimed, goes_on = desk.claim, asyncio.Event(), asyncio.Event()
 
         async def claim_slowly(*arguments: Any, **named: Any) -> object:
-            claimed = await claim(*arguments, **named)  # type: ignore[arg-type]
+            claimed = await claim(*arguments, **named)
             has_claimed.set()
             await goes_on.wait()
             return claimed

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from postroad.core.audit.live_events import LiveEventKind
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import Settlement
@@ -99,7 +100,7 @@ async def test_traffic_failures_and_queues_are_counted(house: House, live: LiveF
     for _ in range(3):
         await notify(house)
     [delivered] = (await house.received(house.other))[:1]
-    await house.network.fail(delivered, "the receiver answered 503; tried 9 times")
+    await house.network.fail(delivered, make_reason("push.server-error", status=503, tries=9))
     with pytest.raises(Refused):
         await notify(house, to="Nobody/Here")
     await live.catch_up()
@@ -146,7 +147,7 @@ async def test_what_was_read_before_something_failed_is_neither_lost_nor_counted
     seen = (await house.network.journal.head()).seq
     await notify(house, topic="one")
     [delivered] = await house.received(house.other)
-    await house.network.fail(delivered, "the receiver answered 503")
+    await house.network.fail(delivered, make_reason("push.server-error", status=503))
     part, name = at.split(".")
     original = getattr(getattr(house.network, part), name)
 

@@ -82,7 +82,7 @@ async def test_who_is_hidden_stays_hidden(house: House, live: LiveFeed, people: 
     await house.answer(house.second, delivered)
     await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
-    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    await give_up(house, delivered, make_reason("push.nothing-listens", host="hooks.second.example"))
     rows = await told(house, live, people["second"])
     assert [row.what.value for row in reversed(rows)] == ["arrived", "sent", "delivered", "arrived", "failed"]
     failures = LiveView(house.network, live, people["second"]).failures()

@@ -312,15 +312,8 @@ class _HistoryBuilder:
         stop = self._stops.get(number)
         if stop is None:
             return
-        told = HistoryEvent(
-            seq=seq,
-            at_us=at_us,
-            what=what,
-            by=self._viewer.address_of(by),
-            detail=detail,
-            until_us=until_us,
-            why=why,
-        )
+        by = self._viewer.address_of(by)
+        told = HistoryEvent(seq=seq, at_us=at_us, what=what, by=by, detail=detail, until_us=until_us, why=why)
         stop.events.append(told)
         if state is not None and stop.state == DeliveryState.QUEUED.name.lower():
             stop.state = state.name.lower()

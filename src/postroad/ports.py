@@ -18,6 +18,7 @@ from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.delivery import FoundDelivery, Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Entry
+from postroad.core.model.reason import Reason
 from postroad.core.model.selector import Selector
 from postroad.core.projection.tables import Changes
 from postroad.core.schemas.schema import DocumentFault, Schema
@@ -183,7 +184,7 @@ class Conflict(NamedTuple):
 Outcome = Committed | Conflict | Unavailable
 
 
-EndJourney = Callable[[Queued, str, str], Awaitable[None]]  # a delivery that is given up, the state and the reason
+EndJourney = Callable[[Queued, str, Reason], Awaitable[None]]  # a delivery that is given up, the state and the reason
 
 
 class Desk(Protocol):

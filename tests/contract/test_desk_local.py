@@ -18,6 +18,7 @@ from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesEnded, DeliveriesLeased, decode
+from postroad.core.model.reason import Reason
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
 from postroad.ports import (
@@ -260,7 +261,7 @@ class TestInMemory(LocalDeskContract):
         async def mistaken(*_: object) -> None:
             raise ValueError("a mistake")
 
-        async def give_up(queued: Queued, state: str, reason: str) -> None:
+        async def give_up(queued: Queued, state: str, reason: Reason) -> None:
             given_up.append(queued.number)
 
         network.desk.on_given_up(mistaken)

@@ -32,7 +32,8 @@ SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "att
 HURRIED = (  # a lease in PostgreSQL outlives the node that has it, and an exchange's are two minutes long
     sys.executable,
     "-c",
-    "from postroad.services.hosting import mailbox_worker; mailbox_worker.LEASE_S = 3.0; from postroad.cli.main import main; main()",
+    "from postroad.services.hosting import mailbox_worker; mailbox_worker.LEASE_S = 3.0; "
+    "from postroad.cli.main import main; main()",
     "serve",
 )
 EXCHANGE, NEXT, SECOND, NOBODY = "Acme/Orders", "Acme/Next", "Acme/Second", "Acme/Nobody"

@@ -70,7 +70,7 @@ def endless(piece: bytes, first: bytes = b"", pause_s: float = 0.0) -> Script:
 def test_every_form_of_an_answer_is_read(loop: str, answer: bytes, status: int, body: bytes) -> None:
     async def scenario() -> None:
         told, receiver = await pushed(answering(answer))
-        assert (told.status, told.body, told.fault) == (status, body, "")
+        assert (told.status, told.body, told.fault_text) == (status, body, "")
         assert receiver.requests[0].endswith(b"\r\n\r\nhello")
 
     on(loop, scenario())
@@ -97,7 +97,7 @@ def test_a_late_answer_counts_as_long_as_it_is_in_time(loop: str) -> None:
         assert (await pushed(late(0.3), timeout_s=20.0))[0].status == 200
         told, _ = await pushed(late(20.0), timeout_s=0.1)
         assert told.status is None
-        assert "in time" in told.fault
+        assert "in time" in told.fault_text
 
     on(loop, scenario())
 
@@ -129,7 +129,7 @@ def test_who_does_not_come_to_an_end_is_left_at_the_deadline(loop: str, script: 
         began = time.monotonic()
         told, _ = await pushed(script, timeout_s=0.4, body=bytes(8 << 20))
         assert told.status is None
-        assert "in time" in told.fault
+        assert "in time" in told.fault_text
         assert 0.3 < time.monotonic() - began < 30
 
     on(loop, scenario())
@@ -153,7 +153,7 @@ def test_who_sends_without_end_is_cut_off_long_before_the_deadline(loop: str, sc
         began = time.monotonic()
         told, _ = await pushed(script, timeout_s=100.0)
         assert told.status is None
-        assert reason in told.fault
+        assert reason in told.fault_text
         assert told.body == b""
         assert time.monotonic() - began < 50
 
@@ -191,7 +191,7 @@ def test_garbage_is_no_answer(loop: str, answer: bytes) -> None:
     async def scenario() -> None:
         told, _ = await pushed(after_request(answer, pause_s=0.05))
         assert told.status is None
-        assert "not HTTP" in told.fault or "another protocol" in told.fault
+        assert "not HTTP" in told.fault_text or "another protocol" in told.fault_text
 
     on(loop, scenario())
 
@@ -203,7 +203,7 @@ def test_a_success_counts_only_when_it_is_complete(loop: str, reset: bool) -> No
         assert (told.status, told.body) == (200, b"ok")
         told, _ = await pushed(after_request(OK[:-1], pause_s=0.02, reset=reset))
         assert told.status is None
-        assert told.fault
+        assert told.fault_text
 
     on(loop, scenario())
 
@@ -219,7 +219,7 @@ def test_who_closes_at_once_gave_no_answer(loop: str) -> None:
         for script in (closes, resets):
             told, receiver = await pushed(script, body=bytes(1 << 20))
             assert told.status is None
-            assert told.fault
+            assert told.fault_text
             assert receiver.connections == 1
 
     on(loop, scenario())
@@ -231,7 +231,7 @@ def test_where_nothing_listens_the_port_is_named_as_the_reason(loop: str) -> Non
             pass
         out = pusher()
         told = await out.push(to(receiver))
-        assert (told.status, told.fault) == (None, f"{NAME}: nothing listens on that port")
+        assert (told.status, told.fault_text) == (None, f"{NAME}: nothing listens on that port")
 
     on(loop, scenario())
 

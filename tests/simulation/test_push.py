@@ -14,6 +14,7 @@ import pytest
 
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import (
@@ -102,7 +103,7 @@ class Servers:
             async with asyncio.timeout(request.timeout_s):
                 answer = await self._answer(service, delivered)
         except TimeoutError:
-            return PushAnswer(status=None, fault="no answer in time")
+            return PushAnswer(status=None, fault=make_reason("other", detail="no answer in time"))
         if answer.status in (200, 204):
             self.yes_us[webhook_id].append(self.clock.now_us())
             self.yes.set()

@@ -12,7 +12,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from postroad.core.codecs.lexical import write_time
-from postroad.core.delivery.retry_policy import times_text
+from postroad.core.delivery.reasons import times_text
 from postroad.core.model.history import shown_state
 
 SECOND_US = 1_000_000

@@ -24,6 +24,7 @@ from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
+from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import RouteExplanation
 from postroad.core.routing.forward import Forward
@@ -252,7 +253,7 @@ class Network:
             raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
         return await self._forward.forward(caller, delivered, found.queued, forwards, on_its_way)
 
-    async def fail(self, delivered: Delivered, reason: str) -> None:
+    async def fail(self, delivered: Delivered, reason: Reason) -> None:
         """Fail a delivery that a built-in service holds: it becomes a dead letter."""
         number = self.tokens.number(delivered.token)
         if number is not None:

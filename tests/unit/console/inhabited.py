@@ -27,6 +27,7 @@ from postroad.bootstrap.first_start import OPERATOR
 from postroad.bootstrap.settings import Settings
 from postroad.console import console
 from postroad.console.whatif_runs import WhatIfRequest
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.billing import Invoice, InvoiceLine
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Role
@@ -179,7 +180,7 @@ async def _fill(found: Inhabited) -> None:
         )
         places[f"request {who}"] = asked.id
     for delivered in await found.fetch(f"{HOUSE}/Shop"):
-        await network.fail(delivered, "tests make it fail")
+        await network.fail(delivered, make_reason("other", detail="tests make it fail"))
     operator = found.person("operator@network.example")
     dead = await letters.browse(network, operator, letters.DeadLetterSearch())
     group = {"service": dead.found[0].letter.service, "cause": dead.found[0].letter.cause.value}

@@ -12,6 +12,7 @@ import httpx2
 import pytest
 
 from postroad.console.page_guards import OPEN_FORM_BYTES
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.directory import Person, Role
 from postroad.core.model.message import Message, Part, Property, Recipient
 from postroad.flow.administration import support
@@ -135,7 +136,7 @@ async def _send(found: Inhabited) -> list[str]:
         )  # fmt: skip
         sessions.append((await found.running.network.post(found.service(f"{HOUSE}/Buyer"), message)).session)
     for delivered in await found.fetch(f"{HOUSE}/Shop"):
-        await found.running.network.fail(delivered, ALL)
+        await found.running.network.fail(delivered, make_reason("other", detail=ALL))
     return sessions[:1] + sessions[4:6]
 
 

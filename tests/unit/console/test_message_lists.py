@@ -9,6 +9,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.flow.administration.messages.search import find
 from tests.console.workshop import HOUSE
@@ -28,7 +29,7 @@ async def test_a_list_of_what_was_sent_tells_what_became_of_it(tmp_path: Path) -
         message = Message(to=to, parts=(Part(id="1", content_type="text/xml", data=b"<order/>"),))
         await found.running.network.post(found.service(f"{HOUSE}/Buyer"), message)
         for delivered in await found.fetch(f"{HOUSE}/Shop"):
-            await found.running.network.fail(delivered, "tests make it fail")
+            await found.running.network.fail(delivered, make_reason("other", detail="tests make it fail"))
         newest = STATES.findall((await viewer.get("/messages?box=sent")).text)
         assert newest[:2] == ["1 waiting", "1 failed"]
         home = (await viewer.get("/")).text

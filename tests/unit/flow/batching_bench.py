@@ -13,6 +13,7 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemRandomness
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.batch_policy import Batching, BatchPolicy
@@ -135,7 +136,7 @@ class Bench:
         return await self.network.poll(self.caller(address), PollRequest(max=100))
 
     async def fail(self, delivered: Delivered, reason: str = "no good") -> None:
-        await self.network.fail(delivered, reason)
+        await self.network.fail(delivered, make_reason("other", detail=reason))
 
     async def work(self, seconds: float = 0.0) -> None:
         """Let time go by, and the batcher look around."""

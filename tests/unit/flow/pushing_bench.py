@@ -13,6 +13,7 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
     AuthenticationLevel,
@@ -76,7 +77,7 @@ class PlayedReceivers:
 
         async def nothing(request: PushRequest) -> PushAnswer:
             await asyncio.sleep(request.timeout_s)
-            return PushAnswer(status=None, fault="no answer in time")
+            return PushAnswer(status=None, fault=make_reason("other", detail="no answer in time"))
 
         self.answers[url] = nothing
 

@@ -12,6 +12,7 @@ import pytest
 
 from postroad.core.codecs.as2 import PartnershipTerms, read_mdn
 from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.mediation.as2_partnerships import may_be_sent
 from postroad.core.mediation.formats import encode_message
 from postroad.core.mediation.model import make_outgoing
@@ -252,7 +253,11 @@ async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     at: As2Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("postroad.flow.as2.send_mdns.PAUSES_S", (0.0, 0.0, 0.0))
-    at.posts.answers = [PushAnswer(status=None, fault="it hangs"), PushAnswer(status=503), PushAnswer(status=200)]
+    at.posts.answers = [
+        PushAnswer(status=None, fault=make_reason("other", detail="it hangs")),
+        PushAnswer(status=503),
+        PushAnswer(status=200),
+    ]
     built = sent_by_acme(agreement=ASYNC)
     assert await at.take(built) is None
     await at.posts.wait_for(3)

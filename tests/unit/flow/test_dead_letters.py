@@ -10,25 +10,25 @@ from typing import Any
 import pytest
 
 from postroad.core.delivery.dead_letters import Cause
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Accepts, Person, Role, Visibility
-from postroad.core.model.journal import DeliveriesEnded
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.reason import Reason
 from postroad.core.model.rule import ActionKind, Rule, RuleAction, RuleRole
 from postroad.errors import Refused
 from postroad.flow.administration import dead_letters as letters
 from postroad.flow.administration import dead_letters as resending
 from postroad.flow.administration.dead_letters import DeadLetterSearch
-from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import DirectoryChange, build_save
-from postroad.ports import JournalStep
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.acceptance.routing_cases.town import ALWAYS, Hourglass, Town, add, open_town
 from tests.unit.flow.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
 
+WHY = make_reason("push.server-error", status=503, tries=9)
 REASON = "the receiver answered 503; tried 9 times"
 
 
@@ -54,24 +54,18 @@ class House:
     async def polled(self, caller: Caller | None = None) -> list[Delivered]:
         return await self.network.poll(caller or self.seller, PollRequest(max=100))
 
-    async def fail(self, delivered: Delivered, reason: str = REASON) -> int:
+    async def fail(self, delivered: Delivered, why: Reason = WHY) -> int:
         """Give a delivery up, as a push would after its last try."""
         number = self.network.tokens.number(delivered.token)
         assert number is not None
-        found = await self.network.desk.find(number)
-        assert found is not None
-        if found.queued.journey:
-            await self.network.ending.give_up(found.queued, "failed", reason)
-        else:
-            entry = DeliveriesEnded(self.clock.now_us(), "network", "failed", reason, (number,))
-            await commit_step(self.network.desk, JournalStep(entry, reserve=True, waiting=(number,)))
+        await self.network.ending.fail(number, why)
         return number
 
-    async def failed(self, kind: MessageType = MessageType.NOTIFICATION, reason: str = REASON, **more: Any) -> int:
+    async def failed(self, kind: MessageType = MessageType.NOTIFICATION, why: Reason = WHY, **more: Any) -> int:
         """The number of a new dead letter at the seller."""
         await self.post(kind, **more)
         [delivered] = await self.polled()
-        return await self.fail(delivered, reason)
+        return await self.fail(delivered, why)
 
     async def listed(self, who: str, **wish: Any) -> list[int]:
         page = await letters.browse(self.network, self.people[who], DeadLetterSearch(**wish))
@@ -194,7 +188,7 @@ async def test_viewers_and_services_only_look(house: House) -> None:
 async def test_letters_are_found_by_what_is_known_of_them(house: House) -> None:
     one = await house.failed(topic="orders")
     house.clock.ahead_s += 100
-    two = await house.failed(topic="bills", reason="handed out 20 times without being acknowledged")
+    two = await house.failed(topic="bills", why=make_reason("delivery.not-acknowledged", count=20))
     [first, second] = [
         found.letter for found in (await letters.browse(house.network, house.people["buyer"], DeadLetterSearch())).found
     ]

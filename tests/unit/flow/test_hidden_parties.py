@@ -10,9 +10,11 @@ import pytest
 
 from postroad.api.resources.message_views import summary
 from postroad.core.codecs.lexical import write_time
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Accepts, ConnectionPolicy, DocumentAccess, Service, Transport, Visibility
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient, Status
+from postroad.core.model.reason import Reason
 from postroad.errors import Refused
 from postroad.flow.administration import dead_letters as letters
 from postroad.flow.administration.base import build_removal
@@ -52,12 +54,12 @@ def service_of(caller: Caller) -> Service:
     return caller.service
 
 
-async def give_up(house: House, delivered: Delivered, reason: str) -> None:
+async def give_up(house: House, delivered: Delivered, why: Reason) -> None:
     """As a push does after its last try."""
     number = house.network.tokens.number(delivered.token)
     found = await house.network.desk.find(number) if number is not None else None
     assert found is not None
-    await house.network.ending.give_up(found.queued, "failed", reason)
+    await house.network.ending.give_up(found.queued, "failed", why)
 
 
 async def with_stamp(house: House, role: str) -> Caller:
@@ -71,7 +73,7 @@ async def with_stamp(house: House, role: str) -> Caller:
 @pytest.mark.req("N7", "Z5")
 async def test_a_push_that_failed_does_not_tell_the_first_sender_where(house: House) -> None:
     delivered = await asked(house)
-    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    await give_up(house, delivered, make_reason("push.nothing-listens", host="hooks.second.example"))
     [error] = await house.received(house.first)
     assert error.status is not None
     assert error.status.code == "route.failed"
@@ -95,7 +97,7 @@ async def test_an_error_response_in_the_place_of_a_removed_account_does_not_come
 ) -> None:
     delivered = await asked(house)
     await remove(house, house.account)
-    await give_up(house, delivered, "handed out 9 times")
+    await give_up(house, delivered, make_reason("delivery.not-acknowledged", count=9))
     [error] = await house.received(house.first)
     assert error.sender_gcid == gcid(house.account)
     names_no_provider(house, error)
@@ -236,7 +238,7 @@ async def test_rules_of_the_provider_see_no_time_more_exact_than_a_second(house:
 @pytest.mark.parametrize("fault", ["account", "enterprise", "revoked", "account gone", "sender", "provider"])
 async def test_what_failed_at_the_provider_is_resent_only_while_its_way_is_open(house: House, fault: str) -> None:
     delivered = await asked(house)
-    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    await give_up(house, delivered, make_reason("push.nothing-listens", host="hooks.second.example"))
     enroll = house.running.enroll
     people = [await enroll(f"p@{name}.example", organization=name) for name in ("First", "Second")]
     [[first], [second]] = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.message import Message, MessageType, Status
 from postroad.core.model.rule import ActionKind, RuleRole
 from postroad.core.visibility.isolation import anonymous_service_label
@@ -40,7 +41,9 @@ async def test_the_error_response_does_not_say_who_it_was(way: object, answers: 
                 anonymous_service_label(found.queued, at.network.directory)
                 == f"A service on the way back from {SUPPLY}"
             )
-            await at.network.ending.give_up(found.queued, "failed", "hooks.transmatics.example: nothing listens there")
+            await at.network.ending.give_up(
+                found.queued, "failed", make_reason("push.nothing-listens", host="hooks.transmatics.example")
+            )
         status = await at.told(BUYER)
         assert status is not None
         assert status.code == "route.failed"

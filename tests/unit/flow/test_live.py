@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from postroad.core.audit.live_events import LiveEventKind
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import Settlement
@@ -81,7 +82,7 @@ async def test_who_is_hidden_stays_hidden(house: House, live: LiveFeed, people: 
     await house.answer(house.second, delivered)
     await house.post(house.first, "Enterprise/Account")
     [delivered] = await house.received(house.second)
-    await give_up(house, delivered, "hooks.second.example: nothing listens there")
+    await give_up(house, delivered, make_reason("push.nothing-listens", host="hooks.second.example"))
     rows = await told(house, live, people["second"])
     assert [row.what.value for row in reversed(rows)] == ["arrived", "sent", "delivered", "arrived", "failed"]
     failures = LiveView(house.network, live, people["second"]).failures()
@@ -99,7 +100,7 @@ async def test_traffic_failures_and_queues_are_counted(house: House, live: LiveF
     for _ in range(3):
         await notify(house)
     [delivered] = (await house.received(house.other))[:1]
-    await house.network.fail(delivered, "the receiver answered 503; tried 9 times")
+    await house.network.fail(delivered, make_reason("push.server-error", status=503, tries=9))
     with pytest.raises(Refused):
         await notify(house, to="Nobody/Here")
     await live.catch_up()
@@ -146,7 +147,7 @@ async def test_what_was_read_before_something_failed_is_neither_lost_nor_counted
     seen = (await house.network.journal.head()).seq
     await notify(house, topic="one")
     [delivered] = await house.received(house.other)
-    await house.network.fail(delivered, "the receiver answered 503")
+    await house.network.fail(delivered, make_reason("push.server-error", status=503))
     part, name = at.split(".")
     original = getattr(getattr(house.network, part), name)
 

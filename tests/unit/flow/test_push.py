@@ -17,6 +17,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP12
 from postroad.core.delivery.pace import MAX_AT_ONCE, QUICK_S
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.directory import (
     ConnectionPolicy,
     DeliveryMode,
@@ -126,7 +127,7 @@ def test_after_the_last_try_a_notification_is_a_dead_letter_with_its_reason() ->
 def test_a_request_that_cannot_be_pushed_is_answered_with_an_error() -> None:
     async def work(at: Bench) -> None:
         await at.pushed_to(ACME, push={"tries": 1})
-        at.receivers.answer(URL, PushAnswer(status=None, fault="connection refused"))
+        at.receivers.answer(URL, PushAnswer(status=None, fault=make_reason("other", detail="connection refused")))
         await at.post(ACME, type_=MessageType.REQUEST)
         await asyncio.sleep(1)
         [told] = await at.running.network.poll(at.buyer, PollRequest())

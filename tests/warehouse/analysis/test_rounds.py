@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.history import History
@@ -43,7 +44,7 @@ class Shop:
         number = self.network.tokens.number((await self.given(seller)).token) or 0
         found = await self.network.desk.find(number)
         assert found is not None
-        await self.network.ending.give_up(found.queued, "failed", "the receiver answered 503")
+        await self.network.ending.give_up(found.queued, "failed", make_reason("push.server-error", status=503))
         return number
 
     async def resend(self, number: int) -> None:

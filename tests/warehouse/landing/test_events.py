@@ -42,6 +42,7 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
+from postroad.core.model.reason import Reason
 from postroad.testing.random_journals.journals import random_journals
 from postroad.warehouse.landing.events import EVENTS
 from postroad.warehouse.landing.log import SCHEMA, SCHEMA_VERSION, event_batches
@@ -120,10 +121,11 @@ def test_a_response_names_what_it_answers_and_belongs_to_the_requests_journey() 
 
 
 def test_an_error_response_of_the_network_says_what_it_ends() -> None:
-    ending = JourneyEnding(65536, 65537, "expired", "nobody took it")
+    ending = JourneyEnding(65536, 65537, "expired", "nobody took it", Reason("route.expired"))
     [row] = rows_of([posted(Copy("a", (Hop(A),)), ends=ending)])
     assert (row["ends_journey"], row["ends_delivery"]) == (65536, 65537)
     assert (row["ends_state"], row["ends_reason"]) == ("expired", "nobody took it")
+    assert row["reason_code"] == "route.expired"
 
 
 def test_a_return_answers_one_delivery_and_makes_the_next() -> None:
@@ -139,7 +141,7 @@ def test_a_return_answers_one_delivery_and_makes_the_next() -> None:
 def test_deliveries_and_journeys_that_end_are_rows_of_their_own() -> None:
     acknowledged, ended = (
         DeliveriesAcknowledged(AT_US, B, (1, 2), (1,)),
-        DeliveriesEnded(AT_US, "network", "expired", "", (3,)),
+        DeliveriesEnded(AT_US, "network", "expired", "", (3,), why=Reason("delivery.expired")),
     )
     rows = rows_of([acknowledged, ended])
     told = [(row["about"], row.get("delivery"), row.get("journey"), row["state"]) for row in rows]
@@ -149,14 +151,15 @@ def test_deliveries_and_journeys_that_end_are_rows_of_their_own() -> None:
         ("journey", None, 1, "delivered"),
         ("delivery", 3, None, "expired"),
     ]
+    assert [row.get("reason_code") for row in rows] == [None, None, None, "delivery.expired"]
 
 
 def test_pushes_and_refusals_keep_their_figures() -> None:
-    push = DeliveryAttempted(AT_US, B, (65536,), 503, 120, "it answered 503", 4.0)
+    push = DeliveryAttempted(AT_US, B, (65536,), 503, 120, "it answered 503", 4.0, Reason("push.server-error"))
     refusal = MessageRefused(AT_US, "5e55", "", "authentication.required", "Send a key", 10, "json", "", ("x", "y"))
     tried, refused = rows_of([push, refusal])
     assert (tried["http_status"], tried["duration_ms"], tried["delay_s"], tried["service"]) == (503, 120, 4.0, B)
-    assert tried["reason"] == "it answered 503"
+    assert (tried["reason"], tried["reason_code"]) == ("it answered 503", "push.server-error")
     assert (refused["code"], refused["named"], refused["size"]) == ("authentication.required", "x, y", 10)
     assert "sender" not in refused
 

@@ -31,7 +31,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
-from postroad.core.projection.delivery_rows import is_put_off, posted_content, returned_content
+from postroad.core.projection.delivery_rows import posted_content, returned_content
 from postroad.core.projection.project import settled_by_post
 from postroad.core.projection.unique_keys import FLAGGED_FROM, unique_keys
 from postroad.ports import BodyAt, Clock
@@ -300,7 +300,7 @@ class HotState:
         for number in entry.deliveries:
             if (box := self._open.get(number)) is None:
                 self.index_must_know = self.applied_seq
-            elif isinstance(entry, DeliveryAttempted) and is_put_off(entry):
+            elif isinstance(entry, DeliveryAttempted) and entry.is_put_off:
                 box.put_off(number, available_at)
             else:
                 box.give_back(number, available_at)

@@ -18,9 +18,10 @@ from postroad.adapters.desk.page_size import PageSize
 from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.index.gap_check import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, ClaimedDeliveries, Mailbox, is_wanted
-from postroad.core.delivery.retry_policy import times_text
+from postroad.core.delivery.reasons import make_reason, reason_text, stored_reason
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased
+from postroad.core.model.reason import Reason
 from postroad.core.model.selector import Selector
 from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import DELIVERY, QUERIES
@@ -166,12 +167,12 @@ class LocalQueues:
 
     async def _end_taken(self, box: Mailbox, terms: LeaseTerms, taken: ClaimedDeliveries) -> None:
         if taken.expired:
-            await self._end(box, taken.expired, "expired", "not fetched before it expired")
+            await self._end(box, taken.expired, "expired", make_reason("delivery.expired"))
         if taken.exhausted:
-            tries = f"handed out {times_text(terms.attempts_most)} without being acknowledged"
+            tries = make_reason("delivery.not-acknowledged", count=terms.attempts_most)
             await self._end(box, taken.exhausted, "failed", tries)
 
-    async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: str) -> None:
+    async def _end(self, box: Mailbox, ended: list[Queued], state: str, reason: Reason) -> None:
         left = {queued.number: queued for queued in ended}
         try:
             journeys = [one for one in ended if one.journey] if self._end_journey is not None else []
@@ -185,7 +186,7 @@ class LocalQueues:
                     box.reopen(queued)
             raise
 
-    async def _end_journeys(self, journeys: list[Queued], state: str, reason: str, left: dict[int, Queued]) -> None:
+    async def _end_journeys(self, journeys: list[Queued], state: str, reason: Reason, left: dict[int, Queued]) -> None:
         """End journeys side by side, so that they share groups; what has ended is taken out of ``left``."""
 
         async def end(queued: Queued) -> None:
@@ -197,10 +198,11 @@ class LocalQueues:
             if error is not None:
                 raise error
 
-    async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: str) -> None:
+    async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: Reason) -> None:
         """End deliveries, except those that another step has ended in the meantime: a delivery has one end."""
         while numbers := tuple([number for number in numbers if not self._hot.is_over(number)]):
-            entry = DeliveriesEnded(self._clock.now_us(), "network", state, reason, numbers)
+            text, why = reason_text(reason), stored_reason(reason)
+            entry = DeliveriesEnded(self._clock.now_us(), "network", state, text, numbers, why=why)
             outcome = await self._group.commit(JournalStep(entry, reserve=True, waiting=numbers))
             if isinstance(outcome, Unavailable):
                 raise outcome

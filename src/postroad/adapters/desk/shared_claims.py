@@ -15,7 +15,7 @@ from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.desk.shared_effects import ABOUT_DELIVERIES
 from postroad.adapters.desk.shared_queue_rows import read_queued_row
 from postroad.adapters.journal.postgres_connections import ConnectionPool
-from postroad.core.delivery.retry_policy import times_text
+from postroad.core.delivery.reasons import make_reason, reason_text, stored_reason
 from postroad.core.model.contexts import is_requester_hidden
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import (
@@ -26,6 +26,7 @@ from postroad.core.model.journal import (
     MessagePosted,
     decode,
 )
+from postroad.core.model.reason import Reason
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.errors import Unavailable
 from postroad.ports import Clock, EndJourney, JournalStep
@@ -126,12 +127,15 @@ class SharedClaims:
         living = [queued for queued in reserved if not 0 < queued.expires_at_us <= lease.at_us]
         exhausted = [queued for queued in living if queued.attempt >= lease.attempts_most]
         leased = [queued for queued in living if queued.attempt < lease.attempts_most]
-        tries = f"handed out {times_text(lease.attempts_most)} without being acknowledged"
-        expired = await self._end_journeys(expired, "expired", "not fetched before it expired")
+        late, tries = (
+            make_reason("delivery.expired"),
+            make_reason("delivery.not-acknowledged", count=lease.attempts_most),
+        )
+        expired = await self._end_journeys(expired, "expired", late)
         exhausted = await self._end_journeys(exhausted, "failed", tries)
         entries: list[ABOUT_DELIVERIES] = [
-            DeliveriesEnded(lease.at_us, "network", "expired", "not fetched before it expired", _numbers(expired)),
-            DeliveriesEnded(lease.at_us, "network", "failed", tries, _numbers(exhausted)),
+            _ended(lease, "expired", late, expired),
+            _ended(lease, "failed", tries, exhausted),
             DeliveriesLeased(lease.at_us, lease.mailbox, lease.length_s, _numbers(leased)),
         ]
         self._reserved.update(_numbers(leased))
@@ -141,7 +145,7 @@ class SharedClaims:
         finally:
             self._reserved.difference_update(_numbers(leased))
 
-    async def _end_journeys(self, given_up: list[Queued], state: str, reason: str) -> list[Queued]:
+    async def _end_journeys(self, given_up: list[Queued], state: str, reason: Reason) -> list[Queued]:
         """Let journeys be ended by who knows what that means; what is no journey's is returned."""
         if (end_journey := self.end_journey) is None:
             return given_up
@@ -187,3 +191,8 @@ def _matches(selector: Selector, row: Sequence[Any]) -> bool:
     context = changed.hops[hop].context
     is_hidden = bool(selector.transaction) and is_requester_hidden(message, hop, changed.hops, changed.logical)
     return selector.matches(message, context.shown_sender if context is not None else "", is_asker_hidden=is_hidden)
+
+
+def _ended(lease: SharedLease, state: str, reason: Reason, ended: list[Queued]) -> DeliveriesEnded:
+    numbers, text = _numbers(ended), reason_text(reason)
+    return DeliveriesEnded(lease.at_us, "network", state, text, numbers, why=stored_reason(reason))

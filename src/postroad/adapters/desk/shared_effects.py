@@ -23,7 +23,6 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
-from postroad.core.projection.delivery_rows import is_put_off
 from postroad.core.projection.project import settled_by_post
 
 RETURNING = DeliveriesReturned | DeliveryAttempted
@@ -56,7 +55,7 @@ def find_touch(entry: Entry) -> DeliveryTouch | None:
     if isinstance(entry, DeliveriesLeased):
         return DeliveryTouch(1, entry.at_us + int(entry.lease_s * 1_000_000))
     if isinstance(entry, RETURNING):
-        is_push_retry = isinstance(entry, DeliveryAttempted) and is_put_off(entry)
+        is_push_retry = isinstance(entry, DeliveryAttempted) and entry.is_put_off
         return DeliveryTouch(0, entry.at_us + int(entry.delay_s * 1_000_000), is_push_retry)
     if isinstance(entry, BatchesChanged):
         return DeliveryTouch(0, IN_A_BATCH_US)

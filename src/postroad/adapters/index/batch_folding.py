@@ -16,15 +16,18 @@ from postroad.core.projection.tables import TABLES, Changes, first_delivery
 
 Row = tuple[Any, ...]
 
-STATE, ATTEMPTS, LEASED_AT_US, AVAILABLE_AT_US, SETTLED_AT_US, REASON, LEASE_SEQ, SETTLE_SEQ = map(
+STATE, ATTEMPTS, LEASED_AT_US, AVAILABLE_AT_US, SETTLED_AT_US, REASON, WAITS_FOR_PUSH, LEASE_SEQ, SETTLE_SEQ = map(
     TABLES["delivery"].index,
-    ("state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason", "lease_seq", "settle_seq"),
-)
+    (
+        "state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason", "waits_for_push", "lease_seq",
+        "settle_seq",
+    ),
+)  # fmt: skip
 
 
 def hand_out(delivery: list[Any], change: Row) -> int:
     """Applies a hand-out to the row; returns the entry whose lease it replaces, or 0."""
-    attempts, leased_at_us, available_at_us, reason, seq, _ = change
+    attempts, leased_at_us, available_at_us, reason, waits_for_push, seq, _ = change
     replaced: int = delivery[LEASE_SEQ]
     if replaced >= seq:
         return 0
@@ -32,13 +35,15 @@ def hand_out(delivery: list[Any], change: Row) -> int:
     delivery[LEASED_AT_US], delivery[LEASE_SEQ] = leased_at_us, seq
     if delivery[AVAILABLE_AT_US] != IN_A_BATCH_US:  # where it stays
         delivery[AVAILABLE_AT_US] = available_at_us
-        delivery[REASON] = reason if not delivery[SETTLE_SEQ] else delivery[REASON]
+        if not delivery[SETTLE_SEQ]:
+            delivery[REASON], delivery[WAITS_FOR_PUSH] = reason, waits_for_push
     return replaced
 
 
 def settle(delivery: list[Any], change: Row) -> None:
     if not delivery[SETTLE_SEQ]:
         delivery[STATE], delivery[SETTLED_AT_US], delivery[REASON], delivery[SETTLE_SEQ], _ = change
+        delivery[WAITS_FOR_PUSH] = 0
 
 
 def fold(changes: Changes, position: int) -> Changes:
@@ -76,11 +81,11 @@ class _Folding:
         """Applies hand-outs of deliveries that are new in this batch, and returns the others."""
         others: list[Row] = []
         for change in changes:
-            delivery = self._changing(change[5])
+            delivery = self._changing(change[6])
             if delivery is None:
                 others.append(change)
             elif replaced := hand_out(delivery, change):
-                self.replaced.append((change[5], replaced))
+                self.replaced.append((change[6], replaced))
         return others
 
     def settle(self, changes: list[Row]) -> list[Row]:
@@ -109,7 +114,7 @@ def first_hand_outs(hand_outs: list[Row]) -> list[Row]:
     """Each delivery with the first entry of the batch that hands it out, for ``keep_replaced``."""
     first: dict[int, int] = {}
     for change in hand_outs:
-        first.setdefault(change[5], change[4])
+        first.setdefault(change[6], change[5])
     return list(first.items())
 
 
@@ -118,7 +123,7 @@ def _repeated(hand_outs: list[Row]) -> list[Row]:
     last: dict[int, int] = {}
     repeated: list[Row] = []
     for change in hand_outs:
-        seq, number = change[4], change[5]
+        seq, number = change[5], change[6]
         if last.get(number, seq) != seq:
             repeated.append((number, last[number]))
         last[number] = seq

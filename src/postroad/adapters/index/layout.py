@@ -25,7 +25,7 @@ DATABASE_STATEMENTS = ("insert_changed_delivery", *STATEMENTS)  # in this order
 STORED_DELIVERY = ("number", "recipient", "expires_at_us")  # the first of a copy, while it is new
 STORED_CHANGED_DELIVERY = (
     *STORED_DELIVERY, "state", "attempts", "leased_at_us", "available_at_us", "settled_at_us", "reason",
-    "lease_seq", "settle_seq",
+    "waits_for_push", "lease_seq", "settle_seq",
 )  # fmt: skip
 _RECIPIENT_PLACES = {
     "insert_delivery": 1,
@@ -97,9 +97,9 @@ def _deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
 def _changed_deliveries(rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
     return [
         (number, numbers[recipient], expires_at_us, state, attempts, leased_at_us, available_at_us, settled_at_us, reason,
-         lease_seq, settle_seq)
+         waits_for_push, lease_seq, settle_seq)
         for (number, _, _, _, _, recipient, _, state, attempts, _, leased_at_us, available_at_us, settled_at_us,
-             expires_at_us, reason, lease_seq, settle_seq, *_) in rows
+             expires_at_us, reason, waits_for_push, lease_seq, settle_seq, *_) in rows
     ]  # fmt: skip
 
 

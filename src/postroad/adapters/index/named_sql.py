@@ -102,7 +102,7 @@ _SOURCES = {
 _WAITING = (("delivery", TABLES["delivery"]), ("message", ("header", *_BODY)), ("content", ("facts", *_BODY)))
 _JOINED = {
     "waiting": _WAITING,
-    "letter": (("dead_letter", ("at_us", "reason", "dealt_seq")), *_WAITING),
+    "letter": (("dead_letter", ("at_us", "reason", "reason_code", "dealt_seq")), *_WAITING),
     "member": (("batch_member", ("facts",)), *_WAITING),
 }
 

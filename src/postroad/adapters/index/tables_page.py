@@ -96,6 +96,7 @@ COLUMN_TEXTS = {
     "service": "GCID of the service whose record it is, or of the batcher whose batch it is",
     "queued_at_us": "when it began to wait",
     "reason": "why it is in this state, why the object was changed, or why what was held back went then",
+    "reason_code": "the code of the reason (`core.delivery.reasons`); empty where the entry has none",
     "recipient": "GCID of the service it waits at",
     "sender": "GCID of the sending service",
     "seq": "number of the journal entry",
@@ -114,6 +115,7 @@ COLUMN_TEXTS = {
     "value": "the object as JSON; empty = removed",
     "verdict": "what the partner says of the interchange",
     "version": "the object's version, counted from 1",
+    "waits_for_push": "1 while it waits for its next push, which a poll may come before",
     "waiting": "how many were released by it",
     "what": "what was done or tried",
 }

@@ -111,13 +111,12 @@ class MemoryIndex:
             self._tables["object"][kind, key] = row
 
     def _keep_dead_letter(self, change: Row) -> None:
-        at_us, reason, seq, number = change
+        at_us, reason, reason_code, seq, number = change
         delivery = self._tables["delivery"].get(number)
         if delivery is not None:
             sender = self._tables["message"][delivery[DELIVERY["message_seq"]]][MESSAGE["sender"]]
-            self._insert(
-                "dead_letter", number, (number, delivery[DELIVERY["recipient"]], sender, at_us, reason, seq, 0)
-            )
+            recipient = delivery[DELIVERY["recipient"]]
+            self._insert("dead_letter", number, (number, recipient, sender, at_us, reason, reason_code, seq, 0))
 
     def _deal_with(self, change: Row) -> None:
         seq, number = change
@@ -184,9 +183,9 @@ class MemoryIndex:
     def letters(self, after_number: int = -1, limit: int = 1, **equal: Any) -> Iterator[Row]:
         """Dead letters, each with its delivery."""
         found = [row for row in self.all("dead_letter", **equal) if row[0] > after_number][:limit]
-        for number, _, _, at_us, reason, _, dealt_seq in found:
+        for number, _, _, at_us, reason, reason_code, _, dealt_seq in found:
             for delivery in self.waiting([self._tables["delivery"][number]]):
-                yield (at_us, reason, dealt_seq, *delivery)
+                yield (at_us, reason, reason_code, dealt_seq, *delivery)
 
 
 def move_journey(journey: list[Any], change: Row) -> None:

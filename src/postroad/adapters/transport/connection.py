@@ -9,8 +9,9 @@ from __future__ import annotations
 import asyncio
 from typing import cast
 
-from postroad.adapters.transport.no_answer import NoAnswer, describe_error
+from postroad.adapters.transport.no_answer import NoAnswer, find_reason
 from postroad.adapters.transport.response_reader import ReceiverResponse, ResponseReader
+from postroad.core.delivery.reasons import make_reason
 
 
 class PushConnection(asyncio.Protocol):
@@ -86,7 +87,7 @@ class PushConnection(asyncio.Protocol):
         try:
             self._settle(self._reader.broken_off())
         except NoAnswer as no_answer:
-            self._settle(type(no_answer)(describe_error(error)) if error is not None else no_answer)
+            self._settle(type(no_answer)(find_reason(error)) if error is not None else no_answer)
 
     def _settle(self, outcome: ReceiverResponse | NoAnswer) -> None:
         if self._waiting is None or self._waiting.done():
@@ -101,5 +102,5 @@ class PushConnection(asyncio.Protocol):
 def _known(reader: ResponseReader) -> ReceiverResponse:
     known = reader.known()
     if known is None:
-        raise NoAnswer("it did not answer completely in time")
+        raise NoAnswer(make_reason("push.timeout"))
     return known

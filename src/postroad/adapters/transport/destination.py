@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 
 from postroad.adapters.transport.no_answer import NoAnswer
+from postroad.core.delivery.reasons import make_reason
 
 PORTS = {"https": 443, "http": 80}
 _URL = re.compile(
@@ -53,11 +54,11 @@ class Destination:
         plain = _AUTHORITY.sub(lambda found: found[0].lower(), url, count=1)
         found = _URL.fullmatch(plain)
         if found is None:
-            raise NoAnswer(f"The push URL cannot be used: {_mistake(url)}")
+            raise NoAnswer(make_reason("push.url", detail=_mistake(url)))
         host, address = _host(found)
         port = int(found["port"] or PORTS[found["scheme"]])
         if not 1 <= port <= 65_535:
-            raise NoAnswer("The push URL cannot be used: its port must be between 1 and 65535")
+            raise NoAnswer(make_reason("push.url", detail="its port must be between 1 and 65535"))
         target = (found["path"] or "/") + (found["query"] or "")
         return cls(scheme=found["scheme"], host=host, port=port, target=target, address=address)
 
@@ -77,9 +78,11 @@ def _host(found: re.Match[str]) -> tuple[str, IPv4Address | IPv6Address | None]:
         if _NUMBER.fullmatch(host.rpartition(".")[2]):
             return host, IPv4Address(host)
     except AddressValueError:
-        raise NoAnswer("The push URL cannot be used: write the address as four decimal numbers or as [IPv6]") from None
+        raise NoAnswer(
+            make_reason("push.url", detail="write the address as four decimal numbers or as [IPv6]")
+        ) from None
     if len(host) > 253 or not _NAME.fullmatch(host):
-        raise NoAnswer("The push URL cannot be used: its host is not a name")
+        raise NoAnswer(make_reason("push.url", detail="its host is not a name"))
     return host, None
 
 

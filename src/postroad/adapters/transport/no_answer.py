@@ -8,26 +8,33 @@ from __future__ import annotations
 
 import ssl
 
+from postroad.core.delivery.reasons import make_reason, reason_text
+from postroad.core.model.reason import Reason
+
 
 class NoAnswer(Exception):
-    """There is no complete HTTP answer; the text says why, and what to do."""
+    """There is no complete HTTP answer; the reason's text says why, and what to do."""
+
+    def __init__(self, reason: Reason) -> None:
+        super().__init__(reason_text(reason))
+        self.reason = reason
 
 
 class ClosedUnanswered(NoAnswer):
     """The receiver closed the connection before the first byte of its answer."""
 
 
-def describe_error(error: Exception) -> str:
-    """What went wrong on the connection."""
+def find_reason(error: Exception) -> Reason:
+    """Return what went wrong on the connection."""
     if isinstance(error, ssl.SSLCertVerificationError):
-        return f"its certificate was not accepted: {error.verify_message}"
+        return make_reason("push.certificate", detail=error.verify_message)
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {(error.reason or 'broken off').replace('_', ' ').lower()}"
+        return make_reason("push.tls", detail=(error.reason or "broken off").replace("_", " ").lower())
     if isinstance(error, ConnectionRefusedError):
-        return "nothing listens on that port"
+        return make_reason("push.nothing-listens")
     if isinstance(error, ConnectionError):
-        return "it broke the connection off"
+        return make_reason("push.broken-off")
     if isinstance(error, TimeoutError):
-        return "it did not accept the connection in time"
+        return make_reason("push.connect-timeout")
     strerror = getattr(error, "strerror", None)
-    return f"it cannot be reached ({strerror or type(error).__name__})"
+    return make_reason("push.unreachable", detail=strerror or type(error).__name__)

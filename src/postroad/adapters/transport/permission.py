@@ -20,6 +20,7 @@ from postroad.adapters.transport.addresses import (
 )
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import NoAnswer
+from postroad.core.delivery.reasons import make_reason
 
 ANY = "*"
 
@@ -75,10 +76,7 @@ class Permission:
 def not_allowed(destination: Destination) -> NoAnswer:
     """The error for a destination that may not be reached, or that does not exist."""
     settings = "push_allow_private" if destination.scheme == "https" else "push_allow_private or push_allow_http"
-    return NoAnswer(
-        f"{destination.host} cannot be pushed to: the host does not exist, or its address is not allowed; check the name, "
-        f"use a public host by https, or have the operator allow it in {settings}"
-    )
+    return NoAnswer(make_reason("push.address-not-allowed", host=destination.host, settings=settings))
 
 
 def _network(text: str) -> Network | None:

@@ -16,12 +16,13 @@ from postroad.adapters.transport.addresses import Address
 from postroad.adapters.transport.connection import PushConnection
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.idle_connections import IdleConnections
-from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, describe_error
+from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, find_reason
 from postroad.adapters.transport.permission import Permission, not_allowed
 from postroad.adapters.transport.request_head import request_head, retry_after_s
 from postroad.adapters.transport.response_reader import ReceiverResponse
 from postroad.adapters.transport.tls import TlsContexts
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
+from postroad.core.delivery.reasons import add_values, make_reason
 from postroad.ports import Clock, Resolver
 
 CONNECT_S = 5.0  # for each address
@@ -58,7 +59,7 @@ class HttpPusher:
             answer = await self._exchange(request, deadline)
             return self._told(answer)
         except NoAnswer as error:
-            return PushAnswer(status=None, fault=str(error))
+            return PushAnswer(status=None, fault=error.reason)
 
     async def close(self) -> None:
         self._idle.shed()
@@ -100,7 +101,7 @@ class HttpPusher:
                 return await self._opened(address, destination, tls, deadline)
             except (OSError, ValueError) as error:  # ValueError: a name that TLS cannot ask for
                 fault = error
-        raise NoAnswer(f"{destination.host}: {describe_error(fault)}") from fault
+        raise NoAnswer(add_values(find_reason(fault), host=destination.host)) from fault
 
     async def _opened(
         self, address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
@@ -127,7 +128,7 @@ class HttpPusher:
             async with asyncio.timeout_at(deadline):
                 found = await self._resolver.addresses(destination.host)
         except TimeoutError:
-            raise NoAnswer(f"{destination.host}: its name servers did not answer in time") from None
+            raise NoAnswer(make_reason("push.name-servers", host=destination.host)) from None
         if not found:
             raise not_allowed(destination)
         return [ip_address(text) for text in found]
@@ -135,7 +136,7 @@ class HttpPusher:
     def _told(self, answer: ReceiverResponse) -> PushAnswer:
         encoding = answer.headers.get("content-encoding", "identity").lower()
         if encoding != "identity" and answer.body and 200 <= answer.status < 300:
-            raise NoAnswer(f"its answer is compressed ({encoding[:40]}), which was not asked for; answer without")
+            raise NoAnswer(make_reason("push.answer-compressed", encoding=encoding[:40]))
         return PushAnswer(
             status=answer.status,
             retry_after_s=retry_after_s(answer.headers.get("retry-after", ""), self._clock.now_us() / 1_000_000),

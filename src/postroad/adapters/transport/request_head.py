@@ -14,6 +14,7 @@ from email.utils import parsedate_to_datetime
 from postroad import __version__
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import NoAnswer
+from postroad.core.delivery.reasons import make_reason
 
 FRAMING = frozenset({
     "host", "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade", "keep-alive",
@@ -36,7 +37,7 @@ def request_head(destination: Destination, headers: Mapping[str, str], length: i
         lines.append(f"user-agent: postroad/{__version__}")
     for name, value in headers.items():
         if name.lower() in FRAMING or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
-            raise NoAnswer(f"the header {name[:80]!r} cannot be sent as it is")
+            raise NoAnswer(make_reason("push.header", header=repr(name[:80])))
         lines.append(f"{name}: {value}")
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import httptools
 
 from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer
+from postroad.core.delivery.reasons import make_reason
 
 HEAD_BYTES = 32 << 10
 HEAD_FIELDS = 100
@@ -51,7 +52,7 @@ class ResponseReader:
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            raise NoAnswer("it answered by switching to another protocol; answer with 2xx") from None
+            raise NoAnswer(make_reason("push.protocol-switch")) from None
         except httptools.HttpParserError:
             self._broken()
         if self.answer is None:
@@ -69,8 +70,8 @@ class ResponseReader:
         if self._status is not None and not _is_success(self._status):
             return self._made(self._status)
         if not self._received:
-            raise ClosedUnanswered("it closed the connection without an answer")
-        raise NoAnswer("it closed the connection before its answer was complete")
+            raise ClosedUnanswered(make_reason("push.closed"))
+        raise NoAnswer(make_reason("push.cut-short"))
 
     def known(self) -> ReceiverResponse | None:
         """The response as far as it is known when time runs out."""
@@ -112,20 +113,17 @@ class ResponseReader:
         if self.answer is None:
             self.answer = self.known()
         if self.answer is None:
-            raise NoAnswer("what it answered is not HTTP")
+            raise NoAnswer(make_reason("push.not-http"))
 
     def _check_limits(self) -> None:
         if self._status is None:
             if self._received > HEAD_BYTES or self._fields > HEAD_FIELDS:
-                raise NoAnswer(f"the head of its answer is longer than {HEAD_BYTES} bytes or {HEAD_FIELDS} fields")
+                raise NoAnswer(make_reason("push.head-too-long", bytes=HEAD_BYTES, fields=HEAD_FIELDS))
             return
         if len(self._body) <= self._limit and self._received <= HEAD_BYTES + OVERHEAD * self._limit:
             return
         if _is_success(self._status):
-            raise NoAnswer(
-                f"its answer is longer than {self._limit} bytes; answer with less, post the response instead, "
-                "or have the operator raise push_answer_bytes"
-            )
+            raise NoAnswer(make_reason("push.answer-too-long", bytes=self._limit))
         self.answer = self._made(self._status)
 
     def _made(self, status: int) -> ReceiverResponse:

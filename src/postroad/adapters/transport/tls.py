@@ -11,6 +11,7 @@ import ssl
 from collections import OrderedDict
 
 from postroad.adapters.transport.no_answer import NoAnswer
+from postroad.core.delivery.reasons import make_reason
 from postroad.errors import Misconfigured
 
 CONTEXTS = 256
@@ -39,7 +40,7 @@ class TlsContexts:
             return await asyncio.to_thread(self._of_files, certificate)
         except (OSError, ssl.SSLError) as error:
             reason = getattr(error, "strerror", None) or type(error).__name__
-            raise NoAnswer(f"the network's client certificate cannot be read ({reason}); tell its operator") from error
+            raise NoAnswer(make_reason("push.client-certificate", detail=reason)) from error
 
     def _of_files(self, certificate: tuple[str, str]) -> ssl.SSLContext:
         chain, key = certificate

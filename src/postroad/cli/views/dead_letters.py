@@ -9,7 +9,7 @@ import click
 
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output
-from postroad.core.delivery.retry_policy import times_text
+from postroad.core.delivery.reasons import times_text
 
 if TYPE_CHECKING:
     from postroad.client.dead_letters import LetterResult

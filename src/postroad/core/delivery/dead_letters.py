@@ -1,18 +1,18 @@
 """Dead letters: deliveries that failed for good, their causes, and groups of them.
 
-Rule: a cause is read from the reason that the journal has, so letters of any age fall into the same groups; one that is not
-known is called ``other`` and shown with its reason, never left out. A reason may begin with a code and a colon, which then
-decides; older reasons are recognised by their words.
+Rule: the code of the reason in the journal decides the cause, never its text; ``legacy_reasons`` finds the code of entries from
+before there were codes, so letters of any age fall into the same groups. A code that is not known has the cause ``other`` and is
+shown with its reason, never left out.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from postroad.core.delivery.legacy_reasons import find_old_code
 from postroad.core.model.delivery import Queued
 
 
@@ -56,47 +56,53 @@ MEANING: dict[Cause, str] = {
     Cause.OTHER: "see the reason of each",
 }
 
-PUSH_SETTINGS = "push.settings"  # the code of a reason: the push could not be made with what profile and secrets say
-_CODE = re.compile(r"route\.failed: ")
-_CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
-    (re.compile(pattern), cause)
-    for pattern, cause in (
-        (r"[^/:]+/[^/:]+ answered ", Cause.IN_TRANSIT),  # first: what follows are the service's own words
-        (re.escape(f"{PUSH_SETTINGS}: "), Cause.PUSH_SETTINGS),
-        (  # reasons of versions before the code
-            r"(file|env):.*(the operator has |is empty|lies outside the folder|cannot be read as text|this service may name)",
-            Cause.PUSH_SETTINGS,
-        ),
-        (r"handed out (once|\d+ times)", Cause.NOT_ACKNOWLEDGED),
-        (r"the receiver refused it with \d", Cause.REFUSED),
-        (r"the receiver answered (3\d\d|410)\b", Cause.REDIRECTED),
-        (r"the receiver answered \d", Cause.SERVER_ERROR),
-        (r"mediation\.lossy: ", Cause.NOT_WHOLE),
-        (r"(interchange\.[\w-]+|wire\.too-complex): ", Cause.INTERCHANGE),
-        (r"The response had no valid way back", Cause.MISROUTED),
-        (r"(route|policy|recipient|rule)\.[\w-]+: ", Cause.MISROUTED),
-        (
-            r"(the response in the answer was refused|what it answered|its answer |the head of its answer)",
-            Cause.BAD_ANSWER,
-        ),
-        (r"it answered by switching", Cause.BAD_ANSWER),
-        (r"(.*: )?(its certificate was not accepted|TLS failed|the network's client certificate)", Cause.TLS),
-        (r"(.*: )?(nothing listens|it cannot be reached|there is no such host|its name servers)", Cause.UNREACHABLE),
-        (r"(.*: )?it (did not|closed|broke)", Cause.NO_ANSWER),
-        (r"there was no answer", Cause.NO_ANSWER),
-        (
-            r"(\S+ (leads to an address|may not be pushed to|cannot be pushed to)|The push URL)",
-            Cause.ADDRESS_NOT_ALLOWED,
-        ),
-        (r"(The secret|The format|The service's profile|.*push\.|.*secretFrom|the header )", Cause.PUSH_SETTINGS),
-    )
-)
+CAUSES: dict[str, Cause] = {
+    "push.refused": Cause.REFUSED,
+    "push.server-error": Cause.SERVER_ERROR,
+    "push.redirected": Cause.REDIRECTED,
+    "push.gone": Cause.REDIRECTED,
+    "push.response-refused": Cause.BAD_ANSWER,
+    "push.not-http": Cause.BAD_ANSWER,
+    "push.protocol-switch": Cause.BAD_ANSWER,
+    "push.head-too-long": Cause.BAD_ANSWER,
+    "push.answer-too-long": Cause.BAD_ANSWER,
+    "push.answer-compressed": Cause.BAD_ANSWER,
+    "as2.receipt-missing": Cause.BAD_ANSWER,
+    "push.no-answer": Cause.NO_ANSWER,
+    "push.timeout": Cause.NO_ANSWER,
+    "push.connect-timeout": Cause.NO_ANSWER,
+    "push.closed": Cause.NO_ANSWER,
+    "push.cut-short": Cause.NO_ANSWER,
+    "push.broken-off": Cause.NO_ANSWER,
+    "push.nothing-listens": Cause.UNREACHABLE,
+    "push.unreachable": Cause.UNREACHABLE,
+    "push.name-servers": Cause.UNREACHABLE,
+    "push.certificate": Cause.TLS,
+    "push.tls": Cause.TLS,
+    "push.client-certificate": Cause.TLS,
+    "push.address-not-allowed": Cause.ADDRESS_NOT_ALLOWED,
+    "push.url": Cause.ADDRESS_NOT_ALLOWED,
+    "push.settings": Cause.PUSH_SETTINGS,
+    "push.header": Cause.PUSH_SETTINGS,
+    "delivery.not-acknowledged": Cause.NOT_ACKNOWLEDGED,
+    "service.error": Cause.IN_TRANSIT,
+    "mediation.lossy": Cause.NOT_WHOLE,
+    "wire.too-complex": Cause.INTERCHANGE,
+}
+# Causes of all other codes that begin so.
+FAMILIES: dict[str, Cause] = {
+    "interchange": Cause.INTERCHANGE,
+    "route": Cause.MISROUTED,
+    "policy": Cause.MISROUTED,
+    "recipient": Cause.MISROUTED,
+    "rule": Cause.MISROUTED,
+}
 
 
-def cause_of(reason: str) -> Cause:
-    """The cause behind a reason, as the journal has it."""
-    text = _CODE.sub("", reason, count=1) if reason.startswith("route.failed: ") else reason
-    return next((cause for pattern, cause in _CAUSES if pattern.match(text)), Cause.OTHER)
+def cause_of(code: str, reason: str) -> Cause:
+    """Return the cause behind a reason; ``reason`` is its text, which is read only in entries that have no code."""
+    code = code or find_old_code(reason)
+    return CAUSES.get(code) or FAMILIES.get(code.partition(".")[0], Cause.OTHER)
 
 
 class DeadLetter(NamedTuple):
@@ -107,6 +113,7 @@ class DeadLetter(NamedTuple):
     content_seq: int
     failed_at_us: int
     reason: str
+    reason_code: str  # empty in entries from before there were codes
     dealt_seq: int  # the entry by which somebody dealt with it; 0: nobody has
 
 

@@ -8,6 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from postroad.core.delivery.reasons import reason_text
+from postroad.core.model.reason import Reason
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushRequest:
@@ -26,10 +29,15 @@ class PushAnswer:
 
     status: int | None
     retry_after_s: float | None = None
-    fault: str = ""
+    fault: Reason | None = None
     body: bytes = field(default=b"", repr=False)
     content_type: str = ""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names in lower case
     receipt: bytes = field(default=b"", repr=False)  # what proves that the receiver has it, as it came
     final: bool = False  # it says no, and trying again cannot help
     waits_s: float = 0.0  # it has the message, but its receipt is still to come and may take as long as that
+
+    @property
+    def fault_text(self) -> str:
+        """Return the text of the fault; empty if there is none."""
+        return reason_text(self.fault) if self.fault is not None else ""

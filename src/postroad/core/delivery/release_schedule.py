@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.directory import Release
+from postroad.core.model.reason import Reason
 
 SECOND_US = 1_000_000
 ON_REQUEST = "on request"
@@ -50,6 +52,6 @@ def kept_until_us(keep_s: int, queued_at_us: int) -> int:
     return queued_at_us + keep_s * SECOND_US
 
 
-def expiry_reason(keep_s: int) -> str:
-    """Return the reason of expiry, as shown to the sender and the receiver."""
-    return f"it waited longer than the {keep_s} s for which its receiver keeps messages"
+def expiry_reason(keep_s: int) -> Reason:
+    """Return the reason of expiry."""
+    return make_reason("delivery.kept-too-long", seconds=keep_s)

@@ -13,14 +13,15 @@ from typing import TypeAlias
 
 from postroad.core.delivery.push_endpoints import PushTarget
 from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.reasons import add_values, make_reason
 from postroad.core.model.directory import Push
+from postroad.core.model.reason import Reason
 
 # How long after the try before it each try happens; further ones as the last. Nine tries take about 28 hours.
 SCHEDULE_S = (0.0, 5.0, 30.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_000.0)
 JITTER = 0.2  # each way
 MAX_PATIENCE_S = 86_400.0
 GONE = 410
-AT_BACKUP = " (at the backup)"
 RETRYABLE_STATUSES = {408, 409, 425, 429}  # refusals that say that a later try may succeed
 
 
@@ -35,21 +36,21 @@ class PushRetry:
 
     delay_s: float
     at_us: int
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GiveUp:
     """All attempts are used up."""
 
-    reason: str
+    reason: Reason
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchOff:
     """The receiver wants no more pushes at this address; the delivery waits for its owner."""
 
-    reason: str
+    reason: Reason
 
 
 PushDecision: TypeAlias = PushDelivered | PushRetry | GiveUp | SwitchOff
@@ -58,16 +59,16 @@ PushDecision: TypeAlias = PushDelivered | PushRetry | GiveUp | SwitchOff
 def decide_push(answer: PushAnswer, target: PushTarget, jitter: float, now_us: int) -> PushDecision:
     """Return what follows from the response to a push; ``jitter`` is a random number from 0 to 1."""
     if answer.waits_s:
-        return _again(answer.waits_s, answer.fault, now_us)
+        return _again(answer.waits_s, answer.fault or make_reason("push.no-answer"), now_us)
     if answer.status is not None and 200 <= answer.status < 300:
         return PushDelivered()
-    reason = _reason(answer) + (AT_BACKUP if target.is_backup else "")
+    reason = add_values(_reason(answer), backup="yes") if target.is_backup else _reason(answer)
     if answer.final:
         return GiveUp(reason=reason)
     if is_address_gone(answer) and not target.another:
         return SwitchOff(reason=reason)
     if target.attempt >= target.tries:
-        return GiveUp(reason=f"{reason}; tried {times_text(target.attempt)}")
+        return GiveUp(reason=add_values(reason, tries=target.attempt))
     if target.is_last_at_endpoint or (is_address_gone(answer) and not target.is_backup):
         return _again(0.0, reason, now_us)  # somebody else is asked: there is nobody to be patient with
     return _again(max(_scheduled_s(target.endpoint_attempt, target.push, jitter), _patience_s(answer)), reason, now_us)
@@ -77,7 +78,7 @@ def is_address_gone(answer: PushAnswer) -> bool:
     return answer.status == GONE
 
 
-def _again(delay_s: float, reason: str, now_us: int) -> PushRetry:
+def _again(delay_s: float, reason: Reason, now_us: int) -> PushRetry:
     return PushRetry(delay_s=delay_s, at_us=now_us + round(delay_s * 1_000_000), reason=reason)
 
 
@@ -91,20 +92,15 @@ def _patience_s(answer: PushAnswer) -> float:
     return min(answer.retry_after_s or 0.0, MAX_PATIENCE_S)
 
 
-def _reason(answer: PushAnswer) -> str:
+def _reason(answer: PushAnswer) -> Reason:
     """Return why this attempt failed and what the owner of the service can check."""
     status = answer.status
     if status is None:
-        return answer.fault or "there was no answer"
+        return answer.fault or make_reason("push.no-answer")
     if status == GONE:
-        return "the receiver answered 410: this address is gone; set another push address"
+        return make_reason("push.gone", status=status)
     if 300 <= status < 400:
-        return f"the receiver answered {status}: redirects are not followed; set the push address that it leads to"
+        return make_reason("push.redirected", status=status)
     if 400 <= status < 500 and status not in RETRYABLE_STATUSES:
-        return f"the receiver refused it with {status}; see whether its address and authentication are right"
-    return f"the receiver answered {status}"
-
-
-def times_text(number: int) -> str:
-    """Returns "once" or "N times"."""
-    return "once" if number == 1 else f"{number} times"
+        return make_reason("push.refused", status=status)
+    return make_reason("push.server-error", status=status)

@@ -26,6 +26,7 @@ class HistoryEvent:
     by: str
     detail: str = ""
     until_us: int = field(default=0, compare=False)  # until then nobody else is given it: its lease, or the next try
+    why: str = field(default="", compare=False)  # of a failed attempt: why, without when the next one is
 
 
 @dataclass(slots=True, kw_only=True)

@@ -20,6 +20,7 @@ from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange
 from postroad.core.model.message import Argument, MessageType, Property, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
+from postroad.core.model.reason import Reason
 
 BY_NETWORK = "network"  # who acts, and the form of messages, where no client does
 
@@ -75,6 +76,7 @@ class JourneyEnding(Struct, gc=False, frozen=True, array_like=True):
     delivery: int
     state: str
     reason: str
+    why: Reason | None = None  # the code of the reason; None in older entries
 
 
 class AnsweredDelivery(Struct, gc=False, frozen=True, array_like=True):
@@ -215,10 +217,16 @@ class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_fiel
     duration_ms: int
     fault: str  # what was wrong, in words
     delay_s: float
+    why: Reason | None = None  # the code of the fault; None in older entries
 
     @property
     def reason(self) -> str:
-        return self.fault if 200 <= self.status < 300 else f"push failed: {self.fault}"
+        return f"push failed: {self.fault}" if self.is_put_off else self.fault
+
+    @property
+    def is_put_off(self) -> bool:
+        """True if the push failed and the delivery waits for its next push; a poll may have it before."""
+        return not 200 <= self.status < 300
 
 
 class DeliveryTranslated(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.translated"):
@@ -242,6 +250,7 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     deliveries: tuple[int, ...]
     journeys: tuple[int, ...] = ()  # copies that have thereby come to their end, a delivery waiting or not
     batch: Batch | None = None  # that they were in, as it is without them
+    why: Reason | None = None  # the code of the reason; None in older entries
 
 
 class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.resent"):

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from postroad.core.model.delivery import DeliveryContent, DeliveryState, FoundDelivery, Queued
-from postroad.core.model.journal import DeliveryAttempted, InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.projection.queries import WAITING
 
-PUSH_FAILED = "push failed: "  # how the reason of a delivery begins that waits for its next push
 COLUMN = {name: place for place, name in enumerate(WAITING)}
 
 
@@ -24,7 +23,7 @@ def found_from_row(
     message = (message_of or message_from_row)(row)
     available_at_us = row[COLUMN["available_at_us"]]
     available_at = now + max(0, available_at_us - now_us) / 1_000_000 if available_at_us else 0.0
-    waits_for_push = row[COLUMN["reason"]].startswith(PUSH_FAILED)
+    waits_for_push = bool(row[COLUMN["waits_for_push"]])
     returned = _returned(row)
     queued = Queued(
         number=row[COLUMN["number"]],
@@ -42,11 +41,6 @@ def found_from_row(
         origin=row[COLUMN["origin"]],
     )
     return FoundDelivery(queued, DeliveryState(row[COLUMN["state"]]))
-
-
-def is_put_off(entry: DeliveryAttempted) -> bool:
-    """True if the push failed and the delivery waits for its next push; a poll may claim it before."""
-    return entry.reason.startswith(PUSH_FAILED)
 
 
 def message_from_row(row: tuple[Any, ...]) -> MessagePosted:

@@ -127,7 +127,7 @@ def _batches_changed(changes: Changes, seq: int, entry: BatchesChanged, facts: b
     reason = f"in batch {entry.batch}"
     for member in entry.joined:
         changes["insert_batch_member"].append((member.number, entry.batch, pack_facts(member), seq))
-        changes["hand_out"].append((0, entry.at_us, IN_A_BATCH_US, reason, seq, member.number))
+        changes["hand_out"].append((0, entry.at_us, IN_A_BATCH_US, reason, 0, seq, member.number))
 
 
 def _interchange_answered(changes: Changes, seq: int, entry: InterchangeAnswered, facts: bytes, body: BodyAt) -> None:
@@ -147,7 +147,7 @@ def _end_journey(changes: Changes, seq: int, at_us: int, ends: JourneyEnding) ->
     state = FINAL[ends.state]
     if ends.delivery:
         _settle(changes, seq, at_us, (ends.delivery,), state, ends.reason)
-        _keep_failed(changes, seq, at_us, (ends.delivery,), state, ends.reason)
+        _keep_failed(changes, seq, at_us, (ends.delivery,), ends)
     changes["settle_journey"].append((state.value, at_us, ends.reason, seq, ends.journey))
 
 
@@ -183,15 +183,16 @@ def _refused(changes: Changes, seq: int, entry: MessageRefused, facts: bytes, bo
 
 def _leased(changes: Changes, seq: int, entry: DeliveriesLeased, facts: bytes, body: BodyAt) -> None:
     for number in entry.deliveries:
-        changes["hand_out"].append((1, entry.at_us, 0, "", seq, number))
+        changes["hand_out"].append((1, entry.at_us, 0, "", 0, seq, number))
 
 
 def _returned(
     changes: Changes, seq: int, entry: DeliveriesReturned | DeliveryAttempted, facts: bytes, body: BodyAt
 ) -> None:
     available_at_us = entry.at_us + int(entry.delay_s * 1_000_000) if entry.delay_s else 0
+    waits_for_push = int(isinstance(entry, DeliveryAttempted) and entry.is_put_off)
     for number in entry.deliveries:
-        changes["hand_out"].append((0, entry.at_us, available_at_us, entry.reason, seq, number))
+        changes["hand_out"].append((0, entry.at_us, available_at_us, entry.reason, waits_for_push, seq, number))
 
 
 def _translated(changes: Changes, seq: int, entry: DeliveryTranslated, facts: bytes, body: BodyAt) -> None:
@@ -206,7 +207,7 @@ def _acknowledged(changes: Changes, seq: int, entry: DeliveriesAcknowledged, fac
 
 def _ended(changes: Changes, seq: int, entry: DeliveriesEnded, facts: bytes, body: BodyAt) -> None:
     _settle(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
-    _keep_failed(changes, seq, entry.at_us, entry.deliveries, FINAL[entry.state], entry.reason)
+    _keep_failed(changes, seq, entry.at_us, entry.deliveries, entry)
     _settle_journeys(changes, seq, entry, FINAL[entry.state], entry.reason)
 
 
@@ -282,12 +283,13 @@ def _settle_journeys(
 
 
 def _keep_failed(
-    changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], state: DeliveryState, reason: str
+    changes: Changes, seq: int, at_us: int, deliveries: tuple[int, ...], end: JourneyEnding | DeliveriesEnded
 ) -> None:
     """Store deliveries of failed copies as dead letters, also if they were acknowledged before."""
-    if state is DeliveryState.FAILED:
+    if FINAL[end.state] is DeliveryState.FAILED:
+        code = end.why.code if end.why is not None else ""
         for number in deliveries:
-            changes["keep_dead_letter"].append((at_us, reason, seq, number))
+            changes["keep_dead_letter"].append((at_us, end.reason, code, seq, number))
 
 
 def _settle(

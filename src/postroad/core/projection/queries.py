@@ -21,7 +21,7 @@ WAITING = (
 )  # fmt: skip
 
 # A dead letter: when and why it failed, the entry by which it was dealt with (0: nobody has), and the delivery.
-LETTER = ("failed_at_us", "failure", "dealt_seq", *WAITING)
+LETTER = ("failed_at_us", "failure", "failure_code", "dealt_seq", *WAITING)
 
 QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     # configuration

@@ -20,11 +20,11 @@ TABLES: dict[str, tuple[str, ...]] = {
     # one row per copy and hop: a message waiting at, or done with, one service
     "delivery": (
         "number", "message_seq", "copy", "hop", "content_seq", "recipient", "sender", "state", "attempts", "queued_at_us",
-        "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "lease_seq", "settle_seq", "journey",
-        "origin",
+        "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "waits_for_push", "lease_seq",
+        "settle_seq", "journey", "origin",
     ),
     # one row per delivery that failed for good, and the entry by which somebody dealt with it
-    "dead_letter": ("number", "recipient", "sender", "at_us", "reason", "seq", "dealt_seq"),
+    "dead_letter": ("number", "recipient", "sender", "at_us", "reason", "reason_code", "seq", "dealt_seq"),
     # one row per dead letter that was resent: a round of its copy after the first
     "round": ("seq", "transaction_id", "message_seq", "copy", "journey", "dead"),
     # one row per release of what was held back for a service
@@ -84,9 +84,10 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
     "insert_resent_delivery": RESENT_DELIVERY,
     "save_object": TABLES["object"],  # replaces an older version of the same object
     # attempts is added; the entry that is no longer the delivery's lease_seq goes to its trail
-    "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "seq", "number"),
+    "hand_out": ("attempts", "leased_at_us", "available_at_us", "reason", "waits_for_push", "seq", "number"),
     "settle": ("state", "settled_at_us", "reason", "seq", "number"),
-    "keep_dead_letter": ("at_us", "reason", "seq", "number"),  # its recipient, and the sender of its message, are known
+    # its recipient, and the sender of its message, are known
+    "keep_dead_letter": ("at_us", "reason", "reason_code", "seq", "number"),
     "deal_with": ("seq", "number"),
     "insert_journey": FIRST_JOURNEY,
     "move_journey": ("at_number", "leg", "seq", "id"),  # leg NULL: as before
@@ -101,7 +102,7 @@ def first_delivery(row: tuple[Any, ...]) -> list[Any]:
     number, recipient, sender, queued_at_us, expires_at_us = row
     seq = number >> 16
     return [
-        number, seq, number & 0xFFFF, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0,
+        number, seq, number & 0xFFFF, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0, 0,
         0,
     ]  # fmt: skip
 
@@ -109,7 +110,7 @@ def first_delivery(row: tuple[Any, ...]) -> list[Any]:
 def onward_delivery(row: tuple[Any, ...]) -> list[Any]:
     """The whole row of a delivery that waits further on."""
     *place, queued_at_us, expires_at_us = row
-    return [*place, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0, 0]
+    return [*place, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0, 0, 0]
 
 
 def resent_delivery(row: tuple[Any, ...]) -> list[Any]:

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.connection_rights import is_open_to
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Routing, Service
 from postroad.core.model.interchange import AssembledInterchange
@@ -38,8 +39,9 @@ from postroad.core.routing.rules.evaluation import RuleEvaluation, find_provider
 from postroad.errors import Refused
 
 UNCHANGED = ""
-NOT_OPEN = (
-    "permission.denied: the exchange or model is not open to this service any more; ask its owner to list it in openTo"
+NOT_OPEN = make_reason(
+    "permission.denied",
+    detail="the exchange or model is not open to this service any more; ask its owner to list it in openTo",
 )
 MAX_COPIES = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
 RELAYS = (Hosting.EXCHANGE, Hosting.MODEL)  # who forwards in turn

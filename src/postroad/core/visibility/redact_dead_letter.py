@@ -92,7 +92,7 @@ class DeadLetterViewer:
             handle=message.handle,
             size=sum(part.size for part in queued.content.parts),
             attempts=queued.attempt,
-            cause=cause_of(dead.reason),
+            cause=cause_of(dead.reason_code, dead.reason),
             reason=dead.reason,
             resent=queued.origin > 0,
             is_open=dead.dealt_seq == 0,

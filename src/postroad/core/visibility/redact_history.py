@@ -83,7 +83,7 @@ def _redact_event(event: HistoryEvent, stop: Stop, sender: str) -> HistoryEvent:
     """Redact an event caused by a hidden party: it is shown as the known sender's, without details."""
     if event.by in (stop.service, BY_NETWORK):
         return replace(event, seq=0)
-    return replace(event, seq=0, at_us=event.at_us - event.at_us % 1_000_000, by=sender, detail="")
+    return replace(event, seq=0, at_us=event.at_us - event.at_us % 1_000_000, by=sender, detail="", why="")
 
 
 def restrict_to_stops(story: MessageHistory, stops: list[Stop]) -> MessageHistory:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 from postroad.core.batching import moves
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
@@ -71,7 +72,7 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
         after = moves.drop_batch(batch, why, network.clock.now_us())
         members = await network.batches.gathered(batch)
         return await network.batches.end(
-            caller.name, "failed", f"batch {batch.id} dropped: {reason}"[:MAX_REASON], after, members
+            caller.name, "failed", make_reason("batch.dropped", batch=batch.id, detail=reason), after, members
         )
 
     return await _carried_out(network, caller, batch_id, seen_version, step)
@@ -89,7 +90,7 @@ async def take_out(
         if batch.count == 1:
             _check_droppable(network, batch)
         after = moves.remove_member(batch, member.member, network.clock.now_us())
-        why = f"taken out of batch {batch.id}: {reason}"[:MAX_REASON]
+        why = make_reason("batch.taken-out", batch=batch.id, detail=reason)
         return await network.batches.end(caller.name, "failed", why, after, [member.gathered])
 
     return await _carried_out(network, caller, batch_id, seen_version, step)

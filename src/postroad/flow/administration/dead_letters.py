@@ -21,6 +21,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.model.history import HistoryEvent
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.projection.queries import LETTER
 from postroad.core.visibility.redact_dead_letter import DeadLetterView, DeadLetterViewer
 from postroad.errors import Refused
 from postroad.flow.administration.base import not_found, permission_denied
@@ -29,6 +30,7 @@ from postroad.flow.administration.messages import message_list as messages
 from postroad.flow.network import Network
 from postroad.flow.stages.resend import already_handled_error
 
+NUMBER = LETTER.index("number")
 PORTION = 200
 MAX_SCAN = 4_000  # letters looked at for one page, however few of them fit
 MAX_COUNT = 20_000  # letters looked at to count them
@@ -209,7 +211,7 @@ async def _portion(network: Network, questions: list[IndexQuestion], after: int)
     rows: dict[int, tuple[object, ...]] = {}
     for name, parameters in questions:
         for row in await network.index.query(name, *parameters, after, PORTION):
-            rows[row[3]] = row
+            rows[row[NUMBER]] = row
     return {number: rows[number] for number in sorted(rows)[:PORTION]}
 
 

@@ -29,7 +29,7 @@ from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused
 from postroad.flow.network import Network
-from postroad.flow.push.as2 import build_as2_message, encode_mdn, parse_token
+from postroad.flow.push.as2 import build_as2_message, encode_mdn, make_verdict_reason, parse_token
 from postroad.flow.push.attempt import make_receiver_caller
 from postroad.flow.registries.as2_partners import As2Partners
 
@@ -81,7 +81,7 @@ class MdnReceiver:
         if verdict.acknowledged:
             await self._network.settle(make_receiver_caller(service), Settlement(tokens=(delivered.token,)), receipt)
         elif verdict.outcome is MdnOutcome.REJECTED and number is not None:
-            await self._network.ending.fail(number, verdict.reason)
+            await self._network.ending.fail(number, make_verdict_reason(verdict))
         else:
             log.warning("an AS2 receipt from %s does not count: %s", service.address, verdict.reason)
 

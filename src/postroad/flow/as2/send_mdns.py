@@ -61,7 +61,7 @@ class MdnSender:
             if answer.status is not None and 200 <= answer.status < 300:
                 log.info("AS2 receipt %s is posted", name)
                 return
-            log.info("AS2 receipt %s was not taken: %s", name, answer.fault or answer.status)
+            log.info("AS2 receipt %s was not taken: %s", name, answer.fault_text or answer.status)
         log.warning("AS2 receipt %s is given up", name)
 
     def _forget(self, name: str, task: asyncio.Task[None]) -> None:

@@ -19,6 +19,7 @@ from postroad.core.batching import order_members
 from postroad.core.batching.interchange_contents import document_of, envelope_of
 from postroad.core.batching.moves import mark_assembled, remove_member, suspend_batch
 from postroad.core.batching.redrawn_numbers import RedrawnNumbers
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.document_options import read_declared_options
 from postroad.core.interchange.nouns import DescribedDocument, Envelope, Placed
@@ -238,7 +239,7 @@ class InterchangeAssembler:
             if after is None or after.state is not BatchState.CLOSED:
                 break
             one = documents[place]
-            reason = f"interchange.unfit: {detail}"[:MAX_REASON]
+            reason = make_reason("interchange.unfit", detail=detail)
             without = remove_member(after, one.member, self._network.clock.now_us())
             after = await self._book.end(service.gcid, "failed", reason, without, [one.gathered])
         return after

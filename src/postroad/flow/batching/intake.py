@@ -14,6 +14,7 @@ from typing import Any
 from postroad.core.batching import arrival_of
 from postroad.core.batching.arrival import arrival_without_content
 from postroad.core.batching.interchange_contents import member_of
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.batch_policy import Batching
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
@@ -79,7 +80,7 @@ class BatchIntake:
             return come or self._pass_by(service, batching, queued, body)
         except Exception as error:
             log.error("%s failed on session %s: %s", service.address, queued.message.session, locate_error(error))
-            return self._network.ending.fail(queued.number, f"{FAILED.code}: {FAILED.text}")
+            return self._network.ending.fail(queued.number, make_reason(FAILED.code, detail=FAILED.text))
 
     async def _dealt_with(self, service: Service, queued: Queued, work: Coroutine[Any, Any, None]) -> None:
         try:
@@ -117,8 +118,8 @@ class BatchIntake:
         network = self._network
         receiver = network.directory.service(batching.sends_to)
         if receiver is None:
-            reason = f"recipient.unknown: there is no service {batching.sends_to}; correct sendsTo, and resend this"
-            await network.ending.fail(queued.number, reason)
+            detail = f"there is no service {batching.sends_to}; correct sendsTo, and resend this"
+            await network.ending.fail(queued.number, make_reason("recipient.unknown", detail=detail))
             return
         delivered = network.handed_out(queued, body)
         onward = await network.forward(make_batcher_caller(service), delivered, [Forward(receiver.gcid, CHOSEN_BY)])
@@ -129,7 +130,7 @@ class BatchIntake:
 
     async def _refuse(self, service: Service, queued: Queued, body: bytes) -> None:
         if not queued.in_transit and queued.message.type is not MessageType.REQUEST:
-            await self._network.ending.fail(queued.number, f"{REFUSED.code}: {REFUSED.text}")
+            await self._network.ending.fail(queued.number, make_reason(REFUSED.code, detail=REFUSED.text))
             return
         token = self._network.handed_out(queued, body).token
         answer = Message(type=MessageType.RESPONSE, reference=token, status=REFUSED)

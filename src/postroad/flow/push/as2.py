@@ -27,11 +27,12 @@ from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.mime import write_head
 from postroad.core.delivery.push_endpoints import PushTarget
 from postroad.core.delivery.push_request import PushAnswer
-from postroad.core.delivery.retry_policy import times_text
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.mediation.as2_partnerships import Partnership
 from postroad.core.mediation.model import EncodedMessage
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
+from postroad.core.model.reason import Reason
 from postroad.errors import Misconfigured, Refused
 from postroad.flow.push.request import build_proven_request, build_webhook_id
 from postroad.flow.registries.as2_partners import As2Partners
@@ -42,8 +43,6 @@ DOMAIN = "postroad"
 MAX_SUBJECT = 200
 BINARY = b"Content-Transfer-Encoding: binary\r\n"  # or some products change line ends before they look at signatures
 MAX_WARNING = 200
-WAITING = "the asynchronous receipt is still to come"
-NO_RECEIPT = "the partner sent no receipt that counts, though"
 KEPT = frozenset(
     ("as2-version", "as2-from", "as2-to", "message-id", "date", "subject", "mime-version", "content-type",
      "content-transfer-encoding", "content-disposition")
@@ -90,7 +89,7 @@ class As2Pusher:
         """Make one attempt; raises Misconfigured if our key or the profile is incomplete."""
         partnership = self._partners.of(service)
         if target.attempt > target.tries:
-            return PushAnswer(status=None, fault=f"{NO_RECEIPT} it was sent {times_text(target.tries)}", final=True)
+            return PushAnswer(status=None, fault=make_reason("as2.no-receipt", count=target.tries), final=True)
         if handed.given is None:
             raise Misconfigured(["The message is not in the format AS2"])
         try:
@@ -103,7 +102,7 @@ class As2Pusher:
                 self._randomness.bytes,
             )
         except Refused as refusal:
-            return PushAnswer(status=None, fault=f"the AS2 message cannot be made: {refusal}")
+            return PushAnswer(status=None, fault=make_reason("as2.message", detail=refusal))
         headers = self._headers(target.push, handed, built)
         answer = await self._pusher.push(
             build_proven_request(service, target.push, self._secrets, headers, built.body, self._timeout_s)
@@ -154,11 +153,11 @@ def _judged(service: Service, partnership: Partnership, sent: SentMessage, answe
     comes_later = partnership.agreement.mdn == "async" and not is_mdn(answer.headers, answer.body)
     if comes_later:  # some partners answer at once all the same
         waits_s = float(service.as2.mdn_timeout_s) if service.as2 is not None else 0.0
-        return replace(taken, fault=WAITING, waits_s=waits_s)
+        return replace(taken, fault=make_reason("as2.waiting"), waits_s=waits_s)
     try:
         mdn = read_mdn(answer.headers, answer.body, partnership.partner)
     except Refused as refusal:
-        return PushAnswer(status=None, fault=f"its answer holds no receipt: {refusal.detail}")
+        return PushAnswer(status=None, fault=make_reason("as2.receipt-missing", detail=refusal.detail))
     receipt = encode_mdn(answer.headers, answer.body)
     return _answer_of(service, judge_mdn(mdn, sent), replace(taken, receipt=receipt))
 
@@ -174,4 +173,9 @@ def _answer_of(service: Service, verdict: MdnVerdict, taken: PushAnswer) -> Push
         if verdict.reason:
             log.warning("%s took an AS2 message and warns: %s", service.address, verdict.reason[:MAX_WARNING])
         return taken
-    return PushAnswer(status=None, fault=verdict.reason, final=verdict.outcome is MdnOutcome.REJECTED)
+    return PushAnswer(status=None, fault=make_verdict_reason(verdict), final=verdict.outcome is MdnOutcome.REJECTED)
+
+
+def make_verdict_reason(verdict: MdnVerdict) -> Reason:
+    """Return the reason for which an MDN is no acknowledgement."""
+    return make_reason(f"as2.{verdict.outcome.value}", detail=verdict.reason)

@@ -15,9 +15,9 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from postroad.core.admission.policy import is_https, pushed_level
-from postroad.core.delivery.dead_letters import PUSH_SETTINGS
 from postroad.core.delivery.push_endpoints import PushTarget
 from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.reasons import MAX_REASON, make_reason, reason_text, stored_reason
 from postroad.core.delivery.retry_policy import GiveUp, PushDecision, PushRetry, SwitchOff, decide_push, is_address_gone
 from postroad.core.model import message as model
 from postroad.core.model.caller import STRENGTH, Caller
@@ -25,6 +25,7 @@ from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import BY_NETWORK, DeliveryAttempted
 from postroad.core.model.polling import Settlement
+from postroad.core.model.reason import Reason
 from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.network import Network
@@ -33,7 +34,6 @@ from postroad.flow.push.request import build_push_request
 from postroad.flow.push.response import read_response
 from postroad.flow.push.separate_parts import list_separate_parts, send_parts_separately
 from postroad.flow.registries.configuration import build_save
-from postroad.flow.stages.end import MAX_REASON
 from postroad.flow.stages.mediate import HandedDelivery
 from postroad.ports import JournalStep, Pusher, Secrets
 
@@ -50,7 +50,7 @@ class EndpointHealth(NamedTuple):
 
     is_well: bool
     is_gone: bool = False
-    fault: str = ""  # why the message was not delivered; empty when it was
+    fault: Reason | None = None  # why the message was not delivered; None when it was
 
 
 class FailedAttempt(NamedTuple):
@@ -96,7 +96,7 @@ class PushAttempts:
             fault = await _insisting(
                 partial(send_parts_separately, self._network, make_receiver_caller(service), delivered, parts)
             )
-            if not fault:
+            if fault is None:
                 return EndpointHealth(is_well=True)
             answer = PushAnswer(status=None, fault=fault)
         else:
@@ -112,7 +112,7 @@ class PushAttempts:
         judged = decide_push(answer, target, jitter, clock.now_us())
         await _insisting(partial(self._write, service, delivered, failed, judged))
         is_well = answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
-        return EndpointHealth(is_well=is_well, is_gone=is_address_gone(answer), fault=getattr(judged, "reason", ""))
+        return EndpointHealth(is_well=is_well, is_gone=is_address_gone(answer), fault=getattr(judged, "reason", None))
 
     async def _answered(self, service: Service, target: PushTarget, handed: HandedDelivery) -> PushAnswer:
         try:
@@ -121,7 +121,7 @@ class PushAttempts:
             now_us = self._network.clock.now_us()
             request = build_push_request(service, target.push, handed, self._secrets, now_us, self.timeout_s)
         except Misconfigured as fault:
-            return PushAnswer(status=None, fault=f"{PUSH_SETTINGS}: {fault}")
+            return PushAnswer(status=None, fault=make_reason("push.settings", detail=fault))
         return await self._pusher.push(request)
 
     async def _taken_over(self, service: Service, delivered: model.Delivered, answer: PushAnswer) -> PushAnswer:
@@ -136,7 +136,7 @@ class PushAttempts:
                 await self._network.carry_out(caller, response)
         except Refused as refusal:
             if not refusal.code.startswith(TOO_LATE):
-                return PushAnswer(status=None, fault=f"the response in the answer was refused: {refusal}")
+                return PushAnswer(status=None, fault=make_reason("push.response-refused", detail=refusal))
             log.info("session %s had come to its end when %s answered", delivered.session, service.address)
         return answer
 
@@ -149,7 +149,9 @@ class PushAttempts:
             case GiveUp():
                 await self._network.ending.fail(self.number(delivered), judged.reason)
             case SwitchOff():
-                await self.switch_off(service, judged.reason)  # before it waits again, or it would be pushed at once
+                await self.switch_off(
+                    service, reason_text(judged.reason)
+                )  # before it waits again, or it would be pushed at once
                 await self._again(service, delivered, failed, judged)
 
     async def _again(
@@ -162,8 +164,9 @@ class PushAttempts:
             deliveries=(number,),
             status=failed.status,
             duration_ms=failed.duration_ms,
-            fault=judged.reason[:MAX_REASON],
+            fault=reason_text(judged.reason)[:MAX_REASON],
             delay_s=round(judged.delay_s, 3) if isinstance(judged, PushRetry) else 0.0,
+            why=stored_reason(judged.reason),
         )
         await commit_step(self._network.desk, JournalStep(entry, reserve=True, waiting=(number,)))
 

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from postroad.core.delivery.pace import QUICK_S, ReceiverPace
 from postroad.core.delivery.push_endpoints import PushEndpoints, PushTarget
+from postroad.core.delivery.reasons import reason_text
 from postroad.core.delivery.windows import next_opening, spread_s
 from postroad.core.model.directory import Push, Service
 from postroad.core.model.message import Delivered
@@ -128,7 +129,11 @@ class Courier:
         if begun is None:
             return RequestedPush(reason="nothing waits to be pushed")
         made = await asyncio.shield(begun)
-        return RequestedPush(session=going[0].delivered.session, is_delivered=not made.fault, reason=made.fault)
+        return RequestedPush(
+            session=going[0].delivered.session,
+            is_delivered=made.fault is None,
+            reason=reason_text(made.fault) if made.fault else "",
+        )
 
     async def _run(self) -> None:
         while not self._patience.over:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+from postroad.core.delivery.legacy_reasons import find_old_code
 from postroad.core.mediation.conversion_losses import LOSSY
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted, Entry, MessagePosted, decode
+from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted, Entry, JourneyEnding, MessagePosted, decode
 from postroad.core.projection.queries import QUERIES
 from postroad.errors import Unavailable
 from postroad.flow.network import Network
@@ -88,7 +89,13 @@ async def _failed_at_us(network: Network, seq: int) -> int:
 def _is_failure(entry: Entry) -> bool:
     """Whether the entry records a failed push: a retry, a dead letter, or an error response."""
     if isinstance(entry, DeliveriesEnded):
-        return entry.state == FAILED and LOSSY not in entry.reason
+        return _is_receivers_failure(entry)
     if isinstance(entry, MessagePosted):
-        return entry.ends is not None and entry.ends.state == FAILED and LOSSY not in entry.ends.reason
+        return entry.ends is not None and _is_receivers_failure(entry.ends)
     return isinstance(entry, DeliveryAttempted)
+
+
+def _is_receivers_failure(end: DeliveriesEnded | JourneyEnding) -> bool:
+    """Whether a delivery failed at the receiver, and not because its format has no place for all of the message."""
+    code = end.why.code if end.why is not None else find_old_code(end.reason)
+    return end.state == FAILED and code != LOSSY

@@ -11,12 +11,14 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from postroad.core.delivery.reasons import make_reason, reason_text
 from postroad.core.mediation.formats import outgoing_of
 from postroad.core.mediation.soap_part import payloads
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.core.model.polling import Settlement
+from postroad.core.model.reason import Reason
 from postroad.core.routing.forward import Forward
 from postroad.flow.network import Network
 
@@ -32,14 +34,16 @@ def list_separate_parts(service: Service, delivered: Delivered) -> Sequence[Part
     return parts if len(parts) > 1 else ()
 
 
-async def send_parts_separately(network: Network, caller: Caller, delivered: Delivered, parts: Sequence[Part]) -> str:
-    """Forward each part to the service itself and settle the delivery; returns the error, or ''."""
+async def send_parts_separately(
+    network: Network, caller: Caller, delivered: Delivered, parts: Sequence[Part]
+) -> Reason | None:
+    """Forward each part to the service itself and settle the delivery; returns the error, or None."""
     forwards = [
         Forward(delivered.recipient_gcid, f"part {number}", replace(part, attachment=False), alone=True)
         for number, part in enumerate(parts, 1)
     ]
     onward = await network.forward(caller, delivered, forwards)
     if onward.faults:
-        return f"part of the message cannot be sent: {onward.faults[0][1]}"
+        return make_reason("push.parts", detail=reason_text(onward.faults[0][1]))
     await network.settle(caller, Settlement(tokens=(delivered.token,)))
-    return ""
+    return None

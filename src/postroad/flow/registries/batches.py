@@ -14,9 +14,11 @@ from msgspec.msgpack import Decoder
 from msgspec.structs import replace
 
 from postroad.core.batching.moves import mark_sent, remove_member
+from postroad.core.delivery.reasons import MAX_REASON, reason_text, stored_reason
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember
 from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.journal import BatchesChanged, DeliveriesAcknowledged, DeliveriesEnded
+from postroad.core.model.reason import Reason
 from postroad.core.projection.delivery_rows import found_from_row
 from postroad.core.projection.tables import TABLES
 from postroad.core.projection.unique_keys import answer_key, batch_key, journey_key
@@ -163,7 +165,7 @@ class BatchStore:
         return raised if await self._is_written(JournalStep(entry, None, keys, True)) else None
 
     async def end(
-        self, by: str, state: str, reason: str, after: Batch, members: Sequence[MemberJourney]
+        self, by: str, state: str, reason: Reason, after: Batch, members: Sequence[MemberJourney]
     ) -> Batch | None:
         """End members of a batch and store the batch as given; None on a version conflict."""
         if not await drop_interchange_letter(self._desk, self._index, self._clock, after, by):
@@ -176,10 +178,11 @@ class BatchStore:
             at_us=self._clock.now_us(),
             by=by,
             state=state,
-            reason=reason,
+            reason=reason_text(reason)[:MAX_REASON],
             deliveries=numbers,
             journeys=journeys,
             batch=after,
+            why=stored_reason(reason),
         )
         answers = [answer_key(one.number) for one in members if one.journey]
         keys = (*map(journey_key, journeys), *answers, batch_key(after))
@@ -197,12 +200,12 @@ class BatchStore:
         keys = (*map(journey_key, journeys), batch_key(after))
         return after if await self._is_written(JournalStep(entry, None, keys, True)) else None
 
-    async def leave(self, number: int, by: str, state: str, reason: str) -> bool | None:
+    async def leave(self, number: int, by: str, state: str, reason: Reason) -> bool | None:
         """End a delivery that waits in a batch; None if it is in no batch, False if it cannot be removed now."""
         batch = await self.of_delivery(number)
         return None if batch is None else await self.leave_together(batch.id, [number], by, state, reason)
 
-    async def leave_together(self, batch_id: str, numbers: Sequence[int], by: str, state: str, reason: str) -> bool:
+    async def leave_together(self, batch_id: str, numbers: Sequence[int], by: str, state: str, reason: Reason) -> bool:
         """End deliveries that wait in a batch; False if one of them cannot be removed now."""
         for _ in range(TRIES):
             batch = await self.find(batch_id)

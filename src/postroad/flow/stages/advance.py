@@ -13,12 +13,14 @@ from msgspec.structs import replace
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.delivery.document_access import access_at, merge_parts
+from postroad.core.delivery.reasons import make_reason, reason_text
 from postroad.core.mediation.wrapper import strip_parts
 from postroad.core.model.contexts import Ancestry, merge_properties
 from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import InvocationReturned, ReturnedContext
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
 from postroad.core.model.part_facts import total_size
+from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key
 from postroad.core.routing.budget import Budget
@@ -115,7 +117,9 @@ class AdvanceStage:
         return setting if decode_parts(queued.content.parts, body) == parts else strip_parts(setting)
 
     async def _end(self, queued: Queued, ended: JourneyEnd) -> None:
-        if not await self._ending.end(queued.journey, queued.number, ended.state, ended.status, told=ended.told):
+        if not await self._ending.end(
+            queued.journey, queued.number, ended.state, ended.status, why=ended.why, told=ended.told
+        ):
             raise self._already_answered(Conflict(answer_key(queued.number), 0, queued.message.session))
 
 
@@ -125,6 +129,7 @@ class JourneyEnd(NamedTuple):
     state: str
     status: Status
     told: Status | None = None
+    why: Reason | None = None  # where the status' code does not say it
 
 
 def _after_error(queued: Queued, status: Status) -> int | None:
@@ -149,7 +154,8 @@ def _failure(admitted: Admitted, status: Status, queued: Queued, directory: Dire
             "rejected", Status("route.rejected", f"{by} did not let the message pass: {status.text}"), told
         )
     told = Status("route.failed", f"{someone} failed") if someone else None
-    return JourneyEnd("failed", Status("route.failed", f"{by} answered {status.code} {status.text}".rstrip()), told)
+    why = make_reason("service.error", by=by, status=status.code, detail=status.text)
+    return JourneyEnd("failed", Status("route.failed", reason_text(why)), told, why)
 
 
 def _onward(

@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.delivery.reasons import make_reason, reason_text, stored_reason
 from postroad.core.model.delivery import DeliveryState, FoundDelivery
 from postroad.core.model.journal import DeliveriesEnded, MessagePosted, decode
 from postroad.core.model.message import PostResult, RecipientResult
@@ -25,7 +26,7 @@ from postroad.ports import Clock, Conflict, Desk, IndexReader, JournalStep
 
 TRIES = 5
 TOO_LATE = "cancel.too-late"
-WITHDRAWN = "withdrawn by its sender"
+WITHDRAWN = make_reason("delivery.withdrawn")
 
 
 class CopyToCancel(NamedTuple):
@@ -123,7 +124,15 @@ class CancelStage:
         keys = [
             key for copy in copies if copy.journey for key in (journey_key(copy.journey), answer_key(copy.delivery))
         ]
-        entry = DeliveriesEnded(admitted.at_us, admitted.sender.gcid, "cancelled", WITHDRAWN, deliveries, journeys)
+        entry = DeliveriesEnded(
+            at_us=admitted.at_us,
+            by=admitted.sender.gcid,
+            state="cancelled",
+            reason=reason_text(WITHDRAWN),
+            deliveries=deliveries,
+            journeys=journeys,
+            why=stored_reason(WITHDRAWN),
+        )
         waiting = tuple(copy.delivery for copy in copies if copy.waits)
         step = JournalStep(entry, None, tuple(keys), reserve=True, waiting=waiting)
         is_withdrawn = not isinstance(await commit_step(self._desk, step), Conflict)

@@ -21,6 +21,7 @@ from msgspec.structs import replace
 
 from postroad.core.admission.policy import check_connection
 from postroad.core.delivery.mailbox import EVERY_NUMBER
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued, Wrapped
@@ -293,7 +294,7 @@ def _check_standing(service: Service, directory: Directory) -> None:
         )
 
 
-NO_LONGER_KEPT = "body.dropped: its documents are no longer kept"
+NO_LONGER_KEPT = make_reason("body.dropped", detail="its documents are no longer kept")
 
 log = logging.getLogger(__name__)
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
 
+from postroad.core.delivery.reasons import MAX_REASON, reason_text, stored_reason
 from postroad.core.model import ids
 from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import BY_NETWORK, DeliveriesEnded, JourneyEnding, MessagePosted
 from postroad.core.model.message import MessageType, Status
+from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key, journey_key
 from postroad.core.visibility.isolation import anonymous_service_label, visible_recipient
@@ -24,7 +26,6 @@ from postroad.flow.stages import entries
 from postroad.flow.stages.resend import JourneyOrigin, find_journey_origin, find_journey_origins
 from postroad.ports import Clock, Committed, Conflict, Desk, Journal, JournalStep, Randomness
 
-MAX_REASON = 500
 TOGETHER = 100  # deliveries in one entry
 
 
@@ -49,14 +50,15 @@ class EndStage:
         self._due = due
         self._batches = batches
 
-    async def give_up(self, queued: Queued, state: str, reason: str) -> None:
+    async def give_up(self, queued: Queued, state: str, reason: Reason) -> None:
         """End the journey of a delivery that the desk no longer hands out."""
         code = "route.expired" if state == "expired" else "route.failed"
         someone = anonymous_service_label(queued, self._directory())  # the reason may tell who it is
         told = Status(code, f"{someone} failed, or did not take the message in time") if someone else None
-        await self.end(queued.journey, queued.number, state, Status(code, reason), told=told)
+        status = Status(code, reason_text(reason))
+        await self.end(queued.journey, queued.number, state, status, why=reason, told=told)
 
-    async def fail(self, number: int, reason: str) -> None:
+    async def fail(self, number: int, reason: Reason) -> None:
         """Fail a waiting delivery: it becomes a dead letter, and a requester gets an error response."""
         found = await self._desk.find(number)
         if found is None or found.state is not DeliveryState.QUEUED:
@@ -64,21 +66,31 @@ class EndStage:
         if found.queued.journey:
             await self.give_up(found.queued, "failed", reason)
             return
-        entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "failed", reason[:MAX_REASON], (number,))
+        entry = self._ended("failed", reason, (number,))
         await commit_step(self._desk, JournalStep(entry, reserve=True, waiting=(number,)))
         self._batches.settled((number,))
 
-    async def expire(self, numbers: Sequence[int], reason: str) -> None:
+    async def expire(self, numbers: Sequence[int], reason: Reason) -> None:
         """End deliveries that belong to no journey; one by one if one of them was settled just now."""
         parts = [tuple(numbers[start : start + TOGETHER]) for start in range(0, len(numbers), TOGETHER)]
         await asyncio.gather(*[self._expire(part, reason) for part in parts])
 
-    async def _expire(self, numbers: tuple[int, ...], reason: str) -> None:
-        entry = DeliveriesEnded(self._clock.now_us(), BY_NETWORK, "expired", reason, numbers)
+    async def _expire(self, numbers: tuple[int, ...], reason: Reason) -> None:
+        entry = self._ended("expired", reason, numbers)
         outcome = await commit_step(self._desk, JournalStep(entry, reserve=True, waiting=numbers))
         self._batches.settled(numbers)
         if isinstance(outcome, Conflict) and len(numbers) > 1:
             await asyncio.gather(*[self._expire((number,), reason) for number in numbers])
+
+    def _ended(self, state: str, reason: Reason, numbers: tuple[int, ...]) -> DeliveriesEnded:
+        return DeliveriesEnded(
+            at_us=self._clock.now_us(),
+            by=BY_NETWORK,
+            state=state,
+            reason=reason_text(reason)[:MAX_REASON],
+            deliveries=numbers,
+            why=stored_reason(reason),
+        )
 
     async def end(
         self,
@@ -87,16 +99,18 @@ class EndStage:
         state: str,
         status: Status,
         *,
+        why: Reason | None = None,
         told: Status | None = None,
     ) -> bool:
         """End the journey at this delivery; False if it has moved on or ended meanwhile.
 
-        ``status`` goes on record; a requester is told the same, or ``told`` where somebody keeps that from it.
+        ``status`` goes on record, with ``why`` it came to that, else with its code; a requester is told the same, or ``told``
+        where somebody keeps that from it.
         """
         found = await find_journey_origin(self._journal, journey)
         if found is None:
             return False
-        step = self._end_step(found, journey, delivery, state, status, told=told)
+        step = self._end_step(found, journey, delivery, state, status, why=why, told=told)
         return self._has_ended(step, journey, delivery, await commit_step(self._desk, step))
 
     async def end_all(self, journeys: Mapping[int, int], state: str, status: Status) -> bool:
@@ -121,18 +135,20 @@ class EndStage:
         state: str,
         status: Status,
         *,
+        why: Reason | None = None,
         told: Status | None = None,
     ) -> JournalStep:
         message, ordinal = found
         reason = f"{status.code}: {status.text}"[:MAX_REASON]
+        code = stored_reason(why) if why is not None else Reason(status.code)
         keys = (journey_key(journey), answer_key(delivery))
         requester = self._directory().services.get(message.sender)
         if message.type is MessageType.REQUEST and requester is not None:
-            ending = JourneyEnding(journey, delivery, state, reason)
+            ending = JourneyEnding(journey, delivery, state, reason, code)
             response = self._error_response(message, ordinal, requester, told or status, ending, keys)
             return JournalStep(response, None, keys, reserve=True)
         now_us = self._clock.now_us()
-        ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,))
+        ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,), why=code)
         return JournalStep(ended, None, keys, reserve=True)
 
     def _has_ended(self, step: JournalStep, journey: int, delivery: int, outcome: Committed | Conflict) -> bool:

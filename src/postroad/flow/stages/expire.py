@@ -13,6 +13,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import Any
 
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
@@ -31,7 +32,7 @@ LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes 
 IDLE_S = 3_600.0
 REST = 10  # times as long as a look has taken, nobody looks again …
 MAX_REST_S = 60.0  # … but for no longer than this
-EXPIRED_REASON = "not fetched before it expired"
+EXPIRED_REASON = make_reason("delivery.expired")
 EXPIRED = Status("route.expired", "The message expired before its journey was over")
 
 
@@ -110,7 +111,7 @@ class ExpireStage:
             gathered.setdefault(batch, []).append(number)
         plain = gathered.pop("", [])
         await self._ending.expire(plain, EXPIRED_REASON)
-        reason = f"{EXPIRED_REASON}, in a batch that had not gone"
+        reason = make_reason("delivery.expired-in-batch")
         have_left = [
             await self._batches.leave_together(batch, numbers, BY_NETWORK, "expired", reason)
             for batch, numbers in gathered.items()
@@ -119,7 +120,7 @@ class ExpireStage:
 
     async def _end(self, journeys: list[tuple[Any, ...]]) -> bool:
         """End journeys, including those whose delivery waits in a batch; False if none could be ended now."""
-        reason = f"{EXPIRED.code}: {EXPIRED.text}"
+        reason = make_reason(EXPIRED.code, detail=EXPIRED.text)
         have_left = [
             await self._batches.leave(row[AT_NUMBER], BY_NETWORK, "expired", reason) for row in journeys if row[-1]
         ]

@@ -18,12 +18,14 @@ from collections.abc import Callable, Iterator, Sequence
 from msgspec import Struct
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import assembled_keys, forward_key, relay_key
 from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
@@ -59,7 +61,7 @@ class ForwardResult(Struct, gc=False, frozen=True):
 
     copies: int = 0
     cut: int = 0  # not forwarded to who had it before
-    faults: tuple[tuple[str, str], ...] = ()
+    faults: tuple[tuple[str, Reason], ...] = ()
     refused: tuple[str, ...] = ()  # what chose those that cannot be reached, be it that this was told before
 
 
@@ -205,7 +207,7 @@ def _routed(
 class _Tally:
     """Counts the results of forwards; there may be a million."""
 
-    def __init__(self, faults: list[tuple[str, str]]) -> None:
+    def __init__(self, faults: list[tuple[str, Reason]]) -> None:
         self.copies = self.cut = self.under_way = 0
         self._faults = faults
         self._refused: list[str] = []
@@ -221,15 +223,15 @@ class _Tally:
                 continue
             self._refused.append(one.chosen_by)
             if is_new:
-                self._faults.append((one.chosen_by, f"{copy.code}: {copy.detail}"))
+                self._faults.append((one.chosen_by, make_reason(copy.code, detail=copy.detail)))
 
-    def told(self) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    def told(self) -> tuple[tuple[tuple[str, Reason], ...], tuple[str, ...]]:
         return tuple(self._faults), tuple(self._refused)
 
 
 def _wanted(
     forwards: Sequence[Forward], host: str, through: Sequence[str], directory: Directory
-) -> tuple[list[Forward], list[tuple[str, str]]]:
+) -> tuple[list[Forward], list[tuple[str, Reason]]]:
     """Return the forwards that can be carried out, and the errors of the others.
 
     A splitter was asked by its owner, who named the receiver, which was looked at like any recipient. What it takes apart may

@@ -10,6 +10,7 @@ from __future__ import annotations
 from postroad.core.delivery.release_schedule import expiry_reason, kept_until_us
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.journal import BY_NETWORK
+from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.registries.batches import BatchStore
@@ -61,7 +62,7 @@ class MailboxTimeLimit:
                 return kept_until_us(keep_s, now_us)
             after = rows[-1][0]
 
-    async def _expire(self, numbers: list[int], reason: str) -> None:
+    async def _expire(self, numbers: list[int], reason: Reason) -> None:
         plain = []
         for number in numbers:
             found = await self._desk.find(number)

@@ -14,6 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.identity.tokens import Tokens
 from postroad.core.mediation.conversion_losses import LOSSY
 from postroad.core.mediation.formats import decode_wire, encode_delivery, external_format_of, message_of
@@ -119,7 +120,7 @@ class MediateStage:
         delivered = handed.delivered
         number = self._number(delivered)
         if service.whole_only:
-            await self._ending.fail(number, f"{LOSSY}: {'; '.join(dropped)}")
+            await self._ending.fail(number, make_reason(LOSSY, detail="; ".join(dropped)))
             return False
         if (number, format) not in self._on_record:
             form = delivered.form if isinstance(delivered, Wrapped) else ""

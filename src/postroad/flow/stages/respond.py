@@ -10,6 +10,7 @@ from collections.abc import Collection
 from hmac import compare_digest
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.delivery.reasons import make_reason, reason_text
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model import ids
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
@@ -192,9 +193,10 @@ class RespondStage:
             )
         except Refused as refusal:
             if not refusal.code.startswith("policy."):  # a safer connection may still bring the response
-                status = Status("route.failed", f"{NO_RETURN}: {refusal.detail}")
+                why = make_reason("route.no-return", detail=refusal.detail)
+                status = Status("route.failed", reason_text(why))
                 told = Status("route.failed", NO_RETURN) if anonymous_service_label(queued, directory) else None
-                await self._ending.end(queued.journey, queued.number, "failed", status, told=told)
+                await self._ending.end(queued.journey, queued.number, "failed", status, why=why, told=told)
             if queued.shown_sender:  # the refusal may name who is kept from the poster
                 raise Refused(refusal.code, NO_WAY_BACK) from None
             raise

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from postroad.core.admission.connection_rights import is_open_to
 from postroad.core.configuration.entries.bindings import BindingEntry, binding_of
 from postroad.core.configuration.shapes import Line
+from postroad.core.delivery.reasons import reason_text
 from postroad.core.exchange.exchange import SelectedBindings, describe_decision
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.caller import Caller
@@ -112,7 +113,7 @@ def _unless_closed(network: Network, exchange: Service, one: BindingMatch) -> Bi
     queue = network.directory.services.get(one.binding.queue)
     if queue is not None and is_open_to(exchange, queue, network.directory):
         return one
-    return BindingMatch(one.binding, error=NOT_OPEN)
+    return BindingMatch(one.binding, error=reason_text(NOT_OPEN))
 
 
 def _sender(network: Network, caller: Caller, message: Message) -> str:

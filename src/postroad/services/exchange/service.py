@@ -7,6 +7,7 @@ and therefore met no binding, is refused.
 
 from __future__ import annotations
 
+from postroad.core.delivery.reasons import reason_text
 from postroad.core.exchange.exchange import BoundExchange
 from postroad.core.exchange.header_items import header_items
 from postroad.core.model.message import Delivered, Property, PropertyType
@@ -64,6 +65,6 @@ def _count(exchange: BoundExchange, returned: ServiceResult, onward: ForwardResu
         if binding is None:
             continue
         if fault := faults.get(one.chosen_by):
-            exchange.tally(binding).fail(fault[:ERROR_CHARS], tools.now_us())
+            exchange.tally(binding).fail(reason_text(fault)[:ERROR_CHARS], tools.now_us())
         else:
             exchange.tally(binding).match(tools.now_us())

@@ -11,6 +11,7 @@ import logging
 from collections import defaultdict
 
 from postroad.core.codecs.lexical import NOT_XML
+from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.message import Delivered, Message, MessageType, Status
@@ -145,7 +146,7 @@ class DeliveryRunner:
     async def _answer(self, service: Service, delivered: Delivered, returned: ServiceResult) -> None:
         if not delivered.in_transit and delivered.type is not MessageType.REQUEST:
             if returned.status is not None and service.hosted in FORWARDING:
-                await self._network.fail(delivered, f"{returned.status.code}: {returned.status.text}")
+                await self._network.fail(delivered, make_reason(returned.status.code, detail=returned.status.text))
                 return
             if returned.status is not None:
                 log.info("%s: session %s ended as %s", service.address, delivered.session, returned.status.code)

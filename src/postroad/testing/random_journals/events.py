@@ -55,6 +55,7 @@ from postroad.testing.random_journals.values import (
     formats,
     hops,
     logical,
+    reasons,
     returned,
     sizes,
     statuses,
@@ -98,7 +99,7 @@ def _give_up(draw: Draw, story: JournalState) -> Entry | None:
         return None
     journey = draw(st.sampled_from(sorted(story.journeys)))
     at = next((one for one in story.waiting if one.number == story.journeys[journey]), None)
-    ends = JourneyEnding(journey, at.number if at else 0, draw(st.sampled_from(ENDINGS)), draw(words))
+    ends = JourneyEnding(journey, at.number if at else 0, draw(st.sampled_from(ENDINGS)), draw(words), draw(reasons))
     answers = AnsweredDelivery(at.number, at.message.session, journey=journey) if at and draw(st.booleans()) else None
     entry = _message(draw, story, at, type=MessageType.RESPONSE, answers=answers, ends=ends)
     story.end_journeys([journey])
@@ -161,7 +162,7 @@ def _give_back(draw: Draw, story: JournalState) -> Entry | None:
 def _attempt(draw: Draw, story: JournalState) -> Entry | None:
     if not story.free:
         return None
-    status = draw(st.sampled_from([0, 302, 503]))
+    status = draw(st.sampled_from([0, 200, 302, 503]))
     numbers, delay_s = story.choose(draw, story.free), draw(st.sampled_from([0.0, 5.0]))
     return DeliveryAttempted(
         at_us=draw(times),
@@ -171,6 +172,7 @@ def _attempt(draw: Draw, story: JournalState) -> Entry | None:
         duration_ms=12,
         fault=draw(words),
         delay_s=delay_s,
+        why=draw(reasons),
     )
 
 
@@ -215,6 +217,7 @@ def _end(draw: Draw, story: JournalState) -> Entry | None:
         deliveries=numbers,
         journeys=ended,
         batch=changed_batch(draw, story),
+        why=draw(reasons),
     )
 
 

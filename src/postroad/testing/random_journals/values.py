@@ -14,6 +14,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.journal import Context, CrossReferenceChanged, Hop, ReturnedContext
 from postroad.core.model.message import Argument, Property, Status
 from postroad.core.model.part_facts import MessageArrival
+from postroad.core.model.reason import Reason
 
 Draw = Any
 
@@ -22,6 +23,9 @@ ENDINGS = ("expired", "cancelled", "failed", "rejected")
 MAPS = ("Customers", "customers", "Straße", "STRASSE")  # two maps, by their folded names
 
 words = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=12)
+reasons = st.none() | st.builds(
+    Reason, st.sampled_from(["push.refused", "delivery.not-acknowledged", "other"]), st.tuples(st.tuples(words, words))
+)
 times = st.integers(0, 2**60)
 an_expiry = st.sampled_from([0, 10, 20]) | times
 sizes = st.integers(0, 2**40)

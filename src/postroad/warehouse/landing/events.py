@@ -36,6 +36,7 @@ from postroad.core.model.journal import (
     MessageRefused,
     ObjectChange,
 )
+from postroad.core.model.reason import Reason
 from postroad.warehouse.landing import batch_events
 
 Row = tuple[Any, ...]
@@ -60,7 +61,7 @@ POSTED_COLUMNS = (
     *("seq", "about", "at_us", "session", "transaction", "message_seq", "sender", "by", "type", "topic", "form"),
     *("handle", "possible_duplicate", "size", "body_bytes", "parts", "expires_at_us", "directory", "routing"),
     *("shown_sender", "status_code", "status_text", "answers_delivery", "answers_session", "answers_journey"),
-    *("ends_journey", "ends_delivery", "ends_state", "ends_reason", "wire_bytes"),
+    *("ends_journey", "ends_delivery", "ends_state", "ends_reason", "wire_bytes", "reason_code"),
     *("ordinal", "copy", "hop", "delivery", "journey", "service", "recipient", "named", "code", "detail"),
     *("hops", "logical"),
 )
@@ -77,11 +78,16 @@ def _posted(seq: int, entry: MessagePosted, body_length: int) -> Rows:
         *((answers.delivery, answers.session, answers.journey or None) if answers is not None else (None, None, None)),
         *((ends.journey, ends.delivery or None, ends.state, ends.reason) if ends is not None else (None,) * 4),
         _on_the_wire(entry),
+        _code(ends.why) if ends is not None else None,
     )
     if not entry.copies:
         yield (*shared, 0, *(None,) * 11)
     for ordinal, copy in enumerate(entry.copies):
         yield (*shared, *_copy(seq, ordinal, copy, entry))
+
+
+def _code(why: Reason | None) -> str | None:
+    return why.code if why is not None else None
 
 
 def _on_the_wire(entry: MessagePosted | InvocationReturned | MessageRefused) -> int | None:
@@ -168,13 +174,13 @@ def _returned(seq: int, entry: DeliveriesReturned, _: int) -> Rows:
         yield (seq, ordinal, "delivery", entry.at_us, entry.by, entry.by, delivery, entry.reason or None, entry.delay_s)
 
 
-ATTEMPTED_COLUMNS = (*RETURNED_COLUMNS, "http_status", "duration_ms")
+ATTEMPTED_COLUMNS = (*RETURNED_COLUMNS, "http_status", "duration_ms", "reason_code")
 
 
 def _attempted(seq: int, entry: DeliveryAttempted, _: int) -> Rows:
     for ordinal, delivery in enumerate(entry.deliveries or (None,)):
         about = (seq, ordinal, "delivery", entry.at_us, entry.by, entry.by, delivery)
-        yield (*about, entry.fault or None, entry.delay_s, entry.status, entry.duration_ms)
+        yield (*about, entry.fault or None, entry.delay_s, entry.status, entry.duration_ms, _code(entry.why))
 
 
 TRANSLATED_COLUMNS = (*COMMON, "by", "service", "delivery", "form", "format", "detail")
@@ -185,23 +191,25 @@ def _translated(seq: int, entry: DeliveryTranslated, _: int) -> Rows:
     yield (*about, entry.form or None, entry.format, "; ".join(entry.dropped) or None)
 
 
-SETTLED_COLUMNS = (*COMMON, "by", "delivery", "journey", "state", "reason", "batch")
+SETTLED_COLUMNS = (*COMMON, "by", "delivery", "journey", "state", "reason", "batch", "reason_code")
 
 
 def _acknowledged(seq: int, entry: DeliveriesAcknowledged, _: int) -> Rows:
-    return _settled(seq, entry, "delivered", "acknowledged")
+    return _settled(seq, entry, "delivered", "acknowledged", None)
 
 
 def _ended(seq: int, entry: DeliveriesEnded, _: int) -> Rows:
-    return _settled(seq, entry, entry.state, entry.reason)
+    return _settled(seq, entry, entry.state, entry.reason, entry.why)
 
 
-def _settled(seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: str, reason: str) -> Rows:
+def _settled(
+    seq: int, entry: DeliveriesAcknowledged | DeliveriesEnded, state: str, reason: str, why: Reason | None
+) -> Rows:
     things: list[tuple[str, int | None, int | None]] = [("delivery", number, None) for number in entry.deliveries]
     things += [("journey", None, number) for number in entry.journeys]
     batch = entry.batch.id if entry.batch is not None else None
     for ordinal, (about, delivery, journey) in enumerate(things or [("delivery", None, None)]):
-        yield (seq, ordinal, about, entry.at_us, entry.by, delivery, journey, state, reason or None, batch)
+        yield (seq, ordinal, about, entry.at_us, entry.by, delivery, journey, state, reason or None, batch, _code(why))
 
 
 RESENT_COLUMNS = (

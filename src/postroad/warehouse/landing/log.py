@@ -36,7 +36,7 @@ from postroad.core.model.journal import decode
 from postroad.warehouse.landing.batch_events import BATCH_COLUMNS, batch_rows
 from postroad.warehouse.landing.events import EVENTS
 
-SCHEMA_VERSION = 4
+SCHEMA_VERSION = 5
 ENTRIES_PER_BATCH = 16384
 
 HOP = pa.struct(
@@ -143,6 +143,9 @@ COLUMNS: tuple[Column, ...] = (
     ),
     Column("verdict", pa.string(), "what a partner says of it: received, accepted, partly accepted, rejected …"),
     Column("wire_bytes", pa.int64(), "bytes on the wire; 0 = made inside the network; null in rows of older entries"),
+    Column(
+        "reason_code", pa.string(), "code of `reason` or `ends_reason`: push.refused …; null in rows of older entries"
+    ),
 )
 
 Rows = dict[tuple[str, tuple[str, ...]], list[tuple[Any, ...]]]  # by kind and the columns that they fill

@@ -271,7 +271,7 @@ def _is_new(
 
 def _refused(copy: Copy) -> Copy:
     """Return the copy as refused: its receiver belongs to an organization that the exchange is not open to."""
-    return Copy(copy.named, (), NOT_OPEN.partition(":")[0])
+    return Copy(copy.named, (), NOT_OPEN.code)
 
 
 def _groups(

@@ -12,6 +12,7 @@ from postroad.adapters.index import postgres
 from postroad.adapters.index.migrations import VERSION_TABLE, migrations
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteIndex
+from postroad.adapters.index.sqlite_file import open_writer
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.journal import decode
@@ -87,3 +88,44 @@ async def test_a_filled_postgres_index_of_the_first_version(postgres_database: s
     index = await PostgresIndex.open(postgres_database)
     await assert_becomes_a_new_one(index)
     await index.close()
+
+
+# ---- what was read from the text of a reason before migration 9
+
+DELIVERIES = [
+    (1, 1, 0, "push failed: the receiver answered 503", 0),
+    (2, 1, 0, "busy", 0),
+    (3, 1, 3, "push failed: ended all the same", 9),
+]
+WAITING_FOR_PUSH = [(1, 1), (2, 0), (3, 0)]
+INSERT = (
+    "INSERT INTO delivery (number, recipient, expires_at_us, state, reason, settle_seq) VALUES ({}, {}, 0, {}, {}, {})"
+)
+LETTER = "INSERT INTO dead_letter (number, recipient, sender, at_us, reason, seq) VALUES (3, 1, 1, 1, 'busy', 9)"
+
+
+async def test_a_sqlite_index_of_the_eighth_version_knows_what_waits_for_its_push(tmp_path: Path) -> None:
+    connection = with_checksums(tmp_path / "index.sqlite")
+    connection.execute(frozen_sqlite(8))
+    connection.executemany("INSERT INTO schema_version VALUES (?, 'frozen')", [(number,) for number in range(1, 9)])
+    connection.executemany(INSERT.format(*"?????"), DELIVERIES)
+    connection.execute(LETTER)
+    connection.close()
+    migrated = open_writer(tmp_path / "index.sqlite")
+    assert migrated.execute("SELECT number, waits_for_push FROM delivery ORDER BY 1").fetchall() == WAITING_FOR_PUSH
+    assert migrated.execute("SELECT reason_code FROM dead_letter").fetchall() == [("",)]
+    migrated.close()
+
+
+async def test_a_postgres_index_of_the_eighth_version_knows_what_waits_for_its_push(postgres_database: str) -> None:
+    connection = await asyncpg.connect(postgres_database)
+    await connection.execute(VERSION_TABLE)
+    for migration in migrations()[:8]:
+        await postgres.apply_migration(connection, migration)
+    await connection.executemany(INSERT.format("$1", "$2", "$3", "$4", "$5"), DELIVERIES)
+    await connection.execute(LETTER)
+    await (await PostgresIndex.open(postgres_database)).close()
+    rows = await connection.fetch("SELECT number, waits_for_push FROM delivery ORDER BY 1")
+    assert [tuple(row) for row in rows] == WAITING_FOR_PUSH
+    assert await connection.fetchval("SELECT reason_code FROM dead_letter") == ""
+    await connection.close()

@@ -104,6 +104,6 @@ def test_when_files_run_out_and_nobody_waits_the_push_fails(monkeypatch: pytest.
         async with receiving(answering(b"")) as receiver:
             answer = await pusher().push(to(receiver))
             assert answer.status is None
-            assert "Too many open files" in answer.fault
+            assert "Too many open files" in answer.fault_text
 
     asyncio.run(scenario())

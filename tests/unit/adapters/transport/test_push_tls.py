@@ -85,7 +85,7 @@ async def pushed_to(site: Site, tls: ssl.SSLContext, **options: Any) -> tuple[Pu
 def test_host_and_tls_keep_the_name_while_the_connection_keeps_the_address(site: Site, loop: str) -> None:
     async def scenario() -> None:
         told, receiver = await pushed_to(site, site.server())
-        assert (told.status, told.fault, site.names) == (200, "", [NAME])
+        assert (told.status, told.fault_text, site.names) == (200, "", [NAME])
         assert f"\r\nhost: {NAME}:{receiver.port}\r\n".encode() in receiver.requests[0]
 
     on(loop, scenario())
@@ -104,8 +104,8 @@ def test_certificates_that_are_not_good_are_refused_with_the_reason(site: Site, 
         for reason, tls in bad.items():
             told, receiver = await pushed_to(site, tls)
             assert told.status is None
-            assert "certificate was not accepted" in told.fault
-            assert reason in told.fault.lower()
+            assert "certificate was not accepted" in told.fault_text
+            assert reason in told.fault_text.lower()
             assert receiver.requests == [], "nothing of the message was shown"
 
     on(loop, scenario())
@@ -120,7 +120,7 @@ def test_a_receiver_that_speaks_no_tls_is_told_as_such(site: Site, loop: str) ->
         async with receiving(greets) as receiver:
             told = await site.pusher().push(to(receiver, scheme="https"))
         assert told.status is None
-        assert "TLS failed" in told.fault
+        assert "TLS failed" in told.fault_text
 
     on(loop, scenario())
 
@@ -132,7 +132,7 @@ def test_a_handshake_that_never_ends_is_left_at_the_deadline(site: Site, loop: s
     async def scenario() -> None:
         async with receiving(silent) as receiver:
             told = await site.pusher().push(to(receiver, scheme="https", timeout_s=0.2))
-        assert "did not accept the connection in time" in told.fault
+        assert "did not accept the connection in time" in told.fault_text
 
     on(loop, scenario())
 
@@ -155,7 +155,7 @@ def test_the_network_shows_its_certificate_where_it_has_one_for(site: Site, loop
         assert told.status == 200
         told, receiver = await pushed_to(site, site.asking_for_certificates())
         assert (told.status, receiver.requests) == (None, [])
-        assert told.fault
+        assert told.fault_text
 
     on(loop, scenario())
 
@@ -199,7 +199,7 @@ def test_a_certificate_that_cannot_be_read_is_the_networks_own_fault(site: Site,
     async def scenario() -> None:
         for certificate in ((chain, str(tmp_path / "none")), (chain, chain), (chain, str(locked))):
             told, receiver = await pushed_to(site, site.server(), certificate=certificate)
-            assert "client certificate cannot be read" in told.fault
+            assert "client certificate cannot be read" in told.fault_text
             assert receiver.connections == 0
 
     on("asyncio", scenario())

@@ -63,7 +63,7 @@ def refused(url: str) -> tuple[str, list[str]]:
         out = HttpPusher(resolver=Answers(["127.0.0.1"]), clock=SystemClock(), permission=Permission.of((), ("*",)))
         answer = await out.push(PushRequest(url=url, headers={}, body=b"", timeout_s=5.0))
         await out.close()
-        return answer.fault
+        return answer.fault_text
 
     return asyncio.run(scenario()), tried
 
@@ -79,7 +79,7 @@ def test_no_spelling_of_loopback_is_reached(spelling: str) -> None:
             await out.close()
             await asyncio.sleep(0)
         assert (told.status, secret.connections) == (None, 0)
-        assert "The push URL cannot be used" in told.fault or "cannot be pushed to" in told.fault
+        assert "The push URL cannot be used" in told.fault_text or "cannot be pushed to" in told.fault_text
 
     asyncio.run(scenario())
 
@@ -136,7 +136,7 @@ def test_one_forbidden_address_condemns_the_name(answer: list[str]) -> None:
             out = pusher(resolver, allow=("127.0.0.2",))
             told = await out.push(to(secret))
             assert (told.status, secret.connections, resolver.asked) == (None, 0, [NAME])
-            assert not any(address in told.fault for address in answer), "the operator's network is not described"
+            assert not any(address in told.fault_text for address in answer), "the operator's network is not described"
             await out.close()
 
     asyncio.run(scenario())
@@ -159,7 +159,7 @@ def test_a_name_that_does_not_exist_is_refused_as_an_internal_one_is() -> None:
     async def scenario() -> None:
         async with receiving(answering(OK)) as receiver:
             answers: tuple[list[str], ...] = ([], ["127.0.0.1"], ["10.0.0.1"], ["169.254.169.254"], ["8.8.8.8", "::1"])
-            faults = [(await pusher(Answers(found), allow=()).push(to(receiver))).fault for found in answers]
+            faults = [(await pusher(Answers(found), allow=()).push(to(receiver))).fault_text for found in answers]
             assert len(set(faults)) == 1
             assert "does not exist, or its address is not allowed" in faults[0]
 
@@ -175,7 +175,7 @@ def test_a_silent_name_server_ends_at_the_deadline() -> None:
     async def scenario() -> None:
         async with receiving(answering(OK)) as receiver:
             told = await pusher(Silent([])).push(to(receiver, timeout_s=0.1))
-            assert "name servers did not answer in time" in told.fault
+            assert "name servers did not answer in time" in told.fault_text
 
     asyncio.run(scenario())
 

@@ -94,10 +94,10 @@ def test_what_nobody_has_tried_waits_as_its_receiver_receives(
             (HANDED_OUT, 2_000_000, "", "Its lease is over: whoever asks next for that service is handed it again.", 0),
         ),
         (
-            event("push failed", detail="HTTP 503", until_us=NOW + 5),
+            event("push failed", detail="HTTP 503; again in 5 s", why="HTTP 503", until_us=NOW + 5),
             (NOT_TAKEN, 2_000_000, "HTTP 503", "It is tried again.", NOW + 5),
         ),
-        (event("given back", detail="busy"), (NOT_TAKEN, 2_000_000, "busy", "It is tried again.", 0)),
+        (event("given back", detail="busy; again at once", why="busy"), (NOT_TAKEN, 2_000_000, "busy", "It is tried again.", 0)),
         (
             event("pushed", detail="receipt awaited", until_us=NOW + 9),
             ("Acme/Supply has been pushed it, and its receipt is still to come.", 2_000_000, "receipt awaited",
@@ -210,7 +210,8 @@ PAUSED = "Pushes to Acme/Supply are paused because 3 of the last 5 pushes failed
 
 @pytest.mark.parametrize("has_failed", [True, False])
 def test_a_pause_of_pushes_is_reported_with_its_end(has_failed: bool) -> None:
-    failed = event("push failed", detail="the receiver answered 500, after 27 ms; again in 1.838 s", until_us=3_838_000)
+    why = "the receiver answered 500, after 27 ms"
+    failed = event("push failed", detail=f"{why}; again in 1.838 s", why=why, until_us=3_838_000)
     one = told(message(stop(*([failed] if has_failed else []), paused=PAUSE)), PUSHED)
     assert (one.next, one.next_us) == (PAUSED, 90_000_000)
     assert one.why == ("the receiver answered 500, after 27 ms" if has_failed else "")

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from postroad.core.delivery.circuit_breaker import MIN_OUTCOMES, PROBE_EVERY_S
 from postroad.core.delivery.push_endpoints import PushEndpoints, target_at
 from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.reasons import make_reason, reason_text
 from postroad.core.delivery.retry_policy import GiveUp, PushRetry, SwitchOff, decide_push
 from postroad.core.model.directory import Push
 
@@ -45,7 +46,8 @@ def test_each_place_has_its_own_pauses_and_moving_on_takes_none() -> None:
     judged = [decide_push(PushAnswer(status=503), target_at(PUSH, attempt), 0.5, 0) for attempt in range(1, 5)]
     assert [one.delay_s for one in judged if isinstance(one, PushRetry)] == [60, 60, 0, 10]
     last = decide_push(PushAnswer(status=503), target_at(PUSH, 5), 0.5, 0)
-    assert last == GiveUp(reason="the receiver answered 503 (at the backup); tried 5 times")
+    assert isinstance(last, GiveUp)
+    assert reason_text(last.reason) == "the receiver answered 503 (at the backup); tried 5 times"
 
 
 def test_patience_is_for_the_place_that_asked_for_it() -> None:
@@ -76,7 +78,9 @@ def test_a_backup_that_fails_is_left_alone_too() -> None:
 def test_an_address_that_is_gone_is_left_out_and_only_the_last_one_switches_off() -> None:
     places = PushEndpoints(PUSH)
     first = places.target(1, 0.0)
-    assert decide_push(GONE, first, 0.5, 0) == PushRetry(delay_s=0.0, at_us=0, reason=verdict_reason())
+    assert decide_push(GONE, first, 0.5, 0) == PushRetry(
+        delay_s=0.0, at_us=0, reason=make_reason("push.gone", status=410)
+    )
     places.mark_gone(first)
     later = places.target(2, 0.0)
     assert (later.push.url, later.another) == (BACKUP, False)
@@ -84,10 +88,6 @@ def test_an_address_that_is_gone_is_left_out_and_only_the_last_one_switches_off(
     assert isinstance(decide_push(PushAnswer(status=503), later, 0.5, 0), PushRetry)
     places.mark_gone(later)
     assert places.allows_from(5.0) == 5.0, "until somebody has written down that it is switched off"
-
-
-def verdict_reason() -> str:
-    return "the receiver answered 410: this address is gone; set another push address"
 
 
 def test_a_backup_that_is_gone_does_not_switch_off_a_main_place_that_is_there() -> None:

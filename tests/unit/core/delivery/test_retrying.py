@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from postroad.core.delivery.push_endpoints import target_at
 from postroad.core.delivery.push_request import PushAnswer
+from postroad.core.delivery.reasons import make_reason, reason_text, times_text
 from postroad.core.delivery.retry_policy import (
     GiveUp,
     PushDecision,
@@ -15,16 +16,16 @@ from postroad.core.delivery.retry_policy import (
     PushRetry,
     SwitchOff,
     decide_push,
-    times_text,
 )
 from postroad.core.model.directory import Push
+from postroad.core.model.reason import Reason
 
 PUSH = Push(url="https://aster.example/in")
 NOW_US = 1_700_000_000_000_000
 
 
 def after(
-    status: int | None, attempt: int = 1, push: Push = PUSH, jitter: float = 0.5, **more: float | str
+    status: int | None, attempt: int = 1, push: Push = PUSH, jitter: float = 0.5, **more: float | Reason | None
 ) -> PushDecision:
     return decide_push(PushAnswer(status=status, **more), target_at(push, attempt), jitter, NOW_US)  # type: ignore[arg-type]
 
@@ -84,7 +85,7 @@ def test_patience_does_not_add_tries() -> None:
 def test_410_ends_pushing() -> None:
     found = after(410)
     assert isinstance(found, SwitchOff)
-    assert "set another push address" in found.reason
+    assert "set another push address" in reason_text(found.reason)
 
 
 @pytest.mark.parametrize(
@@ -99,11 +100,12 @@ def test_410_ends_pushing() -> None:
     ],
 )
 def test_the_reason_says_what_came_back_and_what_to_do(status: int | None, fault: str, says: str) -> None:
-    again, last = after(status, fault=fault), after(status, attempt=9, fault=fault)
+    why = make_reason("other", detail=fault) if fault else None
+    again, last = after(status, fault=why), after(status, attempt=9, fault=why)
     assert isinstance(again, PushRetry)
     assert isinstance(last, GiveUp)
-    assert says in again.reason
-    assert last.reason == f"{again.reason}; tried 9 times"
+    assert says in reason_text(again.reason)
+    assert reason_text(last.reason) == f"{reason_text(again.reason)}; tried 9 times"
 
 
 def test_a_single_try_is_not_told_in_the_plural() -> None:

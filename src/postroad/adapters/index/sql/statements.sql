@@ -17,8 +17,8 @@ INSERT INTO delivery (number, recipient, expires_at_us) VALUES ($1, $2, $3) ON C
 
 -- name: insert_changed_delivery
 INSERT INTO delivery (number, recipient, expires_at_us, state, attempts, leased_at_us, available_at_us, settled_at_us, reason,
-  lease_seq, settle_seq)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11) ON CONFLICT DO NOTHING
+  waits_for_push, lease_seq, settle_seq)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12) ON CONFLICT DO NOTHING
 
 -- name: insert_onward_delivery
 INSERT INTO delivery (number, message_seq, copy, hop, content_seq, recipient, sender, queued_at_us, expires_at_us)
@@ -71,29 +71,32 @@ UPDATE delivery
 SET attempts = delivery.attempts + $1, leased_at_us = $2,
     available_at_us = CASE WHEN delivery.available_at_us < 4611686018427387904 THEN $3 ELSE delivery.available_at_us END,
     reason = CASE WHEN delivery.settle_seq = 0 AND delivery.available_at_us < 4611686018427387904 THEN $4 ELSE delivery.reason END,
-    lease_seq = $5
-WHERE delivery.number = $6 AND delivery.lease_seq < $5
+    waits_for_push = CASE WHEN delivery.settle_seq = 0 AND delivery.available_at_us < 4611686018427387904 THEN $5
+      ELSE delivery.waits_for_push END,
+    lease_seq = $6
+WHERE delivery.number = $7 AND delivery.lease_seq < $6
 
 -- The same where nobody did before. A writer that is told how many rows it changed tries this first, and needs no keep_replaced
 -- when it was all of them; afterwards hand_out passes over those that are done.
 -- name: hand_out_first
 UPDATE delivery
 SET attempts = delivery.attempts + $1, leased_at_us = $2, available_at_us = $3,
-    reason = CASE WHEN delivery.settle_seq = 0 THEN $4 ELSE delivery.reason END, lease_seq = $5
-WHERE delivery.number = $6 AND delivery.lease_seq = 0
+    reason = CASE WHEN delivery.settle_seq = 0 THEN $4 ELSE delivery.reason END,
+    waits_for_push = CASE WHEN delivery.settle_seq = 0 THEN $5 ELSE delivery.waits_for_push END, lease_seq = $6
+WHERE delivery.number = $7 AND delivery.lease_seq = 0
 
 -- A final state is final: the first entry that ends a delivery counts.
 -- name: settle
-UPDATE delivery SET state = $1, settled_at_us = $2, reason = $3, settle_seq = $4
+UPDATE delivery SET state = $1, settled_at_us = $2, reason = $3, waits_for_push = 0, settle_seq = $4
 WHERE delivery.number = $5 AND delivery.settle_seq = 0
 
 -- After the delivery itself is there; who sent its message is in the message.
 -- name: keep_dead_letter
-INSERT INTO dead_letter (number, recipient, sender, at_us, reason, seq)
+INSERT INTO dead_letter (number, recipient, sender, at_us, reason, reason_code, seq)
 SELECT delivery.number, delivery.recipient,
-  (SELECT message.sender FROM message WHERE message.seq = coalesce(delivery.message_seq, delivery.number >> 16)), $1, $2, $3
+  (SELECT message.sender FROM message WHERE message.seq = coalesce(delivery.message_seq, delivery.number >> 16)), $1, $2, $3, $4
 FROM delivery
-WHERE delivery.number = $4 ON CONFLICT DO NOTHING
+WHERE delivery.number = $5 ON CONFLICT DO NOTHING
 
 -- name: deal_with
 UPDATE dead_letter SET dealt_seq = $1

@@ -112,9 +112,11 @@ class _HistoryBuilder:
             case InvocationReturned():
                 self._returned(seq, entry)
             case DeliveriesLeased() | DeliveriesReturned() | DeliveryAttempted() | BatchesChanged():
-                what, told = describe_wait(entry)
+                told, until_us = describe_wait(entry), waits_until_us(entry)
                 for number in entry.deliveries:
-                    self._note(number, seq, entry.at_us, what, entry.by, told, until_us=waits_until_us(entry))
+                    self._note(
+                        number, seq, entry.at_us, told.what, entry.by, told.detail, until_us=until_us, why=told.why
+                    )
                 if isinstance(entry, BatchesChanged):
                     self._joined |= dict.fromkeys(entry.deliveries, entry.batch)
             case DeliveryTranslated():
@@ -308,13 +310,13 @@ class _HistoryBuilder:
         detail: str,
         state: DeliveryState | None = None,
         until_us: int = 0,
+        why: str = "",
     ) -> None:
         stop = self._stops.get(number)
         if stop is None:
             return
-        told = HistoryEvent(
-            seq=seq, at_us=at_us, what=what, by=self._viewer.address_of(by), detail=detail, until_us=until_us
-        )
+        by = self._viewer.address_of(by)
+        told = HistoryEvent(seq=seq, at_us=at_us, what=what, by=by, detail=detail, until_us=until_us, why=why)
         stop.events.append(told)
         if state is not None and stop.state == DeliveryState.QUEUED.name.lower():
             stop.state = state.name.lower()

@@ -185,15 +185,10 @@ def _paused(stop: Stop, last: HistoryEvent | None) -> _StatusText | None:
         return None
     return _StatusText(
         where=f"It waits at {stop.service}." if last is None else f"It waits at {stop.service}, which did not take it.",
-        why=_failure_text(last) if last is not None else "",
+        why=last.why if last is not None else "",
         next=f"Pushes to {stop.service} are paused because {pause.why}. The next push is tried.",
         next_us=pause.until_us,
     )
-
-
-def _failure_text(event: HistoryEvent) -> str:
-    """Return the reason of a failed attempt, without the time of the next attempt."""
-    return event.detail.rpartition("; again ")[0] or event.detail
 
 
 def _tried(stop: Stop, last: HistoryEvent | None, now_us: int) -> _StatusText | None:
@@ -207,7 +202,7 @@ def _tried(stop: Stop, last: HistoryEvent | None, now_us: int) -> _StatusText | 
         where = f"{stop.service} has been pushed it, and its receipt is still to come."
         return _StatusText(where=where, why=last.detail, next="Without a receipt it is pushed again.", next_us=ahead_us)
     where = f"It waits at {stop.service}, which did not take it the last time."
-    return _StatusText(where=where, why=_failure_text(last), next="It is tried again.", next_us=ahead_us)
+    return _StatusText(where=where, why=last.why, next="It is tried again.", next_us=ahead_us)
 
 
 ATTEMPTS = ("handed out", "pushed", "push failed")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -21,17 +23,27 @@ def describe_acknowledgement(entry: DeliveriesAcknowledged) -> tuple[str, str]:
     return "sent", f"in interchange {entry.batch.interchange} of batch {entry.batch.id}"
 
 
-def describe_wait(entry: WaitingEntry) -> tuple[str, str]:
-    """Describe an entry after which deliveries continue to wait, as a word and details."""
+class WaitText(NamedTuple):
+    """An entry after which deliveries continue to wait: a word, details, and of a failed attempt the reason alone."""
+
+    what: str
+    detail: str
+    why: str = ""
+
+
+def describe_wait(entry: WaitingEntry) -> WaitText:
+    """Describe an entry after which deliveries continue to wait."""
     if isinstance(entry, BatchesChanged):
-        return "gathered", f"in batch {entry.batch}"
+        return WaitText("gathered", f"in batch {entry.batch}")
     if isinstance(entry, DeliveriesLeased):
-        return "handed out", f"leased for {entry.lease_s:g} s"
+        return WaitText("handed out", f"leased for {entry.lease_s:g} s")
     later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
     if isinstance(entry, DeliveryAttempted):
-        what = "pushed" if 200 <= entry.status < 300 else "push failed"  # taken, and its receipt is still to come
-        return what, f"{entry.fault}, after {entry.duration_ms} ms; {later}"
-    return "given back", f"{entry.reason or 'no reason given'}; {later}"
+        what = "push failed" if entry.is_put_off else "pushed"  # taken, and its receipt is still to come
+        why = f"{entry.fault}, after {entry.duration_ms} ms"
+    else:
+        what, why = "given back", entry.reason or "no reason given"
+    return WaitText(what, f"{why}; {later}", why)
 
 
 def waits_until_us(entry: WaitingEntry) -> int:

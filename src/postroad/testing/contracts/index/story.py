@@ -36,6 +36,7 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType, Property, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
+from postroad.core.model.reason import Reason
 from postroad.testing.contracts.index.story_batches import (
     BATCHES,
 )
@@ -168,7 +169,7 @@ STORY: list[Entry] = [
         type=MessageType.RESPONSE,
         expires_at_us=60_000,
         answers=AnsweredDelivery(GIVEN_UP, "session 15", journey=GIVEN_UP),
-        ends=JourneyEnding(GIVEN_UP, GIVEN_UP, "failed", "no answer"),
+        ends=JourneyEnding(GIVEN_UP, GIVEN_UP, "failed", "no answer", Reason("push.no-answer")),
     ),
     _post(20, BUYER, _to(SELLER), expires_at_us=21_500),
     DeliveriesAcknowledged(21_000, SELLER, (SILENT,)),
@@ -220,10 +221,24 @@ STORY: list[Entry] = [
     CrossReferenceChanged(28_000, SELLER, STAMPER, "CUSTOMERS", (CrossReferenceRecord(SELLERS, (("tone", "curt"),)),)),
     CrossReferenceChanged(29_000, SELLER, BANK, "customers", (CrossReferenceRecord(SELLERS),), ((BANKS, BUYERS),)),
     DeliveryAttempted(
-        at_us=30_000, by=BANK, deliveries=(ANNOUNCED,), status=503, duration_ms=12, fault="HTTP 503", delay_s=5.0
+        at_us=30_000,
+        by=BANK,
+        deliveries=(ANNOUNCED,),
+        status=503,
+        duration_ms=12,
+        fault="HTTP 503",
+        delay_s=5.0,
+        why=Reason("push.server-error", (("status", "503"),)),
     ),
     _post(31, STAMPER, _to(SELLER), type=MessageType.NOTIFICATION),
-    DeliveriesEnded(32_000, "network", "failed", "handed out 20 times", (LOST,)),
+    DeliveriesEnded(
+        32_000,
+        "network",
+        "failed",
+        "handed out 20 times",
+        (LOST,),
+        why=Reason("delivery.not-acknowledged", (("count", "20"),)),
+    ),
     _post(33, STAMPER, _to(SELLER), type=MessageType.NOTIFICATION),
     DeliveriesEnded(34_000, "network", "failed", "gone", (SPOILT,)),
     DeliveriesDropped(35_000, "ada", "too old", (SPOILT,)),

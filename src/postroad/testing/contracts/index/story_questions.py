@@ -230,10 +230,10 @@ QUESTIONS = [
     StoryQuestion(
         "dead_letters",
         (0, 10),
-        "failed_at_us failure dealt_seq number recipient sender header",
+        "failed_at_us failure failure_code dealt_seq number recipient sender header",
         [
-            (32_000, "handed out 20 times", 0, LOST, SELLER, STAMPER, encode(STORY[30])),
-            (46_000, "taken out", 0, TAKEN_OUT, BATCHER, FARMER, encode(STORY[41])),
+            (32_000, "handed out 20 times", "delivery.not-acknowledged", 0, LOST, SELLER, STAMPER, encode(STORY[30])),
+            (46_000, "taken out", "", 0, TAKEN_OUT, BATCHER, FARMER, encode(STORY[41])),
         ],
     ),
     StoryQuestion("dead_letters", (TAKEN_OUT, 10), "number", []),
@@ -241,7 +241,12 @@ QUESTIONS = [
     StoryQuestion("dead_letters_at", (BANK, 0, 10), "number", []),
     StoryQuestion("dead_letters_of", (STAMPER, 0, 10), "number", [(LOST,)]),
     StoryQuestion("dead_letters_of", (BUYER, 0, 10), "number", []),
-    StoryQuestion("dead_letter", (GIVEN_UP,), "dealt_seq failure state", [(36, "no answer", DeliveryState.FAILED)]),
+    StoryQuestion(
+        "dead_letter",
+        (GIVEN_UP,),
+        "dealt_seq failure failure_code state",
+        [(36, "no answer", "push.no-answer", DeliveryState.FAILED)],
+    ),
     StoryQuestion("dead_letter", (SPOILT,), "dealt_seq", [(35,)]),
     StoryQuestion("dead_letter", (AGAIN,), "number", []),
     StoryQuestion(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pyarrow as pa
 
 from postroad.core.admission.connection_rights import is_open_to
+from postroad.core.delivery.reasons import DETAIL
 from postroad.core.exchange.header_items import TypedItem, header_items
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 FAILED = "binding.failed"
-CLOSED_CODE, _, CLOSED_DETAIL = NOT_OPEN.partition(": ")
+CLOSED_CODE, CLOSED_DETAIL = NOT_OPEN.code, NOT_OPEN.value(DETAIL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

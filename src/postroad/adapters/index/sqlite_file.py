@@ -25,10 +25,11 @@ MODE = 0o640  # like the journal's files: headers of messages are in it; its log
 
 
 class UnusableIndex(Misconfigured):
-    """The file is damaged or has no checksums, and must be rebuilt from the journal.
+    """The file is damaged or has no checksums, and must be rebuilt from the journal."""
 
-    It has to be rebuilt from the journal.
-    """
+
+class OutdatedIndex(Misconfigured):
+    """An earlier version wrote the file; the process that writes it migrates it when it starts."""
 
 
 def open_writer(path: Path) -> apsw.Connection:
@@ -64,10 +65,8 @@ def open_reader(path: Path) -> apsw.Connection:
         behind = list_pending(schema_version(connection), str(path))
         require_checksums(path, connection)
         if behind:
-            raise Misconfigured(
-                [
-                    f"index {path}: its schema lacks migration {behind[0].version}; start the process that writes it first"
-                ]
+            raise OutdatedIndex(
+                [f"index {path}: its schema lacks migration {behind[0].version}; the server adds it when it starts"]
             )
         return connection
 

@@ -16,7 +16,7 @@ from typing import NamedTuple
 import click
 
 from postroad.adapters.index.comparison import compare_with_journal
-from postroad.adapters.index.sqlite_file import UnusableIndex
+from postroad.adapters.index.sqlite_file import OutdatedIndex, UnusableIndex
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_verification import verify as verify_postgres
 from postroad.adapters.journal.segments import JournalDefect, VerificationProgress
@@ -142,6 +142,10 @@ def _report(out: Output, found: JournalCheck, noted: int) -> ExitCode:
         "the index" if noted else "the index of this machine (--head compares with a head that you stored elsewhere)"
     )
     witnesses = [index] * (found.index_state == "same") + [f"noted heads: {noted}"] * bool(noted)
+    if found.index_state == "outdated":
+        out.say(
+            "the index was written by an earlier version; the server migrates it when it starts, then it is compared"
+        )
     out.say("compared with " + ", ".join(witnesses) if witnesses else NOTHING_COMPARED)
     return ExitCode.OK if witnesses else ExitCode.NOT_COMPARED
 
@@ -149,7 +153,7 @@ def _report(out: Output, found: JournalCheck, noted: int) -> ExitCode:
 async def _verify_journal(
     out: Output, settings: Settings, noted: Sequence[JournalHead], *, with_index: bool
 ) -> JournalCheck:
-    expected, index_faults = await _index_head(settings) if with_index else (None, [])
+    expected, index_faults, state = await _index_head(settings) if with_index else (None, [], "not compared")
     faults: list[JournalDefect] = []
     head = JournalHead(0, bytes(32))
     with out.progress("reading the journal", 1.0) as advance:
@@ -159,20 +163,20 @@ async def _verify_journal(
             else:
                 head = JournalHead(found.seq, found.chain or head.chain)
                 advance(found.done_bytes / max(1, found.total_bytes))
-    if not with_index:
-        return JournalCheck(head, faults, "not compared", [])
     if expected is not None and not faults and settings.index == "sqlite":
         index_faults = await _compare_index(out, settings, expected)
-    index = "damaged" if index_faults else "same" if expected is not None else "none"
-    return JournalCheck(head, faults, index, index_faults)
+    return JournalCheck(head, faults, "damaged" if index_faults else state, index_faults)
 
 
-async def _index_head(settings: Settings) -> tuple[JournalHead | None, list[str]]:
-    """Return the index's position, or the reason why it cannot be read."""
+async def _index_head(settings: Settings) -> tuple[JournalHead | None, list[str], str]:
+    """Return the index's position, the reasons why it cannot be read, and its state if it turns out to be undamaged."""
     try:
-        return await read_index_position(settings), []
+        position = await read_index_position(settings)
+    except OutdatedIndex:
+        return None, [], "outdated"
     except (UnusableIndex, Unavailable) as error:
-        return None, [str(error)]
+        return None, [str(error)], "damaged"
+    return position, [], "none" if position is None else "same"
 
 
 async def _compare_index(out: Output, settings: Settings, expected: JournalHead) -> list[str]:

@@ -73,11 +73,9 @@ def build_history(
 ) -> History | None:
     """Build the history of one transaction from its entries; None if the viewer may see nothing of it.
 
-    None when nothing may be seen.
-
-    ``asked`` is the session that somebody asks with: its own name of a message, or the pseudonym by which it knows it.
-    ``batches`` are those that the entries speak of, by their ids. ``service``: the GCID of the service that asks, which is kept
-    from the wider route also where a service of its own organization isolates it.
+    ``asked`` is the session that the viewer asks with: the message's own, or the pseudonym by which the viewer knows it.
+    ``batches`` are the batches that the entries name, by ID. ``service`` is the GCID of the service that asks; the wider route
+    is hidden from it also if a service of its own organization isolates it.
     """
     teller = _HistoryBuilder(directory, organization, batches, service)
     for seq, entry in sorted(entries, key=lambda item: item[0]):

@@ -1,7 +1,7 @@
 """Members of an organization: add, change roles and remove.
 
-Rule: an organization that has people has an owner among them, whoever leaves or changes when. To hold across nodes too, a
-change that takes an owner away also saves the organization, so that two such changes at once collide.
+Rule: an organization with members has an owner among them, whoever leaves or changes roles. To guarantee this across
+nodes, a change that removes an owner also saves the organization, so that two such changes at the same time conflict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_INVITED = 100  # of them who have not set a password yet
 async def add(administration: Administration, caller: Caller, organization: str, member: Person) -> str:
     """Add a member; returns the key with which they set their password.
 
-    Members who have let their invitation pass go at the same time, wherever they were invited to.
+    Also removes members whose invitation has expired, in any organization.
     """
     check_email(member.email)
     check_line(member.name, "/name")

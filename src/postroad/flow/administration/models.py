@@ -1,9 +1,9 @@
 """Models: change their trees piece by piece, attach and detach services, and read them.
 
-Who owns the model shapes its tree. Who owns a service attaches it: its developers, or the service itself; to a model of others
-only where that is open to it. Those who own the model see all that is attached and may detach any; others see the tree and what
-they have attached themselves. Rules: a piece is one entry, whole or not at all; a model that is not open to the caller is as
-if it did not exist.
+The owner of a model changes its tree. The owner of a service (its developers, or the service itself) attaches it; to
+another organization's model only where that is open to it. The owner of the model sees all attachments and may detach
+any of them; others see the tree and their own attachments. Rules: a piece is one entry, applied completely or not at
+all. A model that is not open to the caller is treated as if it did not exist.
 """
 
 from __future__ import annotations
@@ -116,10 +116,7 @@ def _sees_all(caller: Caller, model: Service) -> bool:
 async def change(
     administration: Administration, caller: Caller, named: str, piece: ModelChange, reason: str
 ) -> ResolvedChange:
-    """Apply a piece; services in it are named by address or GCID, and unchanged objects are not stored again.
-
-    What is as wished already stays untouched.
-    """
+    """Apply a piece; services in it are named by address or GCID, and unchanged objects are not stored again."""
     _check_roles(caller, administration.directory, named, piece)
     looked = await find_visible_model(administration, caller, named)
     if len(piece) > MAX_OBJECTS:
@@ -196,10 +193,7 @@ def _check_seen(caller: Caller, looked: VisibleModel, piece: ModelChange, direct
 
 
 def _by_gcid(caller: Caller, looked: VisibleModel, attachment: Attachment, directory: Directory) -> Attachment:
-    """Return the attachment with a GCID instead of an address; visible attachments may be named as shown.
-
-    What is attached already may be named by whoever saw it there.
-    """
+    """Return the attachment with a GCID instead of an address; visible attachments may be named as shown."""
     index, named = looked.index, attachment.service
     there = index.attachment(attachment.id) if index is not None and index.is_attached(attachment.id) else None
     if looked.all_of_it and there is not None and there.service == named:

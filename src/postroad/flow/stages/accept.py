@@ -1,8 +1,8 @@
 """Accept posts: check permissions, route the message and store it as one journal entry, then confirm it.
 
-Rule: every post is answered exactly once, and success only after the entry that holds it is durable. Rejected posts are
-entries too. Nothing here waits: the answer is given through a callback when the group commit is through, so thousands of
-posts share one sync to disk. A message whose rules need much work is routed in a thread (``heavy_work``) before that.
+Rule: every post is answered exactly once, and a success only after its entry is durable. Rejected posts are entries
+too. Nothing here waits: the answer is given through a callback after the group commit, so thousands of posts share
+one disk sync. A message whose rules need much work is routed in a thread (``heavy_work``) before that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Decode request bodies: posts, bulks and JSON documents, large ones in a separate process.
 
-Rule: pure functions of bytes. A body is read by the same codecs wherever that is done, and what is wrong with it is an answer.
-
-Decode many posts from one call, each on its own.
+Rule: these are pure functions of bytes. A body is read by the same codecs in every process, and an invalid body is an
+answer. Each post of a bulk is decoded on its own.
 """
 
 from __future__ import annotations

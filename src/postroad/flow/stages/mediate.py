@@ -1,8 +1,9 @@
 """Decode posts in external formats, and encode deliveries in the format of their receiver.
 
-Rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
-is on record before the message is handed out, and again only where a node cannot know that it is. A service that takes messages
-only whole gets none from which something is missing: its delivery fails instead, as after the last push.
+Rules: the wrapper of a message is stored with it, so that the same bytes can be produced again. Information that a
+format cannot carry is recorded before the message is handed out, and recorded again only if a node cannot know that
+it already was. A service that accepts only complete messages gets no incomplete one: its delivery fails instead, as
+after the last push.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Checks a batch policy when it is saved.
 
-Rule: what could never close a batch, or never do what it says, is refused here, naming the place that is wrong.
+Rule: a setting that could never close a batch, or never take effect, is refused with its location.
 """
 
 from __future__ import annotations

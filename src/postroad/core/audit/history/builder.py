@@ -1,8 +1,9 @@
 """Builds the history of a transaction: its messages, copies, stops and events, redacted for the viewer.
 
-Rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, but
-for the stops that others keep to themselves; a service on the way sees the message, its own stops and those that it brought in;
-one that is isolated sees whoever isolates it in the sender's place; and nobody else sees that there is anything.
+Rule: the history is made only from entries, and reduced to what the asking organization may see. A sender sees its
+whole message, except for stops that other services isolate. An in-transit service sees the message, its own stops and
+those of services that it included. An isolated service sees its isolator in place of the sender. Everyone else sees
+nothing.
 """
 
 from __future__ import annotations
@@ -72,11 +73,9 @@ def build_history(
 ) -> History | None:
     """Build the history of one transaction from its entries; None if the viewer may see nothing of it.
 
-    None when nothing may be seen.
-
-    ``asked`` is the session that somebody asks with: its own name of a message, or the pseudonym by which it knows it.
-    ``batches`` are those that the entries speak of, by their ids. ``service``: the GCID of the service that asks, which is kept
-    from the wider route also where a service of its own organization isolates it.
+    ``asked`` is the session that the caller used: the real one, or the pseudonym by which it knows the message.
+    ``batches`` are the batches that the entries mention, by id. ``service`` is the GCID of the asking service; the
+    wider route is hidden from it even if a service of its own organization isolates it.
     """
     teller = _HistoryBuilder(directory, organization, batches, service)
     for seq, entry in sorted(entries, key=lambda item: item[0]):

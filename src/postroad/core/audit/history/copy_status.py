@@ -1,7 +1,7 @@
 """The status of each copy in words: where it is, since when, and what happens next.
 
-Rule: made of the history alone, as the asking party may know it, and of the profiles of services that it names; every state
-in which a copy can be has its sentence.
+Rule: the text depends only on the history as the viewer may see it, and on the profiles of the services that it
+names. Every state of a copy has its sentence.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Texts for people who search for a message: what it can be found by, and the status of each copy.
 
-Rule: a text has the sentences of the page of the message, in the same order.
+Rule: a text has the same sentences as the message's page, in the same order.
 """
 
 from __future__ import annotations

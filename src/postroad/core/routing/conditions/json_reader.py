@@ -1,7 +1,7 @@
-"""JSON documents read for conditions: strictly, with numbers as they were written.
+"""Strict JSON reader for conditions that keeps numbers as they were written.
 
-Rule: one document has one meaning. A name that comes twice in an object is refused, since whoever receives the document
-might read the other one; so is what only some parsers take. Numbers stay texts, so a long one costs no more than any text.
+Rule: one document has one meaning. A repeated name in an object is refused, since receivers might read the other
+value; so is syntax that only some parsers accept. Numbers stay texts, so a long one costs no more than any text.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checks a rule when it is saved, and reports all its errors.
 
-Rule: a rule without faults compiles, and cannot make a route invalid by anything that could be known from the rule itself.
-Each fault names its place as a pointer into the rule's JSON form, and all of them are found at once, except that patterns are not
-checked behind the first one that is refused: finding out that a pattern is too large is expensive.
+Rule: a rule without errors compiles, and cannot make a route invalid by anything that the rule itself determines.
+Each error names its location as a pointer into the rule's JSON form. All errors are found at once, except that
+patterns after the first refused one are not checked, since detecting a pattern that is too large is expensive.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _naming_faults(rule: Rule) -> Iterator[RuleError]:
 def find_condition_errors(when: Condition, at: str, directory: Directory, service: Service) -> Iterator[RuleError]:
     """Yield the errors of a condition at this pointer.
 
-    Walks without recursion, since how deep a condition goes is for its writer to say and for us to refuse.
+    Works without recursion, since a client chooses the nesting depth and we limit it.
     """
     waiting: list[tuple[str, int, Condition]] = [(at, 1, when)]
     count = 0

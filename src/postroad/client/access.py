@@ -1,7 +1,7 @@
 """The network's address and the caller's credentials, given directly or by the environment.
 
-``POSTROAD_URL`` is the address; ``POSTROAD_KEY`` the API key, or ``POSTROAD_KEY_FILE`` a file that holds it. A key in a file
-stays out of process listings and shell histories, so that is what the documentation recommends.
+``POSTROAD_URL`` is the address; ``POSTROAD_KEY`` the API key, or ``POSTROAD_KEY_FILE`` a file that contains it. A key
+in a file does not appear in process listings and shell histories, so the documentation recommends that.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from postroad.core.model.history import BatchMembership, InterchangeContents, Nu
 
 
 class GatheredView(StrictShape):
-    """That a message has joined a batch, and what became of it there."""
+    """The batch that a message joined, and what happened to it there."""
 
     batch: str
     state: Annotated[str, Field(description="Of the batch; `left` when the message is not in it any more")]
@@ -32,7 +32,7 @@ class DrawnView(StrictShape):
 
 
 class PartnerAnswerView(StrictShape):
-    """What a partner says of an interchange that it was sent."""
+    """A partner's acknowledgment of an interchange."""
 
     at: str
     session: Annotated[str, Field(description="Of the message by which it says so")]
@@ -42,7 +42,7 @@ class PartnerAnswerView(StrictShape):
 
 
 class ContainedView(StrictShape):
-    """What an interchange was made of."""
+    """The contents of an interchange."""
 
     batch: Annotated[str, Field(description="Empty for an answer to a partner's interchange")]
     members: int

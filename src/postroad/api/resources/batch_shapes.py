@@ -37,7 +37,7 @@ class ReasonedWish(StrictShape):
 
 
 class CriterionView(StrictShape):
-    """What one of a policy's criteria says of a batch."""
+    """The reading of one criterion of a batch's policy."""
 
     criterion: Annotated[Criterion | None, Field(description="None when the batch is past all of them")]
     at: Annotated[str | None, Field(description="When it is fulfilled, if nothing more comes; none: not by itself")]

@@ -1,6 +1,6 @@
-"""Messages as their parties see them afterwards: lists, what became of each, its whole history, and its parts.
+"""Messages for their parties: lists, the status of each message, its whole history, and its parts.
 
-Posting and polling are not here: they are served on the HTTP front's fast routes (``api/messages.py``).
+Posting and polling are served elsewhere, on the HTTP front's fast routes (``api/messages.py``).
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ class CopyView(StrictShape):
 
 
 class ArrivalView(StrictShape):
-    """How a message came that was not in one of the network's native formats."""
+    """How a message arrived that was not in one of the network's native formats."""
 
     notes: Annotated[list[str], Field(description="What was said of it otherwise than it is, and what was let pass")]
     message_id: Annotated[str, Field(description="By AS2: what its sender calls it")]
@@ -202,7 +202,7 @@ async def list_messages(
 
 @router.get(SESSION, response_model=MessageStatus)
 async def read_message(api: Api, caller: Asking, session: str) -> Response:
-    """What became of a message, for each recipient and in plain words."""
+    """The status of a message for each recipient, in plain words."""
     try:
         found = await reading.load_message(api.network, caller, session)
         return await run_for_copies(api, caller, len(found.copies), lambda: answer(status_view(found)))

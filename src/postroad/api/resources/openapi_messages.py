@@ -137,7 +137,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as2() -> dict[str, Any]:
-    """Who sends is proven by the message itself, so no credentials are asked for."""
+    """Describe the AS2 endpoint; the message itself authenticates the sender, so no credentials are required."""
     text = "Take a message or a receipt from an AS2 partner; answered with the receipt (MDN) that it asks for."
     headers = _headers(AS2_HEADERS)
     for header in headers:

@@ -63,6 +63,6 @@ def wire_problems(statuses: set[int]) -> dict[str, Any]:
 
 
 def _titles(status: int) -> list[str]:
-    """Examples of what a status stands for; what only an AS2 partner can do wrong is answered at the AS2 address."""
+    """Return example titles of the codes of a status; codes that concern only AS2 partners belong to the AS2 address."""
     usual = [refusal for code, refusal in REFUSALS.items() if not code.startswith(OF_AS2)]
     return [refusal.title for refusal in usual if refusal.status == status][:6]

@@ -25,10 +25,7 @@ MODE = 0o640  # like the journal's files: headers of messages are in it; its log
 
 
 class UnusableIndex(Misconfigured):
-    """The file is damaged or has no checksums, and must be rebuilt from the journal.
-
-    It has to be rebuilt from the journal.
-    """
+    """The file is damaged or has no checksums, and must be rebuilt from the journal."""
 
 
 def open_writer(path: Path) -> apsw.Connection:
@@ -126,7 +123,7 @@ def remove_index(path: Path) -> None:
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
-    """Bring the schema up to date; who comes second waits for the write lock and finds nothing left to do."""
+    """Bring the schema up to date; a second caller waits for the write lock and finds nothing to do."""
     with write_transaction(connection):
         connection.execute(VERSION_TABLE)
         for migration in list_pending(schema_version(connection), str(path)):

@@ -1,7 +1,7 @@
 """Errors for a missing response; the transport turns them into a ``PushAnswer``.
 
-Rule: the sentence is read by the owner of a service. It never says which address a name has led to: that would let
-members look around in the operator's network.
+Rule: the text is for the owner of a service. It never contains the address that a name resolved to, since that would
+let members explore the operator's network.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ssl
 
 
 class NoAnswer(Exception):
-    """There is no complete HTTP answer; the text says why, and what to do."""
+    """There is no complete HTTP response; the text contains the reason and what to do."""
 
 
 class ClosedUnanswered(NoAnswer):
@@ -18,7 +18,7 @@ class ClosedUnanswered(NoAnswer):
 
 
 def describe_error(error: Exception) -> str:
-    """What went wrong on the connection."""
+    """Return the error of the connection as text."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate was not accepted: {error.verify_message}"
     if isinstance(error, ssl.SSLError):

@@ -164,7 +164,7 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
             except OSError as error:
                 faults.append(f"{variable}: {error}")
         else:
-            faults.append(f"{variable}: there is no such setting; see `postroad doctor --settings`")
+            faults.append(f"{variable}: unknown setting; see `postroad doctor --settings`")
     return values
 
 
@@ -174,7 +174,7 @@ OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python",
 
 def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
     names = {field.name for field in dataclasses.fields(Settings)}
-    faults += [f"{where}: {name}: there is no such setting" for name in values if name not in names]
+    faults += [f"{where}: {name}: unknown setting" for name in values if name not in names]
     return {name: value for name, value in values.items() if name in names}
 
 

@@ -82,5 +82,7 @@ def _key_faults(authorization: str) -> list[str]:
     """Return errors in the key; it is not quoted, because it may be nearly right."""
     is_one_word = authorization.isascii() and authorization.isprintable() and len(authorization.split()) in (0, 2)
     return (
-        [] if is_one_word else ["the key is not one word of plain letters, digits and _; give it alone, as it was made"]
+        []
+        if is_one_word
+        else ["the key is not one word of plain letters, digits and _; pass it alone, as it was issued"]
     )

@@ -71,7 +71,7 @@ class StreamSlots:
         others = [place for place in self._places.values() if place.visit != visit]
         if sum(place.person == person for place in others) >= PER_PERSON:
             raise Refused(
-                "rate.exceeded", f"You watch in {PER_PERSON} browsers already; close one of them, then go on here"
+                "rate.exceeded", f"You watch in {PER_PERSON} browsers already; close one of them, then continue here"
             )
         if organization and sum(place.organization == organization for place in others) >= PER_ORGANIZATION:
             raise Refused(
@@ -79,7 +79,7 @@ class StreamSlots:
                 f"{PER_ORGANIZATION} browsers of your organization watch already; close one of them first",
             )
         if len(others) >= TOTAL:
-            raise Refused("rate.exceeded", "Too many people watch at once; load the page again to see how things stand")
+            raise Refused("rate.exceeded", "Too many people are watching; load the page again to see the current state")
 
 
 class EventStream(StreamingResponse):

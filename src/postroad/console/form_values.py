@@ -103,7 +103,7 @@ def _parse_yaml_now(text: str, most: int) -> dict[str, Any]:
     try:
         found = from_shallow_yaml(text) if _has_no_aliases(text) else None
     except (YAMLError, ValueError, OverflowError) as error:  # dates and numbers that are none are told by the last two
-        raise InvalidForm([DocumentError("", f"This is no YAML: {error}")]) from None
+        raise InvalidForm([DocumentError("", f"This is not YAML: {error}")]) from None
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise InvalidForm(
             [

@@ -23,8 +23,8 @@ from postroad.flow.live.view import LiveView
 QUEUES_S = 3.0  # how old the lengths of queues may be, which are counted for all at once
 ASKED_AGAIN_S = 5.0
 SILENT_S = 14.0  # after which something is sent all the same
-OVER = "Your visit is over. Log in again to go on."
-TAKEN = "This goes on in another tab of your browser. Continue here to have it back."
+OVER = "Your session has ended. Log in again to continue."
+TAKEN = "This continues in another tab of your browser. Continue here to move it back."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

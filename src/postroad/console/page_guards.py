@@ -309,7 +309,7 @@ def _fields(body: bytes) -> Form:
     return dict(fields)
 
 
-WRONG = "E-mail or password is wrong. Check both, letter by letter; passwords tell small letters from capitals."
+WRONG = "E-mail or password is wrong. Check both, letter by letter; passwords are case-sensitive."
 
 
 async def verify_password(request: Request, email: str, password: str) -> Caller:

@@ -50,7 +50,7 @@ async def read_message(network: Network, caller: Caller, form: Mapping[str, str]
 
 async def load_posted_message(network: Network, caller: Caller, session: str) -> Message:
     if not SESSION.match(session):
-        raise InvalidForm([DocumentError("/session", "this is no session; it stands on the page of the message")])
+        raise InvalidForm([DocumentError("/session", "this is not a session; it is shown on the page of the message")])
     return await load_stored_message(network, caller, session)
 
 

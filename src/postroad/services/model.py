@@ -72,6 +72,6 @@ def _no_producer(message: Delivered, node: str, model: Service) -> Refused:
     what = f"topic {message.topic[:80]!r}" if message.topic else "messages without a topic"
     return Refused(
         "permission.denied",
-        f"{message.sender} is no producer of {what}{where} in {model.address}; "
+        f"{message.sender} is not a producer of {what}{where} in {model.address}; "
         "attach it as one, or post with another topic",
     )

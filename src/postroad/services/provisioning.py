@@ -41,7 +41,7 @@ class ProvisioningService:
                 await self._register(sender, message, arguments, tools)
             case _:
                 known = ", ".join(TOPICS)
-                raise Refused("value.invalid", f"The topic says what is wanted: one of {known}", pointer="/topic")
+                raise Refused("value.invalid", f"The topic must be one of {known}", pointer="/topic")
         return ServiceResult(parts=())
 
     async def _register(self, sender: Service, message: Delivered, arguments: Arguments, tools: Tools) -> None:

@@ -163,7 +163,7 @@ class IndexProcess:
     def _end_silence(self) -> None:
         """Kills a hanging process; its successor continues after the last applied batch."""
         self._silence = None
-        log.error("the index process has said nothing for %d seconds; it is killed", SILENCE_MOST_S)
+        log.error("the index process has not reported for %d seconds; it is killed", SILENCE_MOST_S)
         self._kill()
 
     def _kill(self) -> None:

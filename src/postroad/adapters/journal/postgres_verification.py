@@ -52,7 +52,7 @@ class _Walk:
         if group.first_seq > due:
             yield _fault("missing", due, f"records {due} to {group.first_seq - 1} are missing before this place")
         elif group.first_seq < due:
-            yield _fault("repeated", group.first_seq, f"record {group.first_seq} comes again after record {due - 1}")
+            yield _fault("repeated", group.first_seq, f"record {group.first_seq} is repeated after record {due - 1}")
         elif not frame.is_successor(group, self.head):
             yield _fault("changed", due, "the group is not the one in the chain")
         yield from self._contents(group, bodies)
@@ -73,7 +73,7 @@ class _Walk:
         """Compare the end with the heads recorded by the database and the index."""
         known = max(written.seq, self._witnesses.last_seq)
         if known > self.head.seq:
-            detail = f"records {self.head.seq + 1} to {known} were durable and are gone from the end"
+            detail = f"records {self.head.seq + 1} to {known} were durable and are missing at the end"
             yield _fault("truncated", self.head.seq + 1, detail)
         elif written.seq == self.head.seq and written.chain != self.head.chain:
             yield _fault("changed", written.seq, "journal_head does not have the chain of the last group")

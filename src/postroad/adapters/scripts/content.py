@@ -79,5 +79,5 @@ def _too_much(text: str, shape: Shape) -> str:
 
 def _words(fault: Exception) -> str:
     if isinstance(fault, UnicodeDecodeError):
-        return f"byte {fault.start} is no character in {fault.encoding}"
+        return f"byte {fault.start} is not a character in {fault.encoding}"
     return fault.detail if isinstance(fault, Refused) else str(fault.args[0])

@@ -147,7 +147,7 @@ def _told(told: object) -> SourceAnswer:
         case [str(kind), str(text), str(media_type)]:
             if len(media_type) <= _LONGEST_MEDIA_TYPE and _MEDIA_TYPE.fullmatch(media_type):
                 return SourceAnswer(KINDS[kind], text.encode(), media_type)
-            return _error("route returned a media_type that is none, such as application/xml")
+            return _error("route returned an invalid media_type; use one such as application/xml")
     raise TypeError(f"the meaning of a result is a list of texts, not {type(told).__name__}")
 
 

@@ -88,7 +88,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Builds an object; duplicate names are refused, because parsers disagree on which one counts."""
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a name comes twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return members
 
 

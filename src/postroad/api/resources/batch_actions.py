@@ -22,7 +22,7 @@ from postroad.flow.administration.dead_letters import MAX_NUMBER
 
 router = APIRouter(route_class=GuardedRoute, tags=["batches"])
 
-Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as the members tell")]
+Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as in the list of members")]
 
 
 @router.post(BATCH + "/release", response_model=shapes.BatchDetails)

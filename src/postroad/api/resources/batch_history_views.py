@@ -19,7 +19,7 @@ class GatheredView(StrictShape):
     interchange: Annotated[str, Field(description="Session of the stream that was made of the batch")]
     reference: Annotated[str, Field(description="Control number by which the partner knows that")]
     document: Annotated[str, Field(description="What the message's document is called in it")]
-    verdict: Annotated[str, Field(description="What the partner says of it")]
+    verdict: Annotated[str, Field(description="The partner's verdict on it")]
     reasons: list[str]
 
 
@@ -35,10 +35,10 @@ class PartnerAnswerView(StrictShape):
     """A partner's acknowledgment of an interchange."""
 
     at: str
-    session: Annotated[str, Field(description="Of the message by which it says so")]
+    session: Annotated[str, Field(description="Session of the message with this acknowledgment")]
     verdict: str
     detail: str
-    otherwise: Annotated[int, Field(description="Members of which something else is said than of the whole")]
+    otherwise: Annotated[int, Field(description="Members whose verdict differs from that of the whole")]
 
 
 class ContainedView(StrictShape):

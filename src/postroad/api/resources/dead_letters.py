@@ -22,7 +22,7 @@ from postroad.flow.administration.dead_letters import MAX_NUMBER, DeadLetterSear
 
 router = APIRouter(route_class=HistoryRoute, tags=["dead letters"])
 
-Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as the list tells")]
+Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as in the list")]
 Many = shapes.ResendMany | shapes.DropMany
 
 

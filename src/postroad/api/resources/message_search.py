@@ -41,9 +41,9 @@ class WhereaboutsView(StrictShape):
     state: str
     where: str
     since: str | None
-    why: Annotated[str, Field(description="In the words of whoever said so")]
+    why: Annotated[str, Field(description="The reason, as its source stated it")]
     next: Annotated[str, Field(description="What happens next, or what to do")]
-    next_at: Annotated[str | None, Field(description="When; none: nobody can say")]
+    next_at: Annotated[str | None, Field(description="When; none: unknown")]
     expires_at: Annotated[str | None, Field(description="When it is too late, as long as it waits")]
     batch: Annotated[str, Field(description="Id of the batch that it waits in")]
     text: Annotated[str, Field(description="All of it, as sentences")]

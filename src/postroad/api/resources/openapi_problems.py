@@ -25,8 +25,8 @@ PROBLEM: dict[str, Any] = {
         "detail": {"type": "string", "description": "What went wrong, and what to do next"},
         "code": {"type": "string", "enum": sorted(REFUSALS), "description": "Stable; branch on this"},
         "pointer": {"type": "string", "description": "JSON pointer or XML path of the offending place"},
-        "session": {"type": "string", "description": "The session that this speaks of"},
-        "incident": {"type": "string", "description": "Tell us this when you report a problem of ours"},
+        "session": {"type": "string", "description": "The session that this is about"},
+        "incident": {"type": "string", "description": "Quote this when you report an internal error"},
         "errors": {
             "type": "array",
             "items": {

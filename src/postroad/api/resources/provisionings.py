@@ -35,9 +35,9 @@ PROVISIONING = "/v1/provisionings/{service:service}"
 
 class NewProvisioning(StrictShape):
     provider: Annotated[Word, Field(description="The provider's service, by GCID or address")]
-    service: Annotated[Name, Field(description="Name of the service that is to stand for your account there")]
+    service: Annotated[Name, Field(description="Name of the service that will represent your account there")]
     return_path: Annotated[
-        StrictStr, Field(max_length=500, description="Where on this network the person goes on afterwards")
+        StrictStr, Field(max_length=500, description="Page of this network to return to afterwards")
     ] = ""
 
 

@@ -23,7 +23,7 @@ class PauseView(StrictShape):
 
     until: Annotated[str, Field(description="When the next message is pushed")]
     failed: int
-    of: Annotated[int, Field(description="So many of the last pushes are counted")]
+    of: Annotated[int, Field(description="How many of the last pushes are counted")]
     reason: str
 
 

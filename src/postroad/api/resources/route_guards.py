@@ -205,9 +205,7 @@ def check_site(request: Request) -> None:
 def check_invited(request: Request, caller: Caller) -> None:
     """Refuses people who are only invited, because the inviter has seen their key."""
     if caller.invited and request.url.path not in INVITED:
-        raise Refused(
-            "permission.denied", "An invitation sets a password and nothing else; PUT /v1/account/password first"
-        )
+        raise Refused("permission.denied", "An invitation can only set a password; PUT /v1/account/password first")
 
 
 def limit_rate(request: Request, who: str) -> None:

@@ -20,7 +20,7 @@ router = APIRouter(route_class=HistoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
 
 PARTS = SESSION + "/stops/{delivery}/parts"
-Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as the trace tells")]
+Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as in the trace")]
 
 
 class PartView(StrictShape):

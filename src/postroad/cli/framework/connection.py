@@ -71,7 +71,7 @@ class NetworkConnection(NamedTuple):
         if self.key or known.get("POSTROAD_KEY"):
             return "the key that --key gives" if self.key else "the key in POSTROAD_KEY"
         if known.get("POSTROAD_KEY_FILE"):
-            return f"the key in {known['POSTROAD_KEY_FILE']}, as POSTROAD_KEY_FILE says"
+            return f"the key in {known['POSTROAD_KEY_FILE']}, set by POSTROAD_KEY_FILE"
         data = Path(self.data) if self.data else local_data_folder(environment)
         return f"the operator's key in {data}; --key-file names another"
 

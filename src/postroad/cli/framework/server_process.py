@@ -65,7 +65,7 @@ def describe_listen_error(settings: Settings, error: OSError) -> OSError | Misco
         return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
     faults = {
         EADDRINUSE: f"port: {where} is taken; stop the program that listens there, or choose another port with --port",
-        EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
+        EADDRNOTAVAIL: f"host: {settings.host} is not an address of this machine; use 127.0.0.1 or 0.0.0.0 (all addresses)",
         EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
     }
     return Misconfigured([faults[error.errno]]) if error.errno in faults else error

@@ -39,7 +39,7 @@ def parse_moment(text: str, *, past: bool = False) -> datetime:
     try:
         read = datetime.fromisoformat(text)
     except ValueError:
-        raise click.UsageError(f"{text!r} is no time; write 2026-11-15T10:00:00Z, or 30m, 48h, 30d") from None
+        raise click.UsageError(f"{text!r} is not a time; write 2026-11-15T10:00:00Z, or 30m, 48h, 30d") from None
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 

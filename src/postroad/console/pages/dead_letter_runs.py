@@ -73,7 +73,7 @@ async def _run_next(request: Request, act: str) -> Response:
     form = await read_form(request)
     run = _run(request, act, form)
     if act == "drop" and not run.reason:
-        fault = "Say why they are dropped; that goes on record."
+        fault = "Enter a reason for dropping them; it is recorded."
         return await _preview_run(request, act, run.service, run.cause, fault)
     run = await _advance_run(request, run)
     template = "dead_letters_run_part.html" if is_part(request) else "dead_letters_run.html"

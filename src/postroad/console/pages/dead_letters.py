@@ -71,7 +71,7 @@ async def drop_one(request: Request) -> Response:
     console, number = console_of(request), request.path_params["delivery"]
     reason = (await read_form(request)).get("reason", "").strip()[:MAX_REASON]
     if not reason:
-        return await _shown(request, drop_fault="Say why it is dropped; that goes on record.")
+        return await _shown(request, drop_fault="Enter a reason for dropping it; it is recorded.")
     try:
         await dealing.drop(console.network, caller_of(request), number, reason)
     except Refused as refusal:

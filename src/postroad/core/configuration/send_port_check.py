@@ -265,7 +265,7 @@ def agreement_errors(splitting: Splitting, here: str, standards: StandardCatalog
         if name not in AGREEMENT_OPTIONS and known is not None and name not in known:
             near = get_close_matches(name, (*known, *AGREEMENT_OPTIONS), n=3) or sorted(AGREEMENT_OPTIONS)
             yield DocumentError(
-                f"{here}/{written_name(name)}", f"it says nothing here; take {', '.join(map(written_name, near))}"
+                f"{here}/{written_name(name)}", f"it has no effect here; use {', '.join(map(written_name, near))}"
             )
         elif allowed and text not in allowed:
             yield DocumentError(f"{here}/{written_name(name)}", f"{text[:40]!r} is neither {' nor '.join(allowed)}")

@@ -200,7 +200,7 @@ def _take_away(index: ModelIndex, service: str, tag: str, directory: Directory) 
     kept = [key for key in below if directory.object(NODE, key) is not None]
     kept += [key for key in there if directory.object(ATTACHMENT, key) is not None]
     if kept:
-        raise Refused("configuration.conflict", f"{kept[0]} stands on a node that was removed; the model is reopened")
+        raise Refused("configuration.conflict", f"{kept[0]} is on a node that was removed; the model is reopened")
     index.remove_node(tag, with_descendants=True)
 
 

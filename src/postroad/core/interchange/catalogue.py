@@ -130,7 +130,7 @@ class StandardCatalogue:
         every = dict(self._batchers)
         for one in batchers:
             if not _NAME.fullmatch(one.name) or one.name in every:
-                detail = f"{one.name!r} is taken, or is no name for a batcher: small letters, digits and _"
+                detail = f"{one.name!r} is taken, or is not a batcher name: use lower-case letters, digits and _"
                 raise Refused("interchange.unfit", detail)
             every[one.name] = one
         return StandardCatalogue(self, every.values())
@@ -149,7 +149,9 @@ class StandardCatalogue:
 
     def _add(self, one: Standard) -> None:
         if not _NAME.fullmatch(one.name):
-            raise Refused("interchange.unfit", f"{one.name!r} is no name for a standard: small letters, digits and _")
+            raise Refused(
+                "interchange.unfit", f"{one.name!r} is not the name of a standard: use lower-case letters, digits and _"
+            )
         if one.name in self._standards:
             raise Refused(
                 "interchange.unfit", f"there is a standard {one.name!r} already; give the plug-in's another name"

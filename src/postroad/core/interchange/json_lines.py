@@ -54,7 +54,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
     for position, member in enumerate(members):
         line = bytes(member).removeprefix(_BOM).strip(_BLANKS)
         if wrong := _what_is_wrong(line):
-            raise unfit_member(position, f"it is no JSON in UTF-8: {wrong}")
+            raise unfit_member(position, f"it is not JSON in UTF-8: {wrong}")
         # Inside a string a line end is written \n, so those that are left stand between tokens.
         yield line.translate(None, b"\r\n") + b"\n"
 

@@ -67,7 +67,7 @@ def detect_format(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DetectedFo
         return DetectedFormat(_meant(wire, kind), wire.content_type)
     if shown.format is Format.MIME or kind in AGREEING[shown.format]:
         return shown
-    return shown._replace(note=f"said to be {kind[:80]}, and is {shown.format.value}")
+    return shown._replace(note=f"declared as {kind[:80]}, but is {shown.format.value}")
 
 
 def _meant(wire: Wire, kind: str) -> Format:

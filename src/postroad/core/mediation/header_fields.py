@@ -51,7 +51,7 @@ class FieldEntry(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
 
     def named(self, pointer: str, *known: str) -> dict[str, str]:
-        """The pairs by name, of which only these are known and none comes twice."""
+        """The pairs by name, of which only these are known and none occurs twice."""
         found = {header_text(name): header_text(value) for name, value in self.pairs}
         if len(found) < len(self.pairs) or found.keys() - set(known):
             raise malformed(f"only {' and '.join(known)} may follow here, each once", pointer)
@@ -108,7 +108,7 @@ def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[FieldEnt
         elif field not in ONCE:
             raise malformed(f"the field {pointer} is not known; leave it out", pointer)
         elif field in once:
-            raise malformed(f"the field {pointer} comes twice", pointer)
+            raise malformed(f"the field {pointer} occurs twice", pointer)
         else:
             once[field] = value.strip()
     return once, lists
@@ -131,7 +131,7 @@ def _type(text: str) -> MessageType:
         return MessageType(text) if text else MessageType.NOTIFICATION
     except ValueError:
         known = ", ".join(kind.value for kind in MessageType)
-        raise malformed(f"{text[:40]!r} is no message type; use one of {known}", _pointer("type")) from None
+        raise malformed(f"{text[:40]!r} is not a message type; use one of {known}", _pointer("type")) from None
 
 
 def _services(entries: Iterable[FieldEntry], field: str, limits: WireLimits) -> tuple[Recipient, ...]:
@@ -166,7 +166,7 @@ def _property_type(text: str, pointer: str) -> PropertyType:
         return PropertyType(text)
     except ValueError:
         known = ", ".join(kind.value for kind in PropertyType)
-        raise malformed(f"{text[:40]!r} is no property type; use one of {known}", pointer) from None
+        raise malformed(f"{text[:40]!r} is not a property type; use one of {known}", pointer) from None
 
 
 def _status(once: dict[str, str], limits: WireLimits) -> Status | None:
@@ -267,9 +267,9 @@ def fit_header_fields(delivered: Delivered) -> tuple[Delivered, tuple[str, ...]]
     is_long = cookie is not None and len(write_cookie(cookie)) > MAX_FIELD_CHARS
     if not (too_many or too_much or is_long):
         return delivered, ()
-    dropped = [f"the property {entry.name[:80]} is too long to stand beside the message" for entry in too_many]
-    dropped += [f"the argument {entry.name[:80]} is too long to stand beside the message" for entry in too_much]
-    dropped += ["the cookie is too long to stand beside the message"] if is_long else []
+    dropped = [f"the property {entry.name[:80]} is too long to be sent beside the message" for entry in too_many]
+    dropped += [f"the argument {entry.name[:80]} is too long to be sent beside the message" for entry in too_much]
+    dropped += ["the cookie is too long to be sent beside the message"] if is_long else []
     fits = replace(delivered, properties=properties, arguments=arguments, cookie=None if is_long else cookie)
     return fits, tuple(dropped)
 

@@ -89,7 +89,7 @@ def part_of(
 
 
 def _gathered(headers: Headers) -> dict[str, tuple[str, str]]:
-    """Headers by their names in lower case; one that comes twice is one entry with both values."""
+    """Headers by their names in lower case; one that occurs twice is one entry with both values."""
     said: dict[str, tuple[str, str]] = {}
     for name, value in headers:
         text, key = decode_header_value(value), name.lower()

@@ -160,7 +160,7 @@ def _check_may_bind(caller: Caller, queue: Service | None) -> None:
 def check_connected(caller: Caller, exchange: Service, queue: Service, directory: Directory) -> None:
     """Refuse bindings between services that must not be connected, for any caller."""
     if exchange.hosted is not Hosting.EXCHANGE:
-        detail = f"{exchange.address} is no exchange; give it `hosted: exchange` first"
+        detail = f"{exchange.address} is not an exchange; set `hosted: exchange` first"
         raise Refused("configuration.conflict", detail)
     if queue.gcid == exchange.gcid:
         raise Refused("value.invalid", "An exchange is not bound to itself; name another service", pointer="/queue")

@@ -62,7 +62,7 @@ async def invite_again(administration: Administration, caller: Caller, organizat
         current = _member(caller, directory, organization, email, Role.OWNER)
         check_owner_only(caller, directory, current.organization)
         if has_password(directory, current):
-            raise Refused("permission.denied", "This person has a password already, and nobody else may act for them")
+            raise Refused("permission.denied", "This person has a password already, and no one else may act for them")
         old = [item for item in directory.credentials_of(person=current.email) if item.label == INVITATION]
         return [build_save(credential), *(build_removal(item) for item in old)]
 
@@ -127,6 +127,6 @@ def _owner_leaves(directory: Directory, leaving: Person) -> list[DirectoryChange
         return []
     others = [person for person in directory.people_of(leaving.organization) if person.email != leaving.email]
     if not leaving.unconfirmed and not any(one.role is Role.OWNER and not one.unconfirmed for one in others):
-        raise Refused("configuration.conflict", "An organization needs an owner; make somebody else owner first")
+        raise Refused("configuration.conflict", "An organization needs an owner; make another member owner first")
     house: Organization | None = directory.organization(leaving.organization)
     return [build_save(house)] if house is not None else []

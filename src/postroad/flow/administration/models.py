@@ -72,7 +72,7 @@ def _is_own(caller: Caller, model: Service) -> bool:
 
 
 def _no_model(service: Service) -> Refused:
-    return Refused("configuration.conflict", f"{service.address} is no model; give it `hosted: model` first")
+    return Refused("configuration.conflict", f"{service.address} is not a model; set `hosted: model` first")
 
 
 def list_visible_attachments(caller: Caller, looked: VisibleModel, directory: Directory) -> list[Attachment]:
@@ -126,7 +126,7 @@ async def change(
     def decide(directory: Directory) -> list[DirectoryChange]:
         nonlocal carried_out
         if not administration.network.models.is_current(looked.service.gcid, looked.index):
-            raise Refused("version.conflict", "Somebody changed the model meanwhile; repeat your change")
+            raise Refused("version.conflict", "Another client changed the model meanwhile; repeat your change")
         carried_out = _worked_out(caller, looked, piece, directory)
         objects = list_changed_objects(carried_out, looked.service.gcid, directory)
         return [DirectoryChange(kind=kind, key=key, value=value) for (kind, key), value in objects.items()]
@@ -177,7 +177,7 @@ def _check_roles(caller: Caller, directory: Directory, named: str, piece: ModelC
     if caller.service is None and not caller.has_role(caller.organization, Role.DEVELOPER):
         raise permission_denied(ATTACHED_BY)
     if caller.service is not None and model.hosted is not Hosting.MODEL and _is_own(caller, model):
-        raise permission_denied(f"{model.address} is no model, so a service has nothing to change there")
+        raise permission_denied(f"{model.address} is not a model, so a service has nothing to change there")
     for service in {one.service for one in piece.attachments} if caller.service is not None else ():
         _check_own(caller, directory.service(service))
 

@@ -137,7 +137,7 @@ class As2ReceiveStage:
         if caller.service is None or caller.service.gcid != service.gcid:
             raise Refused(
                 "as2.insufficient-security",
-                "Sign the message, or send it with the HTTP credentials of the service that stands for you here",
+                "Sign the message, or send it with the HTTP credentials of the service that represents you here",
             )
         return caller
 
@@ -187,7 +187,7 @@ def _check_wish(service: Service, partnership: Partnership, heading: Heading) ->
 def _check_coding(headers: Headers) -> None:
     """Refuse HTTP content codings: a document without an AS2 layer is passed on byte for byte."""
     if field_of(headers, "content-encoding").lower() not in ("", "identity"):
-        raise Refused("wire.unsupported", "Send the message without Content-Encoding; AS2 has a compression of its own")
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; AS2 has its own compression")
 
 
 def _read(incoming: As2Request, service: Service, partnership: Partnership, limits: WireLimits) -> OpenedAs2Message:

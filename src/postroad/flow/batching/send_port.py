@@ -32,7 +32,7 @@ MESSAGE_BYTES = 10 << 20
 ROOM = 0.9  # of the largest message is for members; what stands around them needs some too
 SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
 MAX_PAGES = 20  # taken before the clock is looked at again
-SUPERSEDED = "somebody changed it while the next one was begun"
+SUPERSEDED = "it was changed while the next one was started"
 
 
 class SendPortWorker:

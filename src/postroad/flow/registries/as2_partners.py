@@ -62,5 +62,5 @@ class As2Partners:
         except Misconfigured as fault:
             log.error("nothing can be received from %s: %s", service.address, fault)
             raise Refused(
-                "as2.unexpected-processing-error", "Our key is not at hand; please try again later, and tell us"
+                "as2.unexpected-processing-error", "Our key is not available; try again later, and inform us"
             ) from None

@@ -43,7 +43,9 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
     if wire.header("as2-from") and wire.header("as2-to"):
         raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
     if wire.header("content-encoding").lower() not in ("", "identity"):
-        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+        raise Refused(
+            "wire.unsupported", "Send the message without Content-Encoding; its bytes are forwarded unchanged"
+        )
     if wire.header("content-transfer-encoding").lower() not in ("", "binary", "8bit", "7bit"):
         raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
     taken = decode_wire(wire, limits)

@@ -100,7 +100,9 @@ class PartnerAcknowledgments:
                 forward = await self._answer(splitter.organization, telling)
                 if forward is None or await self._forwarding.tell(caller, delivered, queued, forward) is None:
                     return
-        raise Unavailable("network.busy", "Others draw the same control numbers; the partner is told in a moment")
+        raise Unavailable(
+            "network.busy", "Other interchanges are using the same control numbers; the acknowledgment is retried"
+        )
 
     async def _answer(self, organization: str, telling: AcknowledgmentToSend) -> Forward | None:
         standard, found = telling.standard, telling.found

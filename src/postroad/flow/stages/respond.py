@@ -86,7 +86,7 @@ class RespondStage:
             )
         queued = found.queued
         if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
-            raise Refused("message.expired", "The message expired before this answer; nobody waits for it any more")
+            raise Refused("message.expired", "The message expired before this answer; no one waits for it any more")
         try:
             if (earlier := await self._earlier(found)) is not None:
                 result = await self._again(earlier, posting)

@@ -102,7 +102,7 @@ def _route_message(archived: ArchivedMessage, caller: Caller, directory: Directo
     message = archived.message
     if message.type not in ADDRESSED:
         raise Refused(
-            "value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route"
+            "value.invalid", f"A {message.type.value} follows the route of its request; it has no route of its own"
         )
     if archived.forwarded:
         copies, tried = _route_forwarded(archived, caller, directory)

@@ -25,7 +25,7 @@ def explain_spark_errors() -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         raise Unavailable(
-            "warehouse.failed", f"{find_error_text(str(error))}; nothing was written, run it again once mended"
+            "warehouse.failed", f"{find_error_text(str(error))}; nothing was written, run it again once it is fixed"
         ) from error
 
 

@@ -71,7 +71,7 @@ def test_why_there_was_no_answer(prefix: str, error: Exception, cause: Cause) ->
         ("route.failed: mediation.lossy: the property x has no place in cloudevents", Cause.NOT_WHOLE),
         ("interchange.malformed: interchange 1: byte 4: no (x12.isa)", Cause.INTERCHANGE),
         ("interchange.duplicate: interchange 1 of ACME came before", Cause.INTERCHANGE),
-        ("route.loop: A/B comes twice", Cause.MISROUTED),
+        ("route.loop: A/B occurs twice", Cause.MISROUTED),
         ("policy.transport: A/B asks for TLS", Cause.MISROUTED),
         ("acme.example leads to an address outside the public Internet (private); use a public one", Cause.ADDRESS_NOT_ALLOWED),
         ("acme.example may not be pushed to without TLS; use https", Cause.ADDRESS_NOT_ALLOWED),

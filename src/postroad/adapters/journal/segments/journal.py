@@ -246,5 +246,5 @@ def _take_lock(files: FileSystem, path: Path) -> int:
         return files.lock(path / LOCK_NAME)
     except BlockingIOError:
         raise Misconfigured(
-            [f"journal: another process is writing {path}; stop it, or give this one a data directory of its own"]
+            [f"journal: another process is writing {path}; stop it, or use another data directory for this one"]
         ) from None

@@ -169,7 +169,7 @@ class SegmentReader:
         try:
             self._durable = files.counter(path / DURABLE_NAME, writable=False)
         except (FileNotFoundError, ValueError):  # none, or one that a power cut kept from being begun
-            raise Misconfigured([f"journal: there is none at {path}; start the server that writes it first"]) from None
+            raise Misconfigured([f"journal: not found at {path}; start the server that writes it first"]) from None
         self._reads = SegmentReads(files, path, self._durable.get)
         self._head = EMPTY
 

@@ -94,7 +94,7 @@ def _scan(path: Path, window: FileWindow, header: SegmentHeader) -> _Scan:
         last, end, head = group, group.end, group.head
     behind = frame.find_next_intact(window, end, header)
     if behind is not None:
-        refuse(path, end, f"a group is damaged, and an intact one (record {behind.first_seq}) lies behind it")
+        refuse(path, end, f"a group is damaged, and an intact one (record {behind.first_seq}) follows it")
     return _Scan(last, end, head)
 
 

@@ -188,7 +188,7 @@ class _Verification:
             )
         elif first_seq < due:
             yield JournalDefect(
-                "repeated", name, offset, first_seq, f"record {first_seq} comes again after record {due - 1}"
+                "repeated", name, offset, first_seq, f"record {first_seq} is repeated after record {due - 1}"
             )
 
     def _compare(self, name: str, group: RecordGroup) -> Iterator[JournalDefect]:
@@ -208,5 +208,5 @@ class _Verification:
     def _end(self, name: str, durable_seq: int | None) -> Iterator[JournalDefect]:
         known = max(durable_seq or 0, self._witnesses.last_seq)
         if known > self._head.seq:
-            detail = f"records {self._head.seq + 1} to {known} were durable and are gone from the end"
+            detail = f"records {self._head.seq + 1} to {known} were durable and are missing at the end"
             yield JournalDefect("truncated", name, 0, self._head.seq + 1, detail)

@@ -14,7 +14,7 @@ MAX_SHOWN = 80
 
 @click.group()
 def cookies() -> None:
-    """Look after what services are told of their senders."""
+    """Manage what services receive about their senders."""
 
 
 @command

@@ -35,7 +35,9 @@ def with_attachment_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command
 @click.argument("model")
-@click.option("--most", type=click.IntRange(1, 5_000), default=SHOWN, show_default=True, help="So many nodes at most.")
+@click.option(
+    "--most", type=click.IntRange(1, 5_000), default=SHOWN, show_default=True, help="Maximum number of nodes."
+)
 @with_connection
 def show(out: Output, model: str, most: int, connection: NetworkConnection) -> None:
     """Draw the tree of a model, with who is attached where."""
@@ -96,7 +98,7 @@ def export(out: Output, model: str, connection: NetworkConnection) -> None:
 @command
 @click.argument("model")
 @click.argument("tag")
-@click.option("--under", default="", metavar="NODE", help="Tag of the node above; only the root has none.")
+@click.option("--under", default="", metavar="NODE", help="Tag of the parent node; only the root has none.")
 @click.option("--topic", "topics", multiple=True, help="Topic of the node; repeatable.")
 @with_connection
 def add(out: Output, model: str, tag: str, under: str, topics: tuple[str, ...], connection: NetworkConnection) -> None:
@@ -151,7 +153,7 @@ def remove(
 @click.argument("model")
 @click.argument("topic")
 @click.option("--strategy", type=WAYS, default="descendants", show_default=True, help="Where its messages go.")
-@click.option("--within", type=click.IntRange(0), help="So many levels at most; 0 is the node itself.")
+@click.option("--within", type=click.IntRange(0), help="Maximum number of levels; 0 is the node itself.")
 @click.option("--tag", "tags", multiple=True, metavar="PATTERN", help="Only at nodes with such a tag; repeatable.")
 @with_connection
 def topic(

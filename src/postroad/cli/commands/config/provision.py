@@ -25,7 +25,7 @@ def provision() -> None:
 @click.argument("provider")
 @click.argument("service")
 @ORGANIZATION
-@click.option("--return-path", default="", help="Where on this network you go on afterwards, such as /services.")
+@click.option("--return-path", default="", help="Page of this network to return to afterwards, such as /services.")
 @with_connection
 def begin(
     out: Output, provider: str, service: str, organization: str, return_path: str, connection: NetworkConnection

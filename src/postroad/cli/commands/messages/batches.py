@@ -73,7 +73,7 @@ def members(out: Output, batch: str, connection: NetworkConnection) -> None:
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def release(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Close a batch now, whatever its criteria say, and let it go if it was held back."""
@@ -82,7 +82,7 @@ def release(out: Output, batch: str, reason: str, connection: NetworkConnection)
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Hold a batch back: it goes on gathering, and is not sent before it is let go."""
@@ -91,7 +91,7 @@ def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) ->
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Hold a batch back no longer."""
@@ -101,7 +101,7 @@ def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) 
 @command
 @click.argument("batch")
 @click.argument("delivery", type=int)
-@click.option("--reason", required=True, help="Goes on record.")
+@click.option("--reason", required=True, help="Recorded with the action.")
 @with_connection
 def take_out(out: Output, batch: str, delivery: int, reason: str, connection: NetworkConnection) -> None:
     """Take one message out of a batch: it becomes a dead letter, and the others go on.
@@ -113,7 +113,7 @@ def take_out(out: Output, batch: str, delivery: int, reason: str, connection: Ne
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def resume(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Let a suspended batch go on, with the same bytes where they were made."""
@@ -122,7 +122,7 @@ def resume(out: Output, batch: str, reason: str, connection: NetworkConnection) 
 
 @command
 @click.argument("batch")
-@click.option("--reason", required=True, help="Goes on record.")
+@click.option("--reason", required=True, help="Recorded with the action.")
 @with_connection
 def drop(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Drop a suspended batch: its members become dead letters, which can be resent."""

@@ -55,8 +55,8 @@ def with_filters(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of commands that handle one dead letter or many."""
     for option in (
-        click.option("--rate", default=0.0, type=click.FloatRange(0), help="At most so many a second; 0: no limit."),
-        click.option("--dry-run", is_flag=True, help="Only say how many are meant."),
+        click.option("--rate", default=0.0, type=click.FloatRange(0), help="Maximum number per second; 0: no limit."),
+        click.option("--dry-run", is_flag=True, help="Only show how many match."),
         click.option("--all", "everything", is_flag=True, help="All of your dead letters, without a filter."),
         click.argument("delivery", type=int, default=0),
     ):
@@ -113,7 +113,7 @@ def show(out: Output, delivery: int, connection: NetworkConnection) -> None:
 
 @command
 @with_selection_options
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @click.option("--expires", default="", metavar="TIME", help="Of the new round, as 2h; else as long as it had at first.")
 @with_filters
 @with_connection
@@ -150,7 +150,7 @@ def resend(
 
 @command
 @with_selection_options
-@click.option("--reason", required=True, help="Goes on record.")
+@click.option("--reason", required=True, help="Recorded with the action.")
 @with_filters
 @with_connection
 def drop(

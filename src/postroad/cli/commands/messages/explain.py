@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @command
 @click.argument("what", metavar="FILE|SESSION")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw the route into this file.", metavar="FILE")
-@click.option("--from", "sender", default="", help="The service that would post it; a service's own key says it.")
+@click.option("--from", "sender", default="", help="The service that would post it; default: the service of the key.")
 @click.option("--to", multiple=True, metavar="SERVICE", help="Recipient of a FILE that is only a document; repeatable.")
 @click.option("--topic", default="", help="Topic of a FILE that is only a document.")
 @click.option("--type", "kind", type=click.Choice(["notification", "request"]), default="notification",

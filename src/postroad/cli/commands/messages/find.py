@@ -21,7 +21,11 @@ from postroad.core.audit.history.status_text import NOTHING_FOUND, SEARCH_HINT
 @command
 @click.argument("text")
 @click.option(
-    "--most", default=50, type=click.IntRange(0), help="Show at most so many, newest first; 0: all.", show_default=True
+    "--most",
+    default=50,
+    type=click.IntRange(0),
+    help="Maximum number to show, newest first; 0: all.",
+    show_default=True,
 )
 @with_connection
 def find(out: Output, text: str, most: int, connection: NetworkConnection) -> None:

@@ -30,7 +30,7 @@ from postroad.core.model.polling import POLL_MAX, WAIT_MAX_S, Selector
 )
 @click.option("--lease", "lease_s", default=0.0, help="Seconds until they come again unless acknowledged.")
 @click.option("--ack", is_flag=True, help="Acknowledge them at once.")
-@click.option("--trace", is_flag=True, help="Tell which services each has passed on its way.")
+@click.option("--trace", is_flag=True, help="Show the services that each message has passed.")
 @click.option("--from", "sender", default="", help="Only from this service.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), help="Only of this type.")
 @click.option("--topic", default="", help="Only with this topic.")

@@ -106,7 +106,7 @@ def _print_summary(out: Output, lines: list[MessageLine], answers: list[Answer])
 @click.option("--content-type", default="", help="Of the documents; found by looking at them otherwise.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), default="notification",
               show_default=True, help="Type of the message.")  # fmt: skip
-@click.option("--from", "sender", default="", help="The posting service; the key says it otherwise.")
+@click.option("--from", "sender", default="", help="The posting service; default: the service of the key.")
 @click.option("--topic", default="", help="Topic.")
 @click.option("--handle", default="", help="The sender's own name for the message.")
 @click.option("--possible-duplicate", is_flag=True, help="Refuse it if the handle was posted before.")

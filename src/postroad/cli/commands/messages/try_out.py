@@ -17,7 +17,9 @@ from postroad.cli.input.message_options import parse_assignments
 @command
 @click.argument("what", metavar="RULE|STYLESHEET|SCHEMA")
 @click.argument("on", metavar="MESSAGE|DOCUMENT|SESSION")
-@click.option("--service", default="", help="Whose rule or schema it would be; of a rule, a service's own key says it.")
+@click.option(
+    "--service", default="", help="The owner of the rule or schema; for a rule, default: the service of the key."
+)
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of a stylesheet.")
 @with_connection
 def try_(

@@ -26,7 +26,7 @@ def list_(out: Output, connection: NetworkConnection) -> None:
     for one in found:
         out.value(one)
     if not found:
-        out.say("Nobody has asked anything.")
+        out.say("There are no support requests.")
         return
     rows = [
         [one["id"], one["organization"], one["state"], one["changedAt"], strip_controls(one["subject"])]

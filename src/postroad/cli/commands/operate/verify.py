@@ -46,7 +46,7 @@ from postroad.ports import JournalHead
     "--new-key",
     type=click.Path(path_type=Path),
     metavar="KEYFILE",
-    help="Make a key pair for --sign and nothing else: KEYFILE and KEYFILE.pub.",
+    help="Only make a key pair for --sign: KEYFILE and KEYFILE.pub.",
 )
 @with_settings
 def head(out: Output, key_file: Path | None, new_key: Path | None, settings: Settings) -> None:

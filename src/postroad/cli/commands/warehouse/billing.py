@@ -179,7 +179,7 @@ def reconcile(out: Output, period: str, folder: Path | None, settings: Settings)
 @command
 @click.argument("number")
 @click.argument("amount")
-@click.option("--reason", required=True, help="Why; it stands on the credit note.")
+@click.option("--reason", required=True, help="Reason; printed on the credit note.")
 @with_record_options
 def credit(
     out: Output, number: str, amount: str, reason: str, settings: Settings, connection: NetworkConnection
@@ -204,7 +204,7 @@ def credit(
 @click.argument("number")
 @click.argument("amount")
 @click.option("--on", "received", type=DAY, help="The day on which it came; else today.")
-@click.option("--reference", default="", help="What the bank's statement says.")
+@click.option("--reference", default="", help="Text of the bank statement.")
 @with_record_options
 def pay(
     out: Output, number: str, amount: str, received: datetime | None, reference: str, settings: Settings,

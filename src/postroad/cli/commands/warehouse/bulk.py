@@ -46,10 +46,8 @@ POLICY_ORGANIZATION = "Archive"  # in which a policy is at home that belongs to 
     "--policy", default="", metavar="FILE", help="Instead of --port and a network: a section `batching`, in YAML."
 )
 @click.option("--sent-to-it", is_flag=True, help="Only messages that name the port as recipient.")
-@click.option(
-    "--until", type=click.DateTime(), help="How far time goes on after the last message (UTC); else indefinitely."
-)
-@click.option("--release", is_flag=True, help="Close what is still open then, as if somebody had asked for it.")
+@click.option("--until", type=click.DateTime(), help="When time ends after the last message (UTC); default: never.")
+@click.option("--release", is_flag=True, help="Close batches that are still open then, as if released.")
 @click.option(
     "--largest", type=click.IntRange(1), help="Bytes of members at most; a server has nine tenths of message_bytes."
 )
@@ -104,7 +102,7 @@ def _batch_input(where: ArchiveOptions, port: str, policy: str) -> tuple[list[An
     from postroad.warehouse.bulk.read.directories import apply_document
 
     if bool(port) == bool(policy):
-        raise Misconfigured(["name a batcher with --port, or a policy of its own with --policy"])
+        raise Misconfigured(["name a batcher with --port, or a policy with --policy"])
     pieces = list_pieces(where.archive, ArchiveForm(where.form) if where.form else None)
     if policy:
         return (
@@ -172,7 +170,7 @@ def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
 @command
 @with_archive_options
 @click.option("--to", "format", required=True, type=click.Choice(TARGETS), help="The format to translate to.")
-@click.option("--whole-only", is_flag=True, help="A message of which something would be lost is a fault.")
+@click.option("--whole-only", is_flag=True, help="Treat a message that would lose something as an error.")
 def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_only: bool, **where: Any) -> None:
     """Translate every message of an archive to another format, to the same bytes that the server gives.
 

@@ -32,7 +32,7 @@ with_batch_size = click.option(
 
 @click.group()
 def pipeline() -> None:
-    """Bring the journal into the warehouse, on Spark."""
+    """Load the journal into the warehouse, on Spark."""
 
 
 @command
@@ -58,7 +58,7 @@ def run(
 
 @command
 @click.option("--every", default=WATCH_EVERY_S, show_default=True, help="Seconds between looks at the journal.")
-@click.option("--times", type=click.IntRange(min=1), help="Stop after so many looks; else when interrupted.")
+@click.option("--times", type=click.IntRange(min=1), help="Stop after this many checks; default: when interrupted.")
 @click.option("--log-only", is_flag=True, help="Land, and leave the other tables as they are.")
 @with_batch_size
 @with_warehouse_folder

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page, with charts."
 )
 @click.option("--author", default="", metavar="NAME", help="Who asks, for the page.")
-@click.option("--rows", default="", metavar="FOLDER", help="Keep what is said of each message, as Parquet.")
+@click.option("--rows", default="", metavar="FOLDER", help="Keep the result for each message, as Parquet.")
 @click.option(
     "--progress", type=click.Path(path_type=Path, dir_okay=False), help="Say in this file how far it is, in JSON."
 )

@@ -207,7 +207,7 @@ class _HistoryBuilder:
         """Record that an in-transit service has returned, and the next stop of the copy."""
         told = "the message goes on"
         if entry.status is not None:
-            told = f"{entry.status.code} {entry.status.text}: absorbed, the message goes on without it"
+            told = f"{entry.status.code} {entry.status.text}: absorbed, the message continues without it"
         self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, state=DeliveryState.DELIVERED)
         if entry.hops:
             self._routes[entry.message, entry.copy] = Route(entry.hops, entry.logical)

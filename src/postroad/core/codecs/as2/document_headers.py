@@ -37,5 +37,5 @@ def read_plain_entity(fields: dict[str, str], body: Buffer, limits: WireLimits) 
     try:
         head = write_head(select_document_headers(fields))
     except ValueError:
-        raise Refused("as2.malformed", "A header has control characters or is no Latin-1; leave them out") from None
+        raise Refused("as2.malformed", "A header has control characters or is not Latin-1; remove them") from None
     return entity_of(head, body)

@@ -89,9 +89,7 @@ def _read_report(
     signer: Certificate | None,
 ) -> Mdn:
     if not _is_report(entity.content_type, limits):
-        raise Refused(
-            "as2.malformed", "This is no receipt: a receipt is a multipart/report of a disposition-notification"
-        )
+        raise Refused("as2.malformed", "This is not an MDN: an MDN is a multipart/report of a disposition-notification")
     report = read_multipart(entity.content_type, entity.body, limits)
     notification = _notification(report, limits)
     return Mdn(

@@ -25,7 +25,7 @@ def check_as2_name(name: str) -> str:
     if not 0 < len(name) <= NAME_CHARS or not _PRINTABLE.fullmatch(name):
         raise Refused(
             "as2.malformed",
-            f"{name[:NAME_CHARS]!r} is no AS2 name; it has 1 to {NAME_CHARS} printable ASCII characters",
+            f"{name[:NAME_CHARS]!r} is not an AS2 name; a name has 1 to {NAME_CHARS} printable ASCII characters",
         )
     return name
 

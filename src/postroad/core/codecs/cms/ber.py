@@ -65,7 +65,7 @@ class BerElement(Struct, frozen=True, gc=False):
         if self.found is not None:
             return self.found
         if not self.tag & CONSTRUCTED:
-            raise malformed("A structure is expected where a plain value stands", self.begin)
+            raise malformed("A structure is expected where a plain value is", self.begin)
         return self._read_children()
 
     def _read_children(self) -> tuple[BerElement, ...]:

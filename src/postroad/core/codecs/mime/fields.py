@@ -18,7 +18,7 @@ Fields = tuple[tuple[str, str], ...]
 
 LF_LINES = "lines end in LF alone"
 SPACED_NAME = "there is space between the name of a header and its colon"
-TWICE = "a part says its type, its id or its transfer encoding twice; the first counts"
+TWICE = "a part specifies its type, its id or its transfer encoding twice; the first counts"
 
 _VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*+"
 _FIELD = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})\r?(?:\n|\Z)", re.MULTILINE)

@@ -43,7 +43,7 @@ def _from_base64(body: bytes) -> bytes:
         return a2b_base64(body.translate(None, _WHITE), strict_mode=True)
     except NotBase64:
         raise malformed(
-            "a part says that it is base64 and is not: it has other characters, or its padding is wrong; it may have "
+            "a part is declared as base64 and is not: it has other characters, or its padding is wrong; it may have "
             "been cut off"
         ) from None
 

@@ -29,7 +29,7 @@ class IndexEntry(PlaceEntry):
     @classmethod
     def says_where(cls, given: Any) -> Any:
         if not isinstance(given, dict):
-            raise ValueError("say where the key stands, such as {body: /order/number} or {header: properties.region}")
+            raise ValueError("specify where the key is, such as {body: /order/number} or {header: properties.region}")
         return given
 
     @model_validator(mode="after")

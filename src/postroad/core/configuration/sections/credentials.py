@@ -58,7 +58,7 @@ def _credential(
         return None
     if entry.password is not None and len(entry.password) < MIN_CHARS:
         planning.fault(
-            place + "/password", f"needs at least {MIN_CHARS} characters; or use a key, which nobody can guess"
+            place + "/password", f"needs at least {MIN_CHARS} characters; or use a key, which no one can guess"
         )
         return None
     key_id = entry.key.split("_")[1] if entry.key else same[0].id if same else _derived_id(service.gcid, entry)

@@ -353,7 +353,7 @@ class _Reader:
         if name == "msg":
             return QueryPath(start=PathStart.DOCUMENT)
         if ":" in name:
-            raise self._scanner.unreadable(f"${name} is no item of the header")
+            raise self._scanner.unreadable(f"${name} is not a header item")
         self.headers.add(name)
         return HeaderVariable(name=name, declared=self._prolog.variables.get(name, ""))
 

@@ -142,7 +142,7 @@ class _Assembly:
 
     def _put(self, found: EdifactMessage, position: int) -> list[bytes]:
         if not found.has_right_trailer and not self._repairs:
-            raise unfit(f"UNT says {found.said}, and the message {found.reference} has {found.segments} segments")
+            raise unfit(f"UNT specifies {found.said}, but the message {found.reference} has {found.segments} segments")
         if self._numbering == "own" and not without_breaks(found.reference):
             raise unfit(f"a message {found.kind} has no reference; set messageNumbers to number the messages")
         fitted, marks = self._fitted(found)
@@ -185,7 +185,7 @@ class _Assembly:
             fitted = convert_delimiters(found, marks)
             if fitted is not None:
                 return fitted, marks
-        raise unfit(f"message {found.reference} cannot be said in version {version_of(self._envelope)}")
+        raise unfit(f"message {found.reference} cannot be expressed in version {version_of(self._envelope)}")
 
     def _reference_of(self, found: EdifactMessage) -> str:
         if self._numbering == "own":

@@ -68,7 +68,7 @@ def read_declared_delimiters(text: str) -> EdifactDelimiters:
     marks = EdifactDelimiters(**read_declared("edifact", text))
     if contradicts(marks):
         raise unfit(
-            f"{text!r} cannot be the delimiters of EDIFACT: each is one character of its own, no letter or digit"
+            f"{text!r} cannot be the delimiters of EDIFACT: each must be a different character, and not a letter or digit"
         )
     return marks
 

@@ -192,7 +192,7 @@ class _Assembly:
     def _put(self, found: TransactionSet, key: GroupKey, position: int) -> list[bytes]:
         pieces: list[bytes] = []
         if not found.has_right_trailer and not self._repairs:
-            detail = f"SE says {found.said}, and the set {found.reference} has {found.segments} segments"
+            detail = f"SE specifies {found.said}, but the set {found.reference} has {found.segments} segments"
             raise unfit_member(position, detail)
         if self._numbering == "own" and not without_breaks(found.reference):
             raise unfit_member(position, f"a set {found.kind} has no number; set setNumbers to number the sets")

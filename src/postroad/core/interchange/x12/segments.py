@@ -82,7 +82,7 @@ def binary_at(data: bytes, at: int, delimiters: X12Delimiters) -> Binary:
     if not data.startswith(delimiters.terminator, end):
         raise Refused(
             "interchange.malformed",
-            f"byte {at}: {tag.decode()} says that it has {int(said)} bytes, and does not end there",
+            f"byte {at}: {tag.decode()} specifies {int(said)} bytes, but does not end there",
         )
     return Binary(begin, end)
 

@@ -190,7 +190,7 @@ def _binaries(raw: bytes, head_end: int, tail: int, marks: X12Delimiters) -> lis
     while (found := search(raw, at)) is not None and found.start(1) != tail:
         tag, place = found.group(1), found.start(1)
         if tag not in BINARY:
-            raise unfit(f"byte {place}: {tag.decode()} stands inside a transaction set")
+            raise unfit(f"byte {place}: {tag.decode()} is inside a transaction set")
         try:
             binaries.append(binary_at(raw, place, marks))
         except Refused as refused:

@@ -43,7 +43,7 @@ def read_json(data: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise malformed("a name comes twice in one object")
+        raise malformed("a name occurs twice in one object")
     return members
 
 

@@ -156,4 +156,4 @@ def _check_steps(steps: list[PathStep]) -> None:
     if sum(step.descends for step in steps) > MAX_DESCENDANTS:
         raise bad_path(f"the path goes down by // more than {MAX_DESCENDANTS} times; name the steps between")
     if any(step.finds is not Finds.ELEMENTS for step in steps[:-1]):
-        raise bad_path("an attribute or text() can only stand at the end of a path")
+        raise bad_path("an attribute or text() can only be at the end of a path")

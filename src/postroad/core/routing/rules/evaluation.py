@@ -225,7 +225,7 @@ class RuleEvaluation:
 
     def _included(self, node: Invocation, compiled: CompiledRule, action: RuleAction, kind: ActionKind) -> Invocation:
         if not node.service.may_include_services:
-            raise Refused("route.invalid", f"{node.service.address} may not bring other services into a route")
+            raise Refused("route.invalid", f"{node.service.address} may not include other services in a route")
         service = find_permitted_recipient(node.service, action.service, self.directory)
         check_chain(node, service)
         redirected = kind is ActionKind.REDIRECT

@@ -151,7 +151,7 @@ def test_what_is_wrong_is_refused_with_its_place(body: bytes, at: int, says: str
         pytest.param(
             raw(FIRST | LAST, 3, type_=b"a/b"), "type format 3 (unknown) has a type (first at byte 0)", id="Net_DIME"
         ),
-        pytest.param(raw(FIRST | LAST, 1, type_=b"a/b", id_=b"a@b"), "an id is no URI (first at byte 0)", id="Axis"),
+        pytest.param(raw(FIRST | LAST, 1, type_=b"a/b", id_=b"a@b"), "an id is not a URI (first at byte 0)", id="Axis"),
         pytest.param(
             raw(FIRST | LAST, 1, type_=b"a/b", options=b"12"), "options were skipped (first at byte 0)", id="options"
         ),
@@ -176,7 +176,7 @@ def test_a_note_is_made_once() -> None:
     body = (
         raw(FIRST, 1, type_=b"a/b", id_=b"a") + raw(0, 1, type_=b"a/b", id_=b"b") + raw(LAST, 1, type_=b"a/b", id_=b"c")
     )
-    assert read_dime(body).tolerated == ("an id is no URI (first at byte 0)",)
+    assert read_dime(body).tolerated == ("an id is not a URI (first at byte 0)",)
 
 
 def test_options_are_kept_beside_the_record_and_never_written() -> None:

@@ -1,5 +1,4 @@
-"""The addresses for AS2: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and are answered with
-MDNs.
+"""The addresses for AS2: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and are answered with MDNs.
 
 Rule: the signature identifies the sender; HTTP credentials count only for partners that may send without one.
 """

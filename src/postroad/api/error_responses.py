@@ -46,9 +46,7 @@ def rate_headers(rate: RateState) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def front_refusal(status: int, code: str, detail: str, head: RequestHead | None) -> tuple[bytes, bytes]:
-    """Return content type and body of a refusal by the HTTP front: a SOAP fault if the request is SOAP, else a
-    problem.
-    """
+    """Return content type and body of a refusal by the HTTP front: a SOAP fault if the request is SOAP, else a problem."""
     codec = _soap_of(head) if head is not None and code in REFUSALS else None
     if codec is None:
         return problem_bytes(status, code, detail)

@@ -1,5 +1,4 @@
-"""Settings: one frozen object, read once, from defaults, then a TOML file, then ``POSTROAD_*`` variables, then the
-command line.
+"""Settings: one frozen object, read once, from defaults, then a TOML file, then ``POSTROAD_*`` variables, then the command line.
 
 Rules: all errors are found and listed at once, with their source. Unknown names are errors. Secrets are masked
 whenever settings are shown. Each field's comment is its documentation: ``docs/reference/settings.md`` is generated

@@ -118,9 +118,7 @@ class Client:
         return self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
 
     def next_message(self, *, wait_s: float = 0.0, lease_s: float = 0.0) -> PlainMessage | None:
-        """Return the next waiting message in the service's own format, or None; acknowledge its ``token`` when it is
-        processed.
-        """
+        """Return the next waiting message in the service's own format, or None; acknowledge its ``token`` afterwards."""
         return self._run(self._talks.ask(external_format.next_message(wait_s, lease_s), external_format.parse_message))
 
     def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
@@ -160,9 +158,7 @@ class Client:
             return self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
-        """End ``handle`` (the next one, if none runs) after its current message or wait; for other threads and the
-        function.
-        """
+        """End ``handle`` (the next one, if none runs) after its current message or wait; for other threads and the function."""
         self._stopping.ask()
 
     # ---- looking and configuring
@@ -171,8 +167,7 @@ class Client:
         """Return everything that a text identifies, or the first ``most`` results.
 
         The text is a session, token, handle, control number, partner's reference or search key, the id of a batch, or
-        the GCID or address of a service. In each result, ``kind`` is the kind of object, and ``by`` the kind of
-        identifier that matched.
+        the GCID or address of a service. In a result, ``by`` is the kind of identifier that matched.
         """
         return self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 

@@ -147,9 +147,7 @@ class AsyncClient:
             return await self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
-        """End ``handle`` after the current message, at once while it waits; from other threads by
-        ``call_soon_threadsafe``.
-        """
+        """End ``handle`` after the current message, at once while it waits; from other threads by ``call_soon_threadsafe``."""
         self._stopping.ask()
 
     # ---- looking and configuring

@@ -1,8 +1,8 @@
 """Live streams: server-sent events, one stream per browser, with limits per person and organization.
 
-Rules: a stream ends with the browser session that it belongs to, with the server, and when the same browser opens another; one
-person has a few, one organization a quarter of all, all together have a bounded number, and a client that leaves gives its place
-back at once.
+Rules: a stream ends with its browser session, with the server, and when the same browser opens another. The number of
+streams is limited per person, per organization (a quarter of all) and in total, and a client that disconnects frees
+its stream at once.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """The live updates of one browser: the changes since the last event, and repeated permission checks.
 
-Rules: the parts that a stream sends are rendered by the same templates as the page; nothing is sent twice; who watches is
-asked again every few seconds, and before anything is told after a change of the directory; then what they may see is looked at
-again.
+Rules: the parts that a stream sends are rendered by the page's templates. Nothing is sent twice. The viewer's
+permissions are checked every few seconds, and before anything is sent after a change of the directory.
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class LiveWatch:
             await place.rest()
 
     async def _is_welcome(self) -> bool:
-        """Whether the visit has not ended: by logging out, by time, or because the person may no more."""
+        """Whether the session is still valid: no logout, no timeout, and the person still has permission."""
         version = self._console.directory.version
         if version == self._asked_of and self._now() - self._asked_at < ASKED_AGAIN_S:
             return True

@@ -1,9 +1,8 @@
 """The checks before every page: rate limit, login, and protection against cross-site requests.
 
-Rules: a page for members leads whoever is not logged in to the login and back, and only to addresses of this network; a form
-is taken from the visit that it was shown to, and from no other site; what goes wrong is told on a page, with what to do next.
-
-Password verification for the console, with delays against guessing.
+Rules: a page for members redirects to the login and back, and only to addresses of this network. A form is accepted
+only from the session that it was shown to, and from no other site. Errors are shown on a page, with what to do next.
+Passwords are verified with delays against guessing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A rule as a form: one comparison and one action as fields, and everything else as text.
 
-Rules: what a form describes is checked as the same rule in a file would be; a rule that the fields cannot show whole stands
-there as text, so nothing of it is lost by opening and saving it.
+Rules: the result of a form is checked like the same rule in a file. A rule that the fields cannot express completely
+is shown as text, so opening and saving it loses nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A send port as a form: target, envelope and common criteria; everything else as text.
 
-Rule: what a form describes is checked as the same section of a file would be, in the network as it is.
+Rule: the result of a form is checked like the same section of a file, in the current network.
 """
 
 from __future__ import annotations

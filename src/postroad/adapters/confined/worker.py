@@ -77,9 +77,7 @@ class Worker:
 
     @classmethod
     async def start(cls, terms: WorkerTerms, room: str) -> Worker:
-        """Run the ``main`` of module ``room``. Returns when the worker is confined; raises Misconfigured if it cannot
-        be.
-        """
+        """Run the ``main`` of module ``room``. Returns when the worker is confined; raises Misconfigured if it cannot be."""
         worker = await cls._spawn(room)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):

@@ -151,9 +151,7 @@ class HotState:
         return self._arrivals[recipient]
 
     def hasten(self, recipient: str) -> int:
-        """Make deliveries that wait for a push retry available, now and when read from the index; returns their
-        number.
-        """
+        """Make deliveries that wait for a push retry available, now and when read from the index; returns their number."""
         self._hastened_us[recipient] = self._clock.now_us()
         hastened = self.mailbox(recipient).hasten()
         if hastened:

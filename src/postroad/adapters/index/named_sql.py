@@ -43,9 +43,7 @@ def for_dialect(statement: str, dialect: Dialect) -> str:
 
 
 def fill(statement: str, *, in_full: bool) -> str:
-    """Return the statement with its ``{table}`` placeholders replaced by column names, or by the expressions for
-    their values.
-    """
+    """Return the statement with its ``{table}`` placeholders replaced by column names, or by the expressions for their values."""
     return _PLACEHOLDER.sub(lambda found: _columns(found[1], in_full), statement)
 
 

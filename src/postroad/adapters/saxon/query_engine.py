@@ -40,9 +40,7 @@ _STATIC = re.compile(r"X[PQ]ST\d{4}")
 
 
 class CompiledQuery(NamedTuple):
-    """An array of a function and its output options; or, for a query that runs as a whole, its text and the options
-    alone.
-    """
+    """An array of a function and its output options; or, for a query that runs as a whole, its text and the options alone."""
 
     function: Any
     whole: str = ""

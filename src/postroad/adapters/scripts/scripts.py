@@ -26,9 +26,7 @@ class StarlarkScripts:
         self._asking = SourceEvaluator(workers, "script")
 
     async def check(self, script: str) -> None:
-        """Compile a script; raises Refused with ``script.invalid``, location and error if that fails or ``route`` is
-        missing.
-        """
+        """Compile a script; raises Refused with ``script.invalid``, location and error if that fails or ``route`` is missing."""
         _check_size(script)
         outcome = await self._workers.attempt(ScriptCheck(script))
         if isinstance(outcome, WorkerOutcome) and outcome.code:

@@ -82,9 +82,7 @@ def not_allowed(destination: Destination) -> NoAnswer:
 
 
 def _network(text: str) -> Network | None:
-    """Return the network or single address in the text; None if it looks like a name. An invalid network is not a
-    name.
-    """
+    """Return the network or single address in the text; None if it looks like a name. An invalid network is not a name."""
     try:
         return ip_network(text)
     except ValueError:

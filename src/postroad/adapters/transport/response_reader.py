@@ -20,9 +20,7 @@ OVERHEAD = 8  # bytes on the wire for each byte of body: a receiver that sends s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverResponse:
-    """The response as received; header names are in lower case, and the last of several with one name counts in
-    ``headers``.
-    """
+    """The response as received; header names are in lower case, and the last of several with one name counts in ``headers``."""
 
     status: int
     headers: dict[str, str]

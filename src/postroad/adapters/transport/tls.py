@@ -1,5 +1,4 @@
-"""TLS towards receivers: the machine's authorities and the operator's, names always verified, client certificates by
-file.
+"""TLS towards receivers: the machine's authorities and the operator's, names always verified, client certificates by file.
 
 Rule: a replaced certificate file is used from the next connection on, so that a rollover needs no restart.
 """

@@ -71,9 +71,7 @@ class XsdJudge:
         return seen[:MAX_FAULTS]
 
     def _seen_while_parsing(self, utf8: bytes) -> list[FoundFault]:
-        """Return the errors found while parsing: without lines, and without repeated ids, which need the whole
-        document.
-        """
+        """Return the errors found while parsing: without lines, and without repeated ids, which need the whole document."""
         parser = _parser(schema=self._schema)
         try:
             etree.fromstring(utf8, parser)

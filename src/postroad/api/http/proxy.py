@@ -1,5 +1,4 @@
-"""Reads what a trusted proxy reports about the client: its certificate (RFC 9440), its address, and whether it used
-TLS.
+"""Reads what a trusted proxy reports about the client: its certificate (RFC 9440), its address, and whether it used TLS.
 
 Rule: only a peer whose address the operator has configured may report this. From all others, these headers are
 removed before any other code sees them, so that no client can impersonate another by a header.

@@ -59,9 +59,7 @@ async def let_batch_go(
 async def resume_batch(
     api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
 ) -> Response:
-    """Resume a suspended batch: sends the same bytes if there are any and no member has left since, else assembles it
-    again.
-    """
+    """Resume a suspended batch: sends the same bytes if there are any and no member has left since, else assembles it again."""
     seen = await _seen(api, caller, batch, if_match)
     await steering.resume(api.network, caller, batch, wish.reason, seen)
     return await details_answer(api, caller, batch)

@@ -37,9 +37,7 @@ async def list_batches(
 
 @router.get(BATCH, response_model=shapes.BatchDetails)
 async def read_batch(api: Api, caller: Asking, batch: str) -> Response:
-    """One batch: the reading of every criterion, its interchange, control numbers and location, and the partner's
-    acknowledgment.
-    """
+    """One batch: the reading of every criterion, its interchange with control numbers, and the partner's acknowledgment."""
     return await details_answer(api, caller, batch)
 
 

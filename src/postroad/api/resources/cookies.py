@@ -56,9 +56,7 @@ async def read_cookie(api: Api, caller: Asking, service: str, sender: str) -> Re
 
 @router.put(COOKIE, response_model=CookieView)
 async def register_cookie(api: Api, caller: Asking, service: str, sender: str, wish: CookieWish) -> Response:
-    """Register the cookie that your service receives with every message from this sender; it replaces the previous
-    one.
-    """
+    """Register the cookie that your service receives with every message from this sender; it replaces the previous one."""
     cookie = Cookie(wish.content, wish.content_type)
     known = await trusting.register_cookie(api.administration, caller, service, sender, cookie)
     return answer({"sender": known, "content": wish.content, "contentType": wish.content_type})

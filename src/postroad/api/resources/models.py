@@ -116,9 +116,7 @@ async def list_attachments(request: Request, api: Api, caller: Asking, service: 
 
 @router.post(ATTACHMENTS, status_code=201, response_model=AttachmentView)
 async def attach(api: Api, caller: Asking, service: str, wish: NewAttachment) -> Response:
-    """Attach a service as a producer or a consumer, or change the attachment with that id; it applies from the next
-    message on.
-    """
+    """Attach a service as a producer or consumer, or change that attachment; it applies from the next message on."""
     wanted = attachment_of(wish)
     await changing.change(api.administration, caller, service, ModelChange(attachments=(wanted,)), "attached")
     looked = await changing.find_visible_model(api.administration, caller, service)

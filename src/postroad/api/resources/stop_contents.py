@@ -49,9 +49,7 @@ async def read_part_at_stop(api: Api, caller: Asking, session: str, delivery: De
 
 @router.get(SESSION + "/stops/{delivery}/receipt", response_class=Response)
 async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
-    """The signed MDN by which an AS2 partner has confirmed a message, unchanged: its headers and every byte of its
-    body.
-    """
+    """The signed MDN by which an AS2 partner has confirmed a message, unchanged: its headers and every byte of its body."""
     receipt = await read_mdn_at_stop(api.network, caller, session, delivery)
     headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
     return Response(receipt, headers=headers, media_type="message/rfc822")

@@ -58,9 +58,7 @@ class TryWish(StrictShape):
 
 
 class TrialView(StrictShape):
-    """The result of a trial: whether a rule or condition held and what it saw, a stylesheet's output, or a schema's
-    verdict.
-    """
+    """The result of a trial: whether a rule or condition held and what it saw, a stylesheet's output, or a schema's verdict."""
 
     role: RuleRole | None = None
     held: bool | None = None

@@ -1,7 +1,7 @@
 """The network and the key that a command uses: from options, the environment, or a network on this machine.
 
-A network that runs here leaves its address in its data folder (``url``) beside the first operator's key, so that whoever may read
-that folder needs to say nothing at all.
+A network that runs here writes its address to its data folder (``url``) beside the first operator's key, so that
+readers of that folder need no options.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Runs a network from the command line: signals, the published address, and the log on standard error.
 
-The server's log on standard error: text for people, or one JSON object per line.
-
-Rule: what was attached to a record (``extra``) becomes fields of the JSON line; an exception is told whole, since it is a
-programming mistake or an outage, and neither carries a payload.
+The log is text for people, or one JSON object per line. Rule: the ``extra`` fields of a record become fields of the
+JSON line; an exception is logged completely, since it is a programming error or an outage, and neither contains a
+payload.
 """
 
 from __future__ import annotations

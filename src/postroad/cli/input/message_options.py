@@ -1,7 +1,4 @@
-"""Command-line options as values: ``NAME=VALUE`` pairs, times, recipients, documents and properties of a message.
-
-Builds the parts of a message from command-line options.
-"""
+"""Command-line options as values: ``NAME=VALUE`` pairs, times, recipients, documents and properties of a message."""
 
 from __future__ import annotations
 

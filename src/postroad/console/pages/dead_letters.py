@@ -1,7 +1,7 @@
 """The dead-letter pages: groups by service and cause, a preview of a resend, and resend or drop.
 
-Rules: nothing is resent that was not shown before, with what the network would refuse of it; dropping wants a reason. Many
-are dealt with in runs (``dead_letter_runs``).
+Rules: everything is shown before it is resent, including what the network would refuse; dropping requires a reason.
+Many letters are processed in runs (``dead_letter_runs``).
 """
 
 from __future__ import annotations

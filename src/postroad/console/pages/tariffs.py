@@ -1,6 +1,6 @@
 """The tariff pages for operators: current tariffs, and all billing settings as text that is applied whole.
 
-Rule: the text goes the way of a network file: what would change is shown before, and carried out in one entry or not at all.
+Rule: the text is handled like a configuration file: changes are shown first, and applied in one entry or not at all.
 """
 
 from __future__ import annotations

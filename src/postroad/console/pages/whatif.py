@@ -1,7 +1,7 @@
 """The what-if pages: start a run with a changed configuration, watch it, and read its report.
 
-Rules: a report tells of everybody's traffic and bills, so it is for operators; what is tried is checked first as if it were
-applied; and a document from a browser never makes the server read its own files or variables.
+Rules: a report contains everyone's traffic and bills, so it is for operators. A configuration is checked as if it
+were applied. A document from a browser never makes the server read its own files or variables.
 """
 
 from __future__ import annotations

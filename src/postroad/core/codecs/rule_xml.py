@@ -1,7 +1,7 @@
 """Rules in XML: ``<Rule>`` in the namespace ``urn:postroad:rules:1``, several of them in ``<Rules>``.
 
-The elements are those of the JSON form, under the names that operators and actions have in XML; ``rule_xml_writing`` writes them.
-Rule: what is not known is refused, with the line it stands on. Whether a rule makes sense is not judged here.
+The elements are those of the JSON form, under the XML names of operators and actions; ``rule_xml_writer`` writes them.
+Rule: an unknown element is refused with its line. Whether a rule makes sense is not checked here.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The configuration document: what people write in YAML, keep in version control, and apply.
 
-Secrets never stand in it. A password or key is given by reference (``passwordFrom: env:NAME``); the command line resolves the
-reference where it runs and sends the secret itself over its own connection. An exported credential says ``kept: true``: it exists
-already and stays as it is, so applying an export changes nothing.
+Secrets are never part of it. A password or key is given by reference (``passwordFrom: env:NAME``); the command line
+resolves the reference locally and sends the secret itself over its own connection. An exported credential has ``kept:
+true``: it exists already and stays unchanged, so applying an export changes nothing.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ class DocumentError(NamedTuple):
 
 
 class CredentialEntry(StrictShape):
-    """How a service proves itself; the label tells its credentials apart."""
+    """How a service authenticates; the label distinguishes its credentials."""
 
     label: Word
     kind: CredentialKind | None = None
@@ -98,7 +98,7 @@ class CredentialEntry(StrictShape):
 
     @property
     def proof(self) -> CredentialKind:
-        """The kind of credential that this entry stands for."""
+        """The kind of credential in this entry."""
         if self.password or self.password_from:
             return CredentialKind.PASSWORD
         if self.key or self.key_from:
@@ -125,7 +125,7 @@ class PersonEntry(StrictShape):
 
 
 class OrganizationLimitsProfile(StrictShape):
-    """What the organization's own posts may take up; 0: the network's usual limit. Set by operators."""
+    """Quotas of an organization's own posts; 0: the network's default. Set by operators."""
 
     message_bytes: Annotated[Count, Field(description="Of the largest message")] = 0
     stored_bytes: Annotated[Count, Field(description="Of messages that are not delivered everywhere yet")] = 0

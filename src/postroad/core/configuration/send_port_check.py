@@ -1,12 +1,10 @@
 """Checks send ports, splitters and the options agreed on with partners when they are saved.
 
-Rules: all faults are found at once, each at its place in the profile as people write it; nothing is found out by a batch
-that could have been known here, so the envelope is tried by assembling an interchange of nothing. Who is private to others is to
-them as if it did not exist.
+Rules: all errors are found at once, each with its location in the profile as people write it. Every error that can be
+known here is reported here rather than by a later batch, so the envelope is tested by assembling an empty
+interchange. Private services of others are treated as missing.
 
-Checks the options that a splitter has agreed on with its partner.
-
-Rule: a splitter that takes whatever it recognises may have the facts of every standard that is recognised.
+The options agreed on with a partner may be those of every standard that the splitter accepts.
 """
 
 from __future__ import annotations

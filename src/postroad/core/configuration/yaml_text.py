@@ -1,6 +1,6 @@
 """Reads and writes YAML; multi-line texts such as stylesheets are written as block text.
 
-Rule: what is read is what was written. A name that occurs twice is a fault, and not the last of them.
+Rule: the result is exactly what was written. A repeated name is an error; the last value does not win.
 """
 
 from __future__ import annotations

@@ -52,8 +52,9 @@ def _find_withholding_sender(queued: Queued, directory: Directory) -> Service | 
 
 
 def _responsible_services(queued: Queued, contexts: list[Context], ancestry: Ancestry) -> Iterator[str]:
-    """Return the GCIDs of the first service, and of the in-transit services that it replaces or that isolate it. The
-    recipient has full access.
+    """Return the GCIDs of the first service, and of the in-transit services that it replaces or that isolate it.
+
+    The recipient has full access.
     """
     receiving = _receiving_services(queued, ancestry)
     for context in contexts:

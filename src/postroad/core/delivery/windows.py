@@ -81,9 +81,7 @@ def spread_s(
 
 
 def _open_at(windows: tuple[DeliveryWindow, ...], time_zone: str, moment_us: int) -> OpenSpan:
-    """Return the span around an open moment; adjacent windows are merged, so midnight is no opening for all-day
-    windows.
-    """
+    """Return the span around an open moment; adjacent windows are merged, so midnight is no opening for all-day windows."""
     days = _days_around(time_zone, moment_us, 1)
     spans = sorted(span for day in days for span in _spans(windows, time_zone, day))
     around = OpenSpan(moment_us, moment_us + 1)
@@ -122,9 +120,7 @@ def _spans(windows: tuple[DeliveryWindow, ...], time_zone: str, day: date) -> tu
 
 
 def _span(window: DeliveryWindow, zone: ZoneInfo, midnight: datetime) -> OpenSpan:
-    """Return the span of a window; ``midnight`` and all wall-clock times are naive, and the zone converts them to
-    moments.
-    """
+    """Return the span of a window; ``midnight`` and all wall-clock times are naive, and the zone converts them to moments."""
     opens, closes = midnight + _since_midnight(window.opens), midnight + _since_midnight(window.closes)
     return OpenSpan(reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
 

@@ -1,6 +1,6 @@
 """Reads a live model page by page, and previews who would receive a message and by which way.
 
-Rules: a page costs what it shows, wherever it lies; a position stays good when what stood there has gone.
+Rules: a page costs only what it shows, wherever it is; a position stays valid after its object was removed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Validates model elements, and words the refusals.
 
-Rule: every refusal names what is wrong and what to do next; each is found before anything is changed.
+Rule: every refusal names the error and the next step; each is found before anything is changed.
 """
 
 from __future__ import annotations

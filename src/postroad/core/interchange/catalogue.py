@@ -1,7 +1,7 @@
 """The catalogue of standards and what each can do; and the interface for plug-ins.
 
-A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under the standard's
-own name. Rules: what is built in cannot be replaced; every standard is called in the same way, whatever its room needs.
+A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under
+the standard's own name. Rules: built-in standards cannot be replaced; every standard has the same interface.
 """
 
 from __future__ import annotations
@@ -49,10 +49,7 @@ class Acknowledge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standard:
-    """One standard. A missing ability is None.
-
-    What it cannot do is none.
-    """
+    """One standard; an ability that it lacks is None."""
 
     name: str  # x12, edifact …
     title: str  # for people

@@ -1,12 +1,11 @@
 """The network's header as HTTP or MIME fields (``Postroad-To: MyBiz/Purchasing``), for external formats.
 
-Rules: values are printable ASCII, everything else percent-encoded as CloudEvents does it, so that any client can write and
-read them; lists are repeated fields or separated by commas; what belongs to an entry follows it after semicolons, ``name=value``.
+Rules: values are printable ASCII, everything else is percent-encoded as in CloudEvents, so that any client can write
+and read them. Lists are repeated fields or separated by commas. Attributes of an entry follow it after semicolons,
+``name=value``.
 
-Drops header entries that are too long for one HTTP field.
-
-Rule: a message that its receiver's software cannot even read would come again and again; so what is too long is left out,
-and said like everything that has no place.
+Entries that are too long for one HTTP field are dropped and reported as losses; otherwise the receiver's software
+could not read the message at all, and it would be redelivered again and again.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class FieldEntry(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
 
     def named(self, pointer: str, *known: str) -> dict[str, str]:
-        """The pairs by name, of which only these are known and none occurs twice."""
+        """Return the pairs by name; only these names are allowed, each once."""
         found = {header_text(name): header_text(value) for name, value in self.pairs}
         if len(found) < len(self.pairs) or found.keys() - set(known):
             raise malformed(f"only {' and '.join(known)} may follow here, each once", pointer)
@@ -260,7 +259,7 @@ _Entry = TypeVar("_Entry")
 
 
 def fit_header_fields(delivered: Delivered) -> tuple[Delivered, tuple[str, ...]]:
-    """The delivery with what fits, and a sentence for each thing that does not."""
+    """Return the delivery with the entries that fit, and a sentence for each that does not."""
     properties, too_many = _split_fitting(delivered.properties, write_property)
     arguments, too_much = _split_fitting(delivered.arguments, write_argument)
     cookie = delivered.cookie

@@ -1,5 +1,4 @@
-"""Converts a tree of invocations to the route of one copy: its services in the order of delivery, with their
-contexts.
+"""Converts a tree of invocations to the route of one copy: its services in the order of delivery, with their contexts.
 
 Rule: a route that needs only names and arguments stores only these; contexts are stored only if rules changed the
 route.

@@ -37,8 +37,7 @@ class InterchangeOutcomes:
         self._book = network.batches
 
     async def look(self, batch: Batch) -> Batch | None:
-        """Return the batch updated by its interchange's outcome, unchanged if there is none, None on a version
-        conflict.
+        """Return the batch updated by its interchange's outcome, unchanged if there is none, None on a version conflict.
 
         Requires an index that has caught up with the journal.
         """

@@ -88,7 +88,7 @@ class ReadBody(Struct, frozen=True, array_like=True, kw_only=True):
 
     @property
     def own(self) -> NativeForm | Refused | None:
-        """Return the native format, like ``own_form``."""
+        """Return the native format or the refusal; None if the post has no native format."""
         if self.formless and self.refusal is not None:
             return self.refusal.refused()
         return NativeForm(FORMS[self.form], self.note) if self.form else None

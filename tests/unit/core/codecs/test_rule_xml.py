@@ -132,7 +132,7 @@ def test_one_rule_may_stand_alone() -> None:
         (when("<exists/>"), "line 2", "needs one of Header, Body, Attachment"),
         (when("<exists><Header/></exists>"), "line 2", "has the attribute item"),
         (when("<exists><Header item='to' document='1'/></exists>"), "line 2", "no attribute document"),
-        (when("<exists><Header item='to'/><Body path='/a'/></exists>"), "line 2", "stands once"),
+        (when("<exists><Header item='to'/><Body path='/a'/></exists>"), "line 2", "must be in a comparison once"),
         (when("<equals><Header item='to'/><Value><b/></Value></equals>"), "line 2", "only text"),
         (when("<equals as='money'><Header item='to'/></equals>"), "line 2", "as is one of"),
         (when("<equals><Header item='to'/><Other/></equals>"), "line 2", "exactly one element"),

@@ -1,9 +1,7 @@
 """The command ``postroad post``: one message from options and files, or many from a file of JSON lines.
 
-Rules: all lines are read before the first is posted, so that a fault in one of them leaves nothing half done; and what was
-answered is told whatever happens next, because whoever posts the rest must know where it begins.
-
-The command ``postroad post``: one message from options and files, or many from a file of JSON lines.
+Rules: all lines are read before the first is posted, so that an error in one of them leaves nothing half done. All
+answers are reported whatever happens next, because the user must know where to continue.
 """
 
 from __future__ import annotations

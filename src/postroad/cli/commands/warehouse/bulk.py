@@ -1,7 +1,4 @@
-"""The command ``postroad bulk``: route, translate, match or batch archives of messages on Spark, without a server.
-
-The command ``postroad bulk``: operations on archives of messages, on Spark, without a server.
-"""
+"""The command ``postroad bulk``: route, translate, match or batch archives of messages on Spark, without a server."""
 
 from __future__ import annotations
 
@@ -61,8 +58,9 @@ def batch(
 ) -> None:  # fmt: skip
     """Assemble the messages of an archive into interchanges, by a send port's policy and to the same bytes as the server.
 
-    Each message is taken as if it had been sent to the port, in the order of the archive. The folder gets every interchange as a
-    file, a list of the batches with what closed them, and a row for each message that says where in which interchange it is.
+    Each message is treated as if it had been sent to the port, in the order of the archive. The folder gets every
+    interchange as a file, a list of the batches with what closed them, and a row for each message with its
+    interchange and position.
     """
     from postroad.warehouse.bulk.batch.assembly import BatchRun, write_batches
     from postroad.warehouse.bulk.batch.fold import NO_END_US
@@ -157,9 +155,9 @@ def bulk() -> None:
 def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
     """Find the route of every message of an archive.
 
-    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any external format), bodies of bulk posts
-    in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the error with which a server would
-    have refused it.
+    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any external format), bodies of bulk
+    posts in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the error with which a
+    server would have refused it.
     """
     from postroad.warehouse.bulk.routing import RouteOperation
 
@@ -174,8 +172,8 @@ def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
 def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_only: bool, **where: Any) -> None:
     """Translate every message of an archive to another format, to the same bytes that the server gives.
 
-    Each message and recipient gives a row with the bytes, their content type, and what has no place in the format. The network
-    need not be known, unless the archive is a journal.
+    Each message and recipient gives a row with the bytes, their content type, and what the format cannot carry. The
+    network is needed only if the archive is a journal.
     """
     from postroad.warehouse.bulk.translation import TranslateOperation
 
@@ -191,8 +189,8 @@ def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_on
 def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it: bool, **where: Any) -> None:
     """Match every message of an archive with all bindings of an exchange.
 
-    Each message is taken as if it had been sent to the exchange. It gives a row for each binding that says yes, with what the
-    binding makes of it, and for each that fails. Queries and scripts run as confined as in the server.
+    Each message is treated as if it had been sent to the exchange. It gives a row for each binding that matches, with
+    the binding's result, and for each that fails. Queries and scripts run as confined as in the server.
     """
     from postroad.warehouse.bulk.match.operation import MatchOperation, count_by_binding, find_exchange
 

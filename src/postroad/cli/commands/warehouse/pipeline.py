@@ -68,7 +68,7 @@ def watch(
     out: Output, every: float, times: int | None, log_only: bool, batch: int, folder: Path | None, settings: Settings,
     cluster: Cluster,
 ) -> None:  # fmt: skip
-    """Do what `run` does whenever the journal has grown, until interrupted."""
+    """Run `pipeline run` whenever the journal has grown, until interrupted."""
     source = journal_source(settings)
     work = PipelineWork.begin(out, cluster.session("postroad pipeline"), warehouse_folder(settings, folder))
     looks = 0
@@ -96,7 +96,8 @@ def watch(
 def export(out: Output, form: str, target: Path, settings: Settings) -> None:
     """Write the journal's events as files, without Spark.
 
-    What the folder holds already is not written again. `postroad pipeline run --archive` lands such a folder.
+    Events that the folder already contains are not written again. `postroad pipeline run --archive` lands such a
+    folder.
     """
     require_warehouse()
     from postroad.warehouse.jobs.export import export as export_log

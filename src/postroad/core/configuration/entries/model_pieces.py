@@ -1,6 +1,6 @@
-"""Changes of a model as people write them, and their conversion to ``Piece``.
+"""Changes of a model as people write them, and their conversion to ``ModelChange``.
 
-Rule: what stands here is the form only; ``core.hierarchy.pieces`` says whether it makes sense on the model as it is.
+Rule: only the form is checked here; ``core.hierarchy`` checks whether it is valid for the current model.
 """
 
 from __future__ import annotations

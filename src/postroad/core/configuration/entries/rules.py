@@ -1,12 +1,10 @@
 """Rules, conditions and actions as people write them, and their conversion to and from ``Rule``.
 
-Rule: nothing is converted silently. A bare number is taken only where numbers are compared, since YAML would have changed a
-product code like 0123 before anybody saw it.
+Rule: nothing is converted silently. A bare number is accepted only where numbers are compared, since YAML would have
+changed a product code like 0123 unnoticed.
 
-Rules as people write them, and their conversion to and from ``Rule``.
-
-Rule: what stands here is the form only; ``core.routing.checking`` says whether it makes sense. What is written back is read
-as the very same rule.
+Only the form is checked here; ``core.routing.rules.rule_check`` checks whether a rule makes sense. A written rule is
+read back as the same rule.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tariffs in a document: price plans below their names, each a list of versions with the month from which it holds.
 
-Rule: money is written in quotes. A bare ``0.05`` is a binary fraction by the time anybody reads it, so it is refused.
+Rule: money is written in quotes. A bare ``0.05`` would become an inexact binary fraction, so it is refused.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The profile of a send port: what it batches, when a batch closes, and where it is sent.
 
-Rules: conditions and places are written as in rules; what is written back, without what is as usual, is read as the very
-same policy. Whether it can be used is asked in ``port_faults``, where the service and the network are known.
+Rules: conditions and locations are written as in rules. A written policy, without defaults, is read back as the same
+policy. ``send_port_check`` checks whether it is usable, with the service and the network.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The business keys of a service as people write them: a name and a location in the message.
+"""The search keys of a service as people write them: a name and a location in the message.
 
-Rule: a key that can be found is one that its sender and receivers both may know; so of the header only properties count, and
-never who else was written to.
+Rule: sender and receivers may both know a declared key; so of the header only properties are allowed, and never other
+recipients.
 """
 
 from __future__ import annotations

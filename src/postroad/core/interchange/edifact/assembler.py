@@ -2,10 +2,11 @@
 
     UNA  UNB  UNH…UNT  UNH…UNT  UNZ          or          UNB  UNG  UNH…UNT  UNE  UNG  UNH…UNT  UNE  UNZ
 
-A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote: then its
-messages are taken. A message may declare its delimiters and charset (``declared.py``). Rules: members stay in their order; a
-message in other delimiters is put into ours, with what has to be released released, and where that cannot be it gets an
-interchange of its own; a message in another charset is written in ours or refused; only one member is held at a time.
+A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote,
+whose messages are used. A message may declare its delimiters and charset (``document_options``). Rules: members keep
+their order. A message in other delimiters is converted to ours, escaping where needed; if that is impossible, it gets
+a separate interchange. A message in another charset is converted to ours or refused. Only one member is in memory at
+a time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads TA1, 997 and 999: a partner's acknowledgments of interchanges that we sent.
 
-Rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
+Rule: an acknowledgment without a verdict is refused; unknown codes are returned unchanged.
 """
 
 from __future__ import annotations

@@ -140,7 +140,7 @@ class InterchangeFiles:
 
 
 class NumberRanges:
-    """Control numbers as ``core.interchange.numbering.Drawing`` draws them, of which only the first and the last are kept."""
+    """Control numbers, drawn as in ``core.interchange.numbering.NumberDrawing``; only the first and the last are kept."""
 
     def __init__(self, latest: Mapping[str, int]) -> None:
         self._latest = dict(latest)

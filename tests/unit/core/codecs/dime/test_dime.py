@@ -115,7 +115,7 @@ def test_a_message_without_anything_says_so() -> None:
         pytest.param(
             raw(FIRST | MORE, 4) + raw(LAST, 0, data=b"x"), 12, "format 4 (none)", id="none with data in a chunk"
         ),
-        pytest.param(TEXT[:12] + b"cid:", 0, "it has 37 bytes, and only 16", id="cut short"),
+        pytest.param(TEXT[:12] + b"cid:", 0, "specifies 37 bytes, but only 16", id="cut short"),
         pytest.param(pack(">BBHHHI", 14, 16, 0, 0, 0, 0xFFFFFFFF), 0, "4294967307 bytes", id="claims four gigabytes"),
         pytest.param(
             raw(FIRST | LAST, 1, type_=b"a/\xff"), 0, "type of a DIME record is neither", id="type in no charset"

@@ -109,7 +109,7 @@ def _carried(record: DimeRecord, number: int, limits: WireLimits) -> tuple[tuple
 
 
 def _agrees(name: str, value: str, number: int) -> bool:
-    """Whether the disposition is implied by the position, and so need not be written.
+    """Whether the header is carried: all are, except a disposition that contradicts or only repeats the position.
 
     In DIME the first record is the document and others are attachments.
     """

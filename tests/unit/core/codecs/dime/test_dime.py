@@ -248,7 +248,7 @@ def test_a_message_is_recognized(body: bytes) -> None:
         pytest.param(TEXT[:-4], id="cut short"),
         pytest.param(TEXT + b"\0", id="something behind"),
         pytest.param(raw(FIRST | LAST, 1, type_=b"text"), id="no media type"),
-        pytest.param(raw(FIRST | LAST, 2, type_=b"text"), id="no URI"),
+        pytest.param(raw(FIRST | LAST, 2, type_=b"text"), id="not a URI"),
         pytest.param(raw(FIRST | LAST, 0), id="unchanged"),
         pytest.param(raw(FIRST | LAST, 7, type_=b"a/b"), id="reserved type format"),
         pytest.param(raw(FIRST | LAST, 1, type_=b"a/b", reserved=8), id="reserved bits"),

@@ -1,8 +1,8 @@
 """The route operation: one row per message and recipient, as the server writes it when the message is posted.
 
-Rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
-what the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is
-taken for granted: no service's policy for connections refuses one.
+Rules: ``admit`` and ``itineraries`` are called as in ``flow/stages/accept.py``, so routes, contexts, refusals and the
+digest of what the journal would keep are the same. An archive does not record connections, so the safest one is
+assumed: no service's policy for connections refuses it.
 """
 
 from __future__ import annotations

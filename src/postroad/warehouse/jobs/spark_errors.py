@@ -1,6 +1,7 @@
 """Short error texts for failed Spark jobs, extracted from Python and Java stack traces.
 
-Rule: a fault that was raised on purpose keeps its own words; of any other the innermost cause is told. Nothing is retried.
+Rule: an error that was raised on purpose keeps its text; of any other the innermost cause is reported. Nothing is
+retried.
 """
 
 from __future__ import annotations

@@ -32,4 +32,6 @@ def test_what_is_wrong_is_told_plainly(service: dict[str, Any], place: str, said
 def test_a_name_that_cannot_be_one_is_told_what_names_consist_of() -> None:
     faults = read_document({"postroad": 1, "organizations": {"Oak/Elm": {}}})
     assert isinstance(faults, list)
-    assert any("must begin with a letter or digit and continue with letters" in fault.detail for fault in faults), faults
+    assert any("must begin with a letter or digit and continue with letters" in fault.detail for fault in faults), (
+        faults
+    )

@@ -1,7 +1,7 @@
 """How times, numbers, booleans and header texts are written in every wire form.
 
-Rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry,
-numbers keep their digits and follow JSON's grammar, and times name their zone.
+Rule: everything that one form accepts, every form can write. So header texts contain only characters that XML can
+carry, numbers keep their digits and follow JSON's grammar, and times name their zone.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads a partner's MDN, and checks whether the partner signed it.
 
-Rule: reading believes nothing. An unsigned receipt or one with a bad signature is read all the same, so that people see
-what came, and says so in ``signature``; whether it counts is for ``verdict`` to say, and for nobody else.
+Rule: reading makes no judgement. An unsigned MDN or one with a bad signature is read, too, so that people can see it,
+and ``signature`` records this; only ``mdn_verdict`` decides whether it counts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AS2 names, as used in AS2-From and AS2-To (RFC 4130, 6.2).
 
-Rule: inside, a name is its bare text; quotes exist only on the wire, are taken off once and put on once. Names are
-compared letter by letter, capitals included.
+Rule: internally, a name is its bare text; quotes exist only on the wire, and are removed once and added once. Names
+are compared exactly, including case.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""An event as CloudEvents 1.0 has it, and the rules for its attributes that hold in every mode.
+"""An event of CloudEvents 1.0, and the rules for its attributes that apply in every mode.
 
-Rule: both modes first gather attributes by name, and one function makes an event of them, so that neither mode takes what
-the other would refuse.
+Rule: both modes first collect attributes by name, and one function makes an event of them, so that neither mode
+accepts what the other would refuse.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verifies SignedData against the certificates registered for the signer; builds no chain.
 
-Rules: at least one signature by a registered certificate, and every such signature holds; the content's digest is signed
-exactly once; a signature without attributes is never taken for one over attributes.
+Rules: at least one signature must be by a registered certificate, and every such signature must be valid. The
+content's digest is signed exactly once. A signature without attributes is never accepted as one over attributes.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Reads DIME: payloads are views into the message; only chunked ones are joined.
 
-Rules: every length is compared with the bytes that are there before anything is cut out; what would make two readers see
-two messages is refused with the byte where it stands, what only writers in the field get wrong is read and noted.
+Rules: every length is checked against the available bytes before anything is extracted. Input that two readers could
+interpret as two different messages is refused with its byte offset; known errors of existing writers are accepted and
+noted.
 """
 
 from __future__ import annotations

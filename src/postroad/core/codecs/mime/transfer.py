@@ -1,7 +1,7 @@
 """Content transfer encodings: base64, quoted-printable and identity.
 
-Rule: content is decoded exactly or refused. White space in base64 is line breaking and means nothing; any other
-character outside the alphabet may be damage, and so may an escape in quoted-printable that is none.
+Rule: content is decoded exactly or refused. White space in base64 is line breaking and ignored; any other character
+outside the alphabet may be damage, and so may an invalid escape in quoted-printable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Writes multipart bodies as lists of buffers, so that parts are not copied.
 
-Rule: the same parts and the same seed make the same bytes, and a boundary never comes in what it separates.
+Rule: the same parts and the same seed make the same bytes, and a boundary never occurs in its parts.
 """
 
 from __future__ import annotations

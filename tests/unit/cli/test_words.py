@@ -374,7 +374,7 @@ def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, m
     ("error", "words"),
     [
         (gaierror(-2, "Name or service not known"), "host: there is no host nosuch"),
-        (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is no address of this machine"),
+        (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is not an address of this machine"),
         (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is taken"),
         (OSError(EACCES, "no"), "port: nosuch:8470 is for administrators alone"),
     ],

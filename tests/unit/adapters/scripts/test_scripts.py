@@ -257,7 +257,7 @@ async def test_the_routing_key_is_an_attribute_and_may_be_missing(engine: QueryE
         (b"[1e400]", "application/json", "Unrepresentable number"),
         (b"[" * 200 + b"]" * 200, "application/json", "recursion limit"),
         (b"[" + b"1," * MOST_VALUES + b"1]", "application/json", f"more than the {MOST_VALUES} values"),
-        (b"\xff", "application/json", "byte 0 is no character"),
+        (b"\xff", "application/json", "byte 0 is not a character"),
     ],
     ids=["malformed", "entity", "encoding", "bytes", "elements", "cut off", "number", "deep", "values", "no text"],
 )

@@ -121,7 +121,7 @@ def test_a_condition_has_a_greatest_depth_and_size() -> None:
         ([act("addService", HIDDEN.gcid)], "any", "/then/0/addService", "no service"),
         ([act("redirect", "mybiz/purchasing")], "any", "/then/0/redirect", "include itself"),
         ([ADD, act("changeTopic")], "any", "/then/1/changeTopic", "names the topic"),
-        ([act("changeTopic", topic="t")], "any", "/then/0/changeTopic", "brings in"),
+        ([act("changeTopic", topic="t")], "any", "/then/0/changeTopic", "same rule includes"),
         ([ADD, act("changeTopic", "Transmatics/xslt", topic="t")], "any", "/then/1/changeTopic", "includes no service"),
         ([act("stopRuleEvaluation", pays=True)], "any", "/then/0/stopRuleEvaluation", "includes no service"),
         ([act("stopRuleEvaluation", topic="t")], "any", "/then/0/topic", "changes no topic"),
@@ -129,7 +129,7 @@ def test_a_condition_has_a_greatest_depth_and_size() -> None:
         ([act("addService", "Transmatics/xslt", arguments=(Argument("", "x"),))], "any", "/then/0/arguments", "1 to 128"),
         ([act("addService", "Transmatics/xslt", arguments=(Argument("n", "x"),) * 2)], "any", "/then/0/arguments", "unique"),
         ([act("addService", XSLT.gcid, arguments=(Argument("n", "x" * 4097),))], "any", "/then/0/arguments", "at most 4096"),
-        ([act("redirect", "Transmatics/xslt"), act("redirect", "MyBiz/Inner")], "any", "/then", "at most once"),
+        ([act("redirect", "Transmatics/xslt"), act("redirect", "MyBiz/Inner")], "any", "/then", "only once"),
         ([ADD] * 51, "any", "/then", "at most 50"),
     ],
 )  # fmt: skip

@@ -75,10 +75,7 @@ class Journal(Protocol):
     """The single source of state, audit, billing and warehouse: groups of records, appended and never changed."""
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
-        """Make the group durable, all or nothing. ``reserve`` may use the space kept for acknowledgements.
-
-        ``reserve`` may use the space kept for acknowledgements.
-        """
+        """Make the group durable, all or nothing. ``reserve`` may use the space kept for acknowledgements."""
         ...
 
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
@@ -190,9 +187,7 @@ EndJourney = Callable[[Queued, str, Reason], Awaitable[None]]  # a delivery that
 class Desk(Protocol):
     """Holds the live state: used keys, queue heads and leases. Every durable change passes through ``submit``.
 
-    Everything durable passes through ``submit``.
-
-    The local desk keeps them in memory over a journal of its own; the shared desk keeps them in PostgreSQL.
+    The local desk keeps the state in memory over a journal of its own; the shared desk keeps it in PostgreSQL.
     """
 
     def submit(self, step: JournalStep, done: Callable[[Outcome], None]) -> None:

@@ -101,7 +101,7 @@ async def test_a_refused_post_says_why_and_is_for_whoever_posted_it(asked: Asked
     assert (found["session"], found["state"], found["from"]) == (refused.value.session, "refused", "Aster/Private")
     [where] = found["whereabouts"]
     assert where["why"].startswith("recipient.unknown: ")
-    assert where["next"] == "Mend it, and post it again."
+    assert where["next"] == "Fix it, and post it again."
     for known in ("H-2", str(refused.value.session)):
         assert await find(asked, "owner of B", known) == {"items": []}
 

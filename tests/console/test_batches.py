@@ -42,7 +42,7 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
     person.snap("batch")
     person.page.click("summary:has-text('Take out') >> nth=0")
     person.page.click("button:has-text('Take it out') >> nth=0")
-    assert "Say why the message is taken out" in person.text()
+    assert "Enter a reason for removing the message" in person.text()
     person.page.click("summary:has-text('Take out') >> nth=0")
     person.page.fill("#why-1", "a mistake")
     person.page.click("button:has-text('Take it out') >> nth=0")

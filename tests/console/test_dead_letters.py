@@ -36,7 +36,7 @@ def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
     assert "There is none left here" in stranger.text()
     person.refusals_expected = True
     person.page.click("button:has-text('Drop it')")
-    assert "Say why it is dropped" in person.text()
+    assert "Enter a reason for dropping it" in person.text()
     person.page.fill("#resend-reason", "new ink")
     person.page.click("button:has-text('Resend it')")
     assert "on its way again" in person.text()
@@ -45,7 +45,7 @@ def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
     person.page.click("text=Others like it")
     person.page.click("text=Drop them")
     person.page.click("button:has-text('Drop all 2')")
-    assert "Say why they are dropped" in person.text()
+    assert "Enter a reason for dropping them" in person.text()
     person.page.fill("#reason", "ordered by telephone")
     person.page.click("button:has-text('Drop all 2')")
     assert "Done: 2 dropped" in person.text()

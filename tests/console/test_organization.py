@@ -40,7 +40,7 @@ def test_a_member_is_invited_comes_and_goes(visitor: Callable[..., Person]) -> N
     owner.page.click("[aria-label='Change the role of laurel@laurel.example']")
     assert "needs an owner" in owner.text()
     owner.page.click("[aria-label='Remove leaf@laurel.example']")
-    assert "no member any more" in owner.text()
+    assert "no longer a member" in owner.text()
     member.go("/")
     assert member.page.url.endswith("/login"), "every visit of theirs has ended"
 

@@ -86,7 +86,7 @@ def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop:
     person.page.fill("#name", "first")
     person.page.fill("#more", EXPENSIVE)
     person.page.click("text=Make the rule")
-    assert "stands in the fields and in the text" in person.text()
+    assert "is in the fields and in the text" in person.text()
     assert person.page.input_value("#more").strip() == EXPENSIVE.strip()
     person.page.select_option("#operator", "written")
     person.page.select_option("#action", "written")

@@ -46,7 +46,7 @@ def test_operators_edit_tariffs(
     assert "nothing is charged" in other.text()
     person.refusals_expected = True
     person.page.click("button:has-text('Save')")
-    assert "Somebody has changed the tariffs" in person.text()
+    assert "The tariffs have changed" in person.text()
     member = visitor(scripts=False)
     member.log_in(PEOPLE["stranger"], PASSWORD)
     member.refusals_expected = True

@@ -54,7 +54,7 @@ def test_a_report_is_read(operator: Callable[[], Person], demo: Demo) -> None:
     assert answer.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in answer.headers["content-security-policy"]
     person.page.click("text=Remove it")
-    assert "It is gone" in person.text()
+    assert "It was removed" in person.text()
 
 
 def test_a_run_is_started_watched_and_stopped(operator: Callable[[], Person]) -> None:
@@ -62,7 +62,7 @@ def test_a_run_is_started_watched_and_stopped(operator: Callable[[], Person]) ->
     person.go("/whatif")
     person.refusals_expected = True
     for change, told in (
-        ("organizations: [", "This is no YAML"),
+        ("organizations: [", "This is not YAML"),
         ("organizations: {MyBiz: {services: {x: {credentials: [{label: a, keyFrom: 'file:/etc/passwd'}]}}}}", "keyFrom"),
         ("postroad: 1\norganizations: {MyBiz: {services: {Purchasing: {nonsense: true}}}}", "nonsense"),
     ):  # fmt: skip
@@ -78,7 +78,7 @@ def test_a_run_is_started_watched_and_stopped(operator: Callable[[], Person]) ->
     person.page.click("text=Stop it")
     person.page.wait_for_selector("text=It ended without a report", timeout=20_000)
     person.page.click("text=Remove it")
-    assert "It is gone" in person.text()
+    assert "It was removed" in person.text()
 
 
 def test_nobody_else_sees_or_starts_any(visitor: Callable[..., Person]) -> None:

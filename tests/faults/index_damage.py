@@ -3,7 +3,7 @@
     python -m tests.faults.index_damage [--rounds 40] [--seed 1] [--messages 1200]
 
 A round copies a stopped network with waiting messages, damages 1 byte to 4 KiB of its ``index.sqlite`` (before the server
-starts, or while it runs, or after it was killed) and drains the mailbox. A round fails if a message is lost, comes twice or is
+starts, or while it runs, or after it was killed) and drains the mailbox. A round fails if a message is lost, occurs twice or is
 changed, if a poll is answered by anything but 200 or a 503 that passes, or if ``verify`` calls an index undamaged that is not.
 """
 

@@ -1,4 +1,4 @@
-"""kill -9 while dead letters are resent: each is resent once, in whichever life of the server; none is lost, none comes twice."""
+"""kill -9 while dead letters are resent: each is resent once, in whichever life of the server; none is lost or repeated."""
 
 from __future__ import annotations
 

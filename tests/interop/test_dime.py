@@ -68,7 +68,7 @@ def test_messages_of_others_are_read(name: str) -> None:
     read = read_dime(body)
     check(read.records, EXPECTED[name])
     assert looks_like_dime(body)
-    assert [note.partition(" (")[0] for note in read.tolerated] == (["an id is no URI"] if "axis" in name else [])
+    assert [note.partition(" (")[0] for note in read.tolerated] == (["an id is not a URI"] if "axis" in name else [])
 
 
 @pytest.mark.req("T4")

@@ -104,7 +104,7 @@ def test_every_changed_bit_is_refused_or_read_as_something_that_can_be_written()
         if read is not None:
             again = read_dime(b"".join(write_dime(read.records)))
             assert [record.data for record in again.records] == [record.data for record in read.records]
-            assert all(note.startswith("an id is no URI") for note in again.tolerated)
+            assert all(note.startswith("an id is not a URI") for note in again.tolerated)
 
 
 HEADERS = st.tuples(

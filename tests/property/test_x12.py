@@ -66,7 +66,7 @@ def test_what_is_put_together_is_found_again(members: list[bytes]) -> None:
 def test_delimiters_and_numbers_change_and_nothing_else(
     members: list[bytes], facts: dict[str, str], numbering: str
 ) -> None:
-    """Counts and numbers are right, no number comes twice, and what is read back in our delimiters is what was given."""
+    """Counts and numbers are right, no number occurs twice, and what is read back in our delimiters is what was given."""
     numbers, places = Counting(), list[Placed]()
     asked = envelope({**facts, "set_numbers": numbering})
     data = b"".join(assemble(members, asked, numbers, places.append))

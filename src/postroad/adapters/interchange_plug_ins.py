@@ -1,7 +1,7 @@
-"""Standards of interchanges and batchers that installed packages bring, found by their entry points.
+"""Interchange standards and batchers from installed packages, found by their entry points.
 
-Rule: what a package brings that cannot be used stops the start, with every fault at once; a batch is never assembled by
-something else than what was installed for it.
+Rule: an unusable plug-in stops the start, and all errors are reported at once; a batch is never assembled by a
+different plug-in than the one installed for it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Plug = TypeVar("Plug", Standard, BatcherPlugIn)
 def load_catalogue(
     found: Iterable[EntryPoint] | None = None, batchers: Iterable[EntryPoint] | None = None
 ) -> StandardCatalogue:
-    """Loads the catalogue of built-in and installed standards, sorted by name so that it is the same everywhere."""
+    """Load the catalogue of built-in and installed standards, sorted by name so that it is the same everywhere."""
     catalogue, faults = BUILT_IN, list[str]()
     for point in sorted(entry_points(group=PLUG_INS) if found is None else found, key=lambda one: one.name):
         try:

@@ -12,7 +12,7 @@ AT_ONCE = 2
 
 
 class Argon2Passwords:
-    """46 MiB, one pass, one lane: OWASP's recommendation that costs about 70 ms."""
+    """Argon2id with 46 MiB, one pass and one lane: OWASP's recommendation, which takes about 70 ms."""
 
     def __init__(self, *, memory_kib: int = 47_104, passes: int = 1) -> None:
         self._hasher = PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
@@ -24,7 +24,7 @@ class Argon2Passwords:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._hasher.hash, password)
 
     async def verify(self, password: str, hashed: str | None) -> bool:
-        """Whether the password belongs to the hash; takes its time for None too, and says no."""
+        """Whether the password matches the hash; for None it takes the same time and returns False."""
         matches = await asyncio.get_running_loop().run_in_executor(
             self._pool, self._verify, password, hashed or self._nobody
         )

@@ -1,7 +1,7 @@
-"""Secrets that profiles name by reference, read where the server runs: from variables, and from files in one folder.
+"""Secrets that profiles name by reference, read on the server from environment variables and files in one folder.
 
-Rule: whoever writes a profile chooses what is read and where it is sent, so each may name their own secrets and nothing else
-on this machine: files below the folder of their organization, and variables that carry their service's GCID in their name.
+Rule: the author of a profile chooses which secret is read and where it is sent. So each may name only their own
+secrets: files below the folder of their organization, and variables that contain their service's GCID in their name.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The JSON resources as one ASGI application; the HTTP front hands it everything but the message endpoints.
 
-Rule: every error leaves as a problem (``problem.py``), those of the framework included, and what went wrong inside is logged
-under an id and never told.
+Rule: every error is returned as a problem (``problem.py``), including errors of the framework. Internal errors are
+logged under an id, and their text is never returned.
 """
 
 from __future__ import annotations
@@ -139,7 +139,7 @@ def build_application(
 
 
 def _serve_pages(app: FastAPI, pages: ASGIApp) -> None:
-    """Hand what no resource answers to the pages for people; what is asked for as a resource is answered as one."""
+    """Serve paths without a resource as pages for people; requests for JSON get a problem."""
     missing = app.router.default
 
     async def elsewhere(scope: Scope, receive: Receive, send: Send) -> None:

@@ -1,6 +1,6 @@
 """The addresses for AS2: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and are answered with MDNs.
 
-Rule: the signature says who it is; HTTP credentials count only for partners that are allowed to send without one.
+Rule: the signature identifies the sender; HTTP credentials count only for partners that may send without one.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class As2Endpoint:
 
 
 def _organization_in(path: bytes) -> str:
-    """The organization whose address this is; empty for the address that all share."""
+    """Return the organization whose address this is; empty for the shared address."""
     name = path.removeprefix(PATH.encode()).removeprefix(b"/")
     return unquote(name.decode("latin-1")) or ("" if path == PATH.encode() else "?")
 

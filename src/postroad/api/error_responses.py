@@ -16,7 +16,7 @@ CHALLENGE_HEADERS = ((b"www-authenticate", CHALLENGE.encode()),)
 
 
 def answer_refused(reply: FastReply, codec: Codec, refusal: Refused, headers: Headers = ()) -> None:
-    """The refusal, with what belongs to its code beside the ``headers`` that are given."""
+    """Answer with a refusal and the headers of its code, in addition to the given ``headers``."""
     if refusal.code == "authentication.required":
         headers = (*headers, *CHALLENGE_HEADERS)
     if refusal.retry_after_s:
@@ -46,7 +46,7 @@ def rate_headers(rate: RateState) -> tuple[tuple[bytes, bytes], ...]:
 
 
 def front_refusal(status: int, code: str, detail: str, head: RequestHead | None) -> tuple[bytes, bytes]:
-    """Content type and body of a refusal by the HTTP front: a SOAP fault if the request is SOAP, else a problem."""
+    """Return content type and body of a refusal by the HTTP front: a SOAP fault if the request is SOAP, else a problem."""
     codec = _soap_of(head) if head is not None and code in REFUSALS else None
     if codec is None:
         return problem_bytes(status, code, detail)
@@ -54,7 +54,7 @@ def front_refusal(status: int, code: str, detail: str, head: RequestHead | None)
 
 
 def _soap_of(head: RequestHead) -> SoapCodec | None:
-    """The SOAP version of a request whose body was not read; outside ``/soap``, SOAPAction identifies it."""
+    """Return the SOAP version of a request whose body was not read; outside ``/soap``, SOAPAction identifies it."""
     named = dict(reversed(head.headers))
     kind = media_type_of(named.get(b"content-type", b"").decode("latin-1"))
     if kind == "application/soap+xml":
@@ -63,7 +63,7 @@ def _soap_of(head: RequestHead) -> SoapCodec | None:
 
 
 def http_status(codec: Codec, code: str) -> int:
-    """SOAP faults travel with 500, or 400 for the sender's fault in 1.2; 401, 413 and 503 keep their own meaning there too."""
+    """Return the status: 500 for SOAP faults, or 400 for the sender's fault in 1.2; 401, 413 and 503 stay the same."""
     status = REFUSALS[code].status
     if isinstance(codec, SoapCodec) and status not in (401, 413, 429, 503, 507):
         if codec is SOAP11 or status >= 500:

@@ -1,7 +1,7 @@
 """Messages in external formats over HTTP: the network's header travels in HTTP headers, beside the body.
 
-Rules: whoever posts SOAP is answered in SOAP of the same version, everybody else in JSON, unless Accept says otherwise; one
-message is handed out as itself, several as a multipart of them, each with its own header.
+Rules: a SOAP post is answered in the same SOAP version, every other post in JSON, unless Accept asks for something
+else. A single message is returned as itself, several as a multipart body, each with its own header.
 """
 
 from __future__ import annotations

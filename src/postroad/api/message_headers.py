@@ -39,7 +39,9 @@ def read_message_headers(request: FastRequest) -> MessageHeaders:
 
 def check_encoding(request: FastRequest) -> None:
     if read_message_headers(request).encoding:
-        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+        raise Refused(
+            "wire.unsupported", "Send the message without Content-Encoding; its bytes are forwarded unchanged"
+        )
 
 
 def _encoding(request: FastRequest) -> str:

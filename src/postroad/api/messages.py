@@ -1,8 +1,8 @@
 """The message endpoints: post, post many, poll, take the next, acknowledge, and the one SOAP address for all of them.
 
 They run on the HTTP front's fast routes: plain functions on the event loop that may answer later. Rules: the answer
-comes in the caller's own wire form, refusals included; a post is answered when its entry is durable; a long poll ends when its
-client leaves, and what was handed to nobody goes back at once.
+uses the caller's own format, also for refusals. A post is answered when its entry is durable. A long poll ends when
+its client disconnects, and deliveries that were not received are returned at once.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class MessageEndpoints(PostEndpoints):
     async def _written(
         self, caller: Caller, how: PollStyle, handed: list[HandedDelivery], into: Codec
     ) -> WrittenResponse:
-        """The answer with what is handed out, written in a thread where that takes long."""
+        """Return the answer with the deliveries, encoded in a thread where that takes long."""
         size = sum(len(part.data) for one in handed for part in one.delivered.parts)
         if len(handed) <= WRITTEN_AT_ONCE and size <= WRITTEN_AT_ONCE_BYTES:
             return how.write(handed, into)

@@ -1,7 +1,7 @@
 """Cursor-based pagination: cursors are opaque, signed, and valid only for the query that produced them.
 
-Rule: no offsets. A cursor says where the last page ended, so what is added or removed meanwhile shifts nothing, and a
-page costs the same wherever it lies. The signature covers who asked what, so a cursor is worth nothing to anybody else.
+Rule: no offsets. A cursor contains where the last page ended, so additions and removals shift nothing, and every page
+costs the same. The signature covers the caller and the query, so a cursor is useless to anyone else.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class Cursors:
 
 
 def question_key(name: str, request: Request) -> str:
-    """The question without its place: who, where, and every filter."""
+    """Return the key of a query without its position: caller, resource and every filter."""
     filters = sorted(
         (key, value) for key, value in request.query_params.multi_items() if key not in ("cursor", "limit")
     )

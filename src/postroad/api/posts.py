@@ -1,6 +1,6 @@
 """The message endpoints that post: one message, many in one call, and large ones, which are read in other processes.
 
-Rule: what is posted is answered once, in the sender's own wire form, refusals included.
+Rule: every post is answered once, in the sender's own format, also if it is refused.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PostEndpoints:
         self._ending = False
 
     def _operation(self, name: str) -> Served | None:
-        """What serves an operation of a SOAP envelope other than a post."""
+        """Return the handler of a SOAP operation other than a post."""
         raise NotImplementedError
 
     # --- posting -----------------------------------------------------------------------------------------------

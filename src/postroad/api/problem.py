@@ -1,7 +1,7 @@
 """Writes every error as an HTTP problem (RFC 9457), from the one table of codes.
 
-A problem says what went wrong in words (``detail``), for programs (``code``, stable) and where (``pointer``, or ``errors`` for
-several places), and its ``type`` leads to the section of the documentation that says what to do next.
+A problem contains a description (``detail``), a stable code for programs (``code``) and the location (``pointer``, or
+``errors`` for several locations); its ``type`` links to the section of the documentation on what to do next.
 """
 
 from __future__ import annotations

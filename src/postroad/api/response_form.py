@@ -1,7 +1,7 @@
-"""Detects the form of a post, and chooses the codec of its response.
+"""Detects the format of a post, and chooses the codec of its response.
 
-Rule: nothing is refused here. Why a post is in no form at all goes on to whoever knows its poster, is told to them in their
-own wire form, and is kept like every other refusal.
+Rule: nothing is refused here. The error of an unrecognised post is passed on to the stage that knows the sender,
+returned to the sender in their own format, and recorded like every other refusal.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from postroad.errors import Refused
 
 
 def detect_post_form(request: FastRequest) -> NativeForm | Refused | None:
-    """The native form of a post; None for an external format, or the refusal if it is in neither."""
+    """Return the native format of a post; None for an external format, or the refusal if it is in neither."""
     known = read_message_headers(request)
     try:
         return None if known.is_plain else detect_native_form(known.content_type, request.body)

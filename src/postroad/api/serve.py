@@ -1,4 +1,4 @@
-"""Serve a running network over HTTP or HTTPS until told to stop."""
+"""Serve a running network over HTTP or HTTPS until it is stopped."""
 
 from __future__ import annotations
 
@@ -31,10 +31,7 @@ log = logging.getLogger(__name__)
 
 
 async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pages: Pages | None = None) -> None:
-    """Listens as configured and calls ``on_listening`` with the address. Cancelling shuts down in order.
-
-    Cancelling ends it in order.
-    """
+    """Listens as configured and calls ``on_listening`` with the address. Cancelling shuts down in order."""
     settings = running.settings
     endpoints = MessageEndpoints(
         running.network,
@@ -82,10 +79,10 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
 
 
 def _tune_garbage_collector() -> None:
-    """Have the garbage collector leave alone what exists after start-up, and look at the rest seldom: messages hold no cycles.
+    """Exclude start-up objects from garbage collection and collect rarely, because messages contain no cycles.
 
-    Everything waits while it looks, up to a microsecond for each object, so it looks at 10,000 at a time, and at the 50,000 that
-    have come since it last did so. One request can make a million.
+    A collection stops everything, up to a microsecond for each object. So it examines the newest 10,000 objects at a
+    time, and after five such collections the newest 50,000. One request can create a million objects.
     """
     gc.collect()
     gc.freeze()

@@ -1,7 +1,7 @@
 """Adds Strict-Transport-Security (RFC 6797) to responses that were served over TLS.
 
-Rules: said over TLS only, our own or that of a proxy we trust, since browsers must not listen otherwise; never of
-``localhost``, where browsers would take it for every other program on the machine.
+Rules: the header is sent only over TLS (our own or that of a trusted proxy), since browsers must ignore it otherwise.
+It is never sent for ``localhost``, where browsers would apply it to every other program on the machine.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Log warnings before certificates and keys expire: 30, 14, 7 and 1 days ahead, and afterwards.
 
-Looked at are the credentials of services and people, the server's own certificate, the client certificates shown in pushes, and
-both sides' certificates of AS2 agreements; while one of these is rolled over, the one that lasts longest counts.
-A node says each of them once, and again after a restart only what is due then.
+It checks the credentials of services and people, the server's own certificate, the client certificates used in
+pushes, and both sides' certificates of AS2 partnerships; during a rollover, the certificate that lasts longest
+counts. A node logs each warning once, and after a restart again only what is due then.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 
 def load_token_key(data: Path, secret: str) -> bytes:
-    """The key that delivery tokens are derived from: the setting, or one made once and kept in the data folder."""
+    """Return the key that delivery tokens are derived from: the setting, or one generated once in the data folder."""
     if secret:
         return bytes.fromhex(secret)
     path = data / SECRET_FILE
@@ -110,7 +110,7 @@ async def ensure_own_service(network: Network) -> None:
 
 
 def _write_private(path: Path, text: str) -> None:
-    """Write a file that only its owner can read, whole or not at all."""
+    """Write a file that only its owner can read, completely or not at all."""
     RealFiles().make_directory(path.parent)
     fresh = path.with_suffix(".new")
     with os.fdopen(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:

@@ -1,7 +1,7 @@
 """Start the hosted services with the network, and stop them before its stores.
 
-Workers are started only when there is something for them, a stylesheet or a service that validates, so a network without pays
-nothing for them.
+Worker processes are started only when needed, for a stylesheet or a validating service, so other networks pay nothing
+for them.
 """
 
 from __future__ import annotations

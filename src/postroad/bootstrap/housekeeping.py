@@ -4,7 +4,7 @@
 - Where the settings say so, drop the bodies of messages that are old and settled. Their facts stay, so the audit trail,
   ``verify`` and ``index rebuild`` stay whole.
 
-Rule: whatever goes wrong once is told, and tried again at the next turn.
+Rule: an error is logged once, and the task is tried again in the next cycle.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Raises the limit of open files: each push in progress and each client needs one.
 
-Rule: what the operator has set as the most (the hard limit) stays. Only what a shell hands out by default, often 1,024, is
-too little for a node that pushes to hundreds of servers at a time.
+Rule: the operator's maximum (the hard limit) stays. Only the shell's default, often 1,024, is raised, since it is too
+small for a node that pushes to hundreds of servers at a time.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The external URL of this network, for links that lead back to it.
+"""The external URL of this network, for links that return to it.
 
-Rule: the settings or the socket determine it. A client chooses the Host header, and a link made from an unknown one could
-lead anywhere.
+Rule: the settings or the socket determine it. A client chooses the Host header, so a link made from an unknown one
+could lead anywhere.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class OwnAddress:
     def url_at(self, host_header: str, *, secure: bool) -> str:
         """Return the URL for a client that used this Host header: its host if known, otherwise ``url``.
 
-        Known are the host of the settings and the names of this machine for itself. Any port is taken: it may be forwarded.
+        Known hosts are the one in the settings and the local names of this machine. Any port is accepted, since it
+        may be forwarded.
         """
         found = HOST.fullmatch(host_header.strip().lower())
         if self._settings.public_url or found is None or found[1] not in LOOPBACK | {self._host.lower()}:

@@ -41,10 +41,7 @@ def _permission(settings: Settings) -> Permission:
 
 
 async def find_unreachable_services(settings: Settings, services: Iterable[Service]) -> list[tuple[Service, str]]:
-    """Return services whose push URL cannot be reached from here, with the reason; for operators only.
-
-    It resolves names, so it is for operators alone.
-    """
+    """Return services whose push URL cannot be reached from here, with the reason; for operators only."""
     checker, permission, resolver = build_push_checker(settings), _permission(settings), SystemResolver()
     found: list[tuple[Service, str]] = []
     try:

@@ -1,6 +1,6 @@
 """Python routings of the operator, loaded by the names in the settings.
 
-They are the operator's own code and run in the server with all that it may do; members only choose one by its name.
+They are the operator's own code and run in the server with all its permissions; members only choose one by name.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ acceptance local:   segment files → SQLite (kept by the index process) or Post
 acceptance shared:  PostgreSQL journal → PostgreSQL index → shared desk
 index memory:       everything in memory, for tests and play
 
-Start the batchers with the network, and stop them before its stores.
+Batchers start with the network, and stop before its stores.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Settings: one frozen object, read once, from defaults, then a TOML file, then ``POSTROAD_*`` variables, then the command line.
 
-Rules: every fault is found and listed at once, with the place it came from; unknown names are faults; secrets are masked
-whenever settings are shown. Each field's comment is its documentation: ``docs/reference/settings.md`` is made from them.
+Rules: all errors are found and listed at once, with their source. Unknown names are errors. Secrets are masked
+whenever settings are shown. Each field's comment is its documentation: ``docs/reference/settings.md`` is generated
+from them.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ def read_settings(
 ) -> Settings:
     """Return the effective settings; raises Misconfigured with all errors.
 
-    ``defaults`` replace the usual ones.
+    ``defaults`` replace the built-in defaults.
     """
     faults: list[str] = []
     values: dict[str, Any] = dict(defaults or {})
@@ -162,7 +163,7 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
             except OSError as error:
                 faults.append(f"{variable}: {error}")
         else:
-            faults.append(f"{variable}: there is no such setting; see `postroad doctor --settings`")
+            faults.append(f"{variable}: unknown setting; see `postroad doctor --settings`")
     return values
 
 
@@ -172,7 +173,7 @@ OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python",
 
 def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:
     names = {field.name for field in dataclasses.fields(Settings)}
-    faults += [f"{where}: {name}: there is no such setting" for name in values if name not in names]
+    faults += [f"{where}: {name}: unknown setting" for name in values if name not in names]
     return {name: value for name, value in values.items() if name in names}
 
 
@@ -198,7 +199,7 @@ def _wrong_type(kind: str, shown: str, error: Exception) -> str:
 
 
 def _value(kind: str, given: Any) -> Any:
-    """Convert a setting's value; environment and command line give text, with commas between values."""
+    """Convert a setting's value; the environment and the command line give text, with commas between values."""
     if kind == "Path":
         return Path(given).expanduser()
     if kind == "tuple[str, ...]" and isinstance(given, str):

@@ -7,6 +7,7 @@
     demo        the purchase-order demo
     main        the list of commands; reference prints the reference page
 
-Rules: a command is imported only when it is used, so ``postroad --help`` answers at once; every command has ``--json``; exit
-codes are those of ``framework/exit_codes``; anything that can take more than two seconds shows its progress.
+Rules: a command is imported only when it is used, so ``postroad --help`` answers at once. Every command has
+``--json``. Exit codes are those of ``framework/exit_codes``. Work that can take more than two seconds shows its
+progress.
 """

@@ -47,7 +47,7 @@ ENTRIES = {
     "bindings": CommandEntry(COMMANDS + "config.bindings", "Look at what is bound to exchanges."),
     "model": CommandEntry(COMMANDS + "config.models", "Look after models: trees that messages are routed by."),
     "provision": CommandEntry(COMMANDS + "config.provision", "Connect services with those of providers."),
-    "cookies": CommandEntry(COMMANDS + "config.cookies", "Look after what services are told of their senders."),
+    "cookies": CommandEntry(COMMANDS + "config.cookies", "Manage what services receive about their senders."),
     "login-link": CommandEntry(
         COMMANDS + "config.credentials", "Print a link that opens the console and logs you in, once."
     ),
@@ -79,7 +79,7 @@ ENTRIES = {
     "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to keep it elsewhere."),
     "index": CommandEntry(COMMANDS + "operate.index", "Look after the index, which is made from the journal."),
     "bodies": CommandEntry(COMMANDS + "operate.bodies", "Look after stored message bodies."),
-    "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Bring the journal into the warehouse, on Spark."),
+    "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Load the journal into the warehouse, on Spark."),
     "whatif": CommandEntry(
         COMMANDS + "warehouse.whatif", "Say what a change of configuration would have done to logged traffic."
     ),

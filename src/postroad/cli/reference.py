@@ -28,12 +28,12 @@ that talk to a network find it by `--url` and `--key-file` (or `--key`), then by
 
 MEANINGS = {
     ExitCode.OK: "Done.",
-    ExitCode.ERROR: "Settings or files are wrong, a check found faults, or something unexpected happened.",
+    ExitCode.ERROR: "Settings or files are wrong, a check found errors, or something unexpected happened.",
     ExitCode.CHANGES: "`apply --dry-run` found changes. Also: the command line itself was wrong.",
     ExitCode.REFUSED: "The network refused; trying again the same way will not help.",
     ExitCode.UNAVAILABLE: "The network cannot be reached or is too busy; try again later.",
-    ExitCode.NOT_COMPARED: "`verify` found no fault, and had neither an index nor a noted head to compare with.",
-    ExitCode.INTERRUPTED: "Ctrl-C. `serve`, `demo` and `tail`, which are meant to be ended so, say 0.",
+    ExitCode.NOT_COMPARED: "`verify` found no difference, and had neither an index nor a noted head to compare with.",
+    ExitCode.INTERRUPTED: "Ctrl-C. `serve`, `demo` and `tail`, which are normally ended this way, exit with 0.",
 }
 
 

@@ -3,12 +3,12 @@
     with Client("http://127.0.0.1:8470", key="pr_…") as network:
         network.post(to="TheAcmeCompany/Supply", document="<PurchaseOrder/>")
 
-How it is made: ``requests`` says what to send and ``responses`` what an answer means, both pure; ``conversations`` puts them
-in order (retries, bulk, the consumer's loop) as generators that yield what should happen next. The two shells carry that
-out and hold no logic of their own, so blocking and asynchronous programs get the same behaviour.
+Design: ``requests`` builds requests and ``responses`` parses answers, both pure. ``conversations`` puts them in order
+(retries, bulk, the consumer's loop) as generators that yield the next step. The two shells perform the steps and
+contain no logic of their own, so blocking and asynchronous programs behave the same.
 
-Errors are those of ``postroad.errors``: ``Refused`` (with ``code``, ``detail``, ``session``) when the network says no, and
-``Unavailable`` when it cannot be reached or is too busy after all retries.
+Errors are those of ``postroad.errors``: ``Refused`` (with ``code``, ``detail``, ``session``) when the network refuses
+a request, and ``Unavailable`` when it cannot be reached or is too busy after all retries.
 """
 
 from postroad.client.access import Access

@@ -1,7 +1,7 @@
 """The network's address and the caller's credentials, given directly or by the environment.
 
-``POSTROAD_URL`` is the address; ``POSTROAD_KEY`` the API key, or ``POSTROAD_KEY_FILE`` a file that holds it. A key in a file
-stays out of process listings and shell histories, so that is what the documentation recommends.
+``POSTROAD_URL`` is the address; ``POSTROAD_KEY`` the API key, or ``POSTROAD_KEY_FILE`` a file that contains it. A key
+in a file does not appear in process listings and shell histories, so the documentation recommends that.
 """
 
 from __future__ import annotations
@@ -82,5 +82,7 @@ def _key_faults(authorization: str) -> list[str]:
     """Return errors in the key; it is not quoted, because it may be nearly right."""
     is_one_word = authorization.isascii() and authorization.isprintable() and len(authorization.split()) in (0, 2)
     return (
-        [] if is_one_word else ["the key is not one word of plain letters, digits and _; give it alone, as it was made"]
+        []
+        if is_one_word
+        else ["the key is not one word of plain letters, digits and _; pass it alone, as it was issued"]
     )

@@ -5,8 +5,8 @@
             print(batch["id"], batch["members"], batch["nearest"]["told"])
         network.batches.release("01a1e1845d2ac5dc5867", reason="the truck leaves early")
 
-Rule: the conversations are written once, and the two shells only run them. ``version`` is a batch's ETag: with it, only the
-batch as it was read is acted on.
+Rule: the conversations exist once, and the two shells only run them. ``version`` is a batch's ETag; with it, an
+action applies only to the version that was read.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def _path(batch: str) -> str:
 
 
 class Batches:
-    """The batches of the caller's batchers; ``client.batches``. Actions return the batch as it is then."""
+    """The batches of the caller's batchers; ``client.batches``. Actions return the updated batch."""
 
     def __init__(self, talks: Conversations, run: RunConversation) -> None:
         self._say = BatchConversations(talks)

@@ -5,8 +5,8 @@
         for binding in network.bindings.listed("Acme/Orders"):
             print(binding["name"], binding["state"]["matched"], binding["state"]["errors"])
 
-Rule: the conversations are written once, and the two shells only run them. What is replaced was read before, in the same
-conversation.
+Rule: the conversations exist once, and the two shells only run them. Replacing reads the current version first, in
+the same conversation.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class BindingConversations:
         return found
 
     def bind(self, exchange: str, queue: str, name: str, wanted: BindingFields) -> Talk[Value]:
-        """Make the binding, or replace the one of that name; without a name, the same binding is made once."""
+        """Create the binding, or replace the one with its name; without a name, equal bindings are created only once."""
         wish = {"queue": queue} | _written(wanted)
         current = (yield from load_existing(self._talks, service_path(exchange, "bindings", name))) if name else None
         if current is None:
@@ -108,18 +108,18 @@ class Bindings:
         return self._run(self._say.read(exchange, name))
 
     def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> Value:
-        """Make the binding, or replace the one of its name; without a name, the network makes one of what is wanted."""
+        """Create the binding, or replace the one with its name; without a name, equal bindings are created only once."""
         return self._run(self._say.bind(exchange, queue, name, wanted))
 
     def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
-        """Switch a binding on or off; it stays as it is otherwise."""
+        """Enable or disable a binding; nothing else changes."""
         return self._run(self._say.switch(exchange, name, enabled))
 
     def unbind(self, exchange: str, name: str) -> None:
         self._run(self._say.unbind(exchange, name))
 
     def explain(self, exchange: str, name: str) -> Value:
-        """How a binding is decided: shared, prefiltered by what, or always evaluated."""
+        """Return how a binding is decided: shared, prefiltered by what, or always evaluated."""
         return self._run(self._say.read(exchange, name, "explanation"))
 
     def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> Value:

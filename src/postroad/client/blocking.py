@@ -118,7 +118,7 @@ class Client:
         return self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
 
     def next_message(self, *, wait_s: float = 0.0, lease_s: float = 0.0) -> PlainMessage | None:
-        """The next waiting message in the service's own format, or None; acknowledge its ``token`` when it is done with."""
+        """Return the next waiting message in the service's own format, or None; acknowledge its ``token`` afterwards."""
         return self._run(self._talks.ask(external_format.next_message(wait_s, lease_s), external_format.parse_message))
 
     def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
@@ -149,15 +149,16 @@ class Client:
     ) -> int:
         """Call ``function`` with every message until SIGINT, SIGTERM or ``stop``; returns how many were handled.
 
-        A message is acknowledged when the function returns; what it returns is the reply to a request. An exception gives the
-        message back, to come again later, and what could not be begun within ``lease_s`` comes again, too.
+        A message is acknowledged when the function returns; its return value is the reply to a request. An exception
+        returns the message, which is redelivered later. A message that could not be started within ``lease_s`` is
+        redelivered, too.
         """
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
         with self._stopping.by_signals():
             return self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
-        """End ``handle`` (the next one, when none runs) after its message or wait; for other threads and the function."""
+        """End ``handle`` (the next one, if none runs) after its current message or wait; for other threads and the function."""
         self._stopping.ask()
 
     # ---- looking and configuring
@@ -165,8 +166,8 @@ class Client:
     def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
         """Return everything that a text identifies, or the first ``most`` results.
 
-        The text is a session, token, handle, control number, partner's reference or business key, the id of a batch, or the
-        GCID or address of a service. ``kind`` tells what each thing is, and ``by`` what the text is of it.
+        The text is a session, token, handle, control number, partner's reference or search key, the id of a batch, or
+        the GCID or address of a service. In a result, ``by`` is the kind of identifier that matched.
         """
         return self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 
@@ -197,7 +198,7 @@ class Client:
     def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
         """Create, replace or remove a resource; ``version`` is the ETag that was read.
 
-        A POST whose answer was lost is not tried again, because only messages are recognised when they come twice.
+        A POST whose answer was lost is not retried, because only messages are recognised when they are repeated.
         """
         request = requests.change(method, path, value, version=version, doubles=method == "POST")
         return self._run(self._talks.value(request))

@@ -1,6 +1,6 @@
 """Register client certificates of services, with proof of possession of their keys.
 
-The network makes a challenge; it is signed here with the private key, which never leaves this machine.
+The network issues a challenge; it is signed here with the private key, which never leaves this machine.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """One chunk of a bulk post: tracks unanswered messages and repeats them without duplicates.
 
-Rule: a chunk has one Idempotency-Key, and every try sends the same messages with it. The network stores each place of the chunk
-once, whichever try arrives first and however late another one arrives, and repeats the answers it gave before.
+Rule: a chunk has one Idempotency-Key, and every attempt sends the same messages with it. The network stores each
+position of the chunk once, whichever attempt arrives first and however late another one arrives, and repeats its
+earlier answers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Build messages from plain Python values: names as strings, properties as a dict, times as datetimes.
 
-Pure, so an expiration is a moment and never "in two hours".
+Pure functions, so an expiration is a moment and never "in two hours".
 """
 
 from __future__ import annotations

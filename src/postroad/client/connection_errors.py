@@ -12,8 +12,8 @@ from postroad.client.steps import NoResponse
 
 WORDS: tuple[tuple[type[BaseException], str], ...] = (
     (ssl.SSLCertVerificationError, "the server's certificate is not trusted; SSL_CERT_FILE names another authority"),
-    (ssl.SSLError, "TLS did not come about; does the server speak it, or is its address http://?"),
-    (socket.gaierror, "there is no host of that name"),
+    (ssl.SSLError, "the TLS handshake failed; does the server support TLS, or is its address http://?"),
+    (socket.gaierror, "the host does not exist"),
     (ConnectionRefusedError, "connection refused"),
     (httpx2.ConnectTimeout, "it took too long to connect"),
     (httpx2.ReadTimeout, "it took too long to answer"),

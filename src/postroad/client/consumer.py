@@ -1,9 +1,9 @@
 """The consumer loop: poll, call the function, then acknowledge, reply or give back, until stopped.
 
-Rules: a message is acknowledged only after the function returned; one whose function raised is given back and comes
-again later, each time after a longer wait, and so is one for which it returned what cannot be sent; what was handed out and not
-begun when the consumer stops is given back at once, so that another one gets it without waiting for the lease to end; and what
-would outlast its lease is not begun (``pacing``).
+Rules: a message is acknowledged only after the function has returned. If the function raises, or returns a value that
+cannot be sent, the message is given back and redelivered later, each time after a longer wait. Messages that were not
+started when the consumer stops are given back at once, so that another consumer gets them without waiting for the
+lease to end. A message that would outlast its lease is not started (``consumer_pace``).
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ TOO_SLOW = "%d of %d messages could not be begun within their lease of %g s and 
 class Reply:
     """The return value of a handler that sends several documents, properties or an error status.
 
-    The documents of a service in transit are all that go on; ``properties`` are for whoever brought it in.
+    The documents of an in-transit service replace those of the message; ``properties`` are for its invoker.
     """
 
     documents: Sequence[Any] = ()

@@ -1,7 +1,8 @@
 """How many messages a consumer leases at once, so that each is started within its lease.
 
-Rules: what would outlast its lease is not begun, because somebody else may have it by then; and whoever was handed out more
-than it came to takes fewer next time, because every hand-out counts as one of a delivery's attempts.
+Rules: a message that would outlast its lease is not started, because another consumer may have it by then. A consumer
+that received more messages than it could start leases fewer next time, because every hand-out counts as one of a
+delivery's attempts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Request sequences as generators: each yields a request or a pause and receives the outcome.
 
-Rule: no I/O here, so that the blocking and the asynchronous client cannot differ. A conversation returns a value of the
-model or raises ``Refused`` or ``Unavailable``.
+Rule: no I/O here, so that the blocking and the asynchronous client cannot differ. A conversation returns a model
+value or raises ``Refused`` or ``Unavailable``.
 """
 
 from __future__ import annotations

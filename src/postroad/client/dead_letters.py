@@ -5,8 +5,8 @@
             print(group["service"], group["cause"], group["count"])
         network.dead_letters.resend_many(service="Acme/Supply", cause="server-error", rate=50, reason="their server is back")
 
-Rule: the conversations are written once, and the two shells only run them. Dealing with many is asked for page by page; when
-an answer is lost the page is asked for again, which is harmless: a letter is dealt with once, whoever asks.
+Rule: the conversations exist once, and the two shells only run them. Bulk actions run page by page; when an answer is
+lost the page is requested again, which is safe: a letter is resent or dropped only once.
 """
 
 from __future__ import annotations

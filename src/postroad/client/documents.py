@@ -1,7 +1,7 @@
 """Conversion between Python values and the documents of a message.
 
-A ``str`` is text (XML when it begins like it), ``bytes`` are octets (also XML), a ``Part`` is taken as it is, and anything
-else is written as JSON. Whoever wants another content type makes the ``Part`` themselves.
+A ``str`` is text (XML if it begins like XML), ``bytes`` are octets (also XML), a ``Part`` is used unchanged, and any
+other value is written as JSON. For another content type, create a ``Part``.
 """
 
 from __future__ import annotations

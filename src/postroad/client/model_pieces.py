@@ -1,7 +1,7 @@
 """Split a model into pieces that a network accepts one by one, and join them again; pure functions.
 
-Rules: every piece leaves a sound model behind, and sending one twice changes nothing, so an import that was broken off is
-simply begun again. A node comes with what is attached to it, and never before the node that it stands under.
+Rules: the model is valid after every piece, and sending a piece twice changes nothing, so an interrupted import is
+simply repeated. A node is sent with its attachments, and never before its parent.
 """
 
 from __future__ import annotations

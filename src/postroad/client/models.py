@@ -6,7 +6,7 @@
         for receiver in network.models.receivers("Acme/Regions", "region", node="canvas-1")["items"]:
             print(receiver["service"], receiver["path"])
 
-Rule: the conversations are written once, and the two shells only run them.
+Rule: the conversations exist once, and the two shells only run them.
 """
 
 from __future__ import annotations

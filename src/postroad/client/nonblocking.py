@@ -147,7 +147,7 @@ class AsyncClient:
             return await self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
 
     def stop(self) -> None:
-        """End ``handle`` after the message at hand, at once when it waits; from other threads by ``call_soon_threadsafe``."""
+        """End ``handle`` after the current message, at once while it waits; from other threads by ``call_soon_threadsafe``."""
         self._stopping.ask()
 
     # ---- looking and configuring
@@ -232,10 +232,7 @@ class AsyncClient:
     # ---- why a message goes its way
 
     async def explain(self, form: str = "json", **fields: Unpack[MessageFields]) -> Any:
-        """Return how a message would be routed; nothing is sent. ``form`` is json, text or svg.
-
-        ``form`` is json, text or svg.
-        """
+        """Return how a message would be routed; nothing is sent. ``form`` is json, text or svg."""
         return await self.explain_message(message(**fields), form)
 
     async def explain_message(self, prepared: Message, form: str = "json") -> Any:

@@ -1,7 +1,8 @@
 """Provisionings and cookies in the client: messages to the provisioning service, and page requests.
 
-A provider's word is a message like any other, and so is the answer to it: one without a status says that it is done. Rule:
-whatever comes to the provider's page in a query is a stranger's until it has been checked, the address to return to most of all.
+A provider's confirmation is a message like any other, and so is the answer; an answer without a status reports
+success. Rule: the query parameters of the provider's page are untrusted until they have been checked, above all the
+return address.
 """
 
 from __future__ import annotations
@@ -91,8 +92,8 @@ def _said(topic: str, arguments: dict[str, str], cookie: Any = None) -> Message:
 def send_and_wait(talks: Conversations, prepared: Message, *, gcid: str = "", then: str = "") -> Talk[None]:
     """Send a message and wait for its answer; raises the refusal if it is one.
 
-    Another consumer of the same service may take the answer away. Where a provisioning shows that it came to the state that was
-    wanted, that is an answer too.
+    Another consumer of the same service may take the answer. If a provisioning shows that it has reached the desired
+    state, that is an answer, too.
     """
     posted = yield from talks.post(prepared)
     select = Selector(type=MessageType.RESPONSE, transaction=posted.transaction)

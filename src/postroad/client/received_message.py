@@ -29,10 +29,7 @@ def to_received(delivered: Delivered) -> Received:
 
 
 def decode_part(part: Part) -> Any:
-    """Decode a part; bytes that do not match its content type are returned unchanged.
-
-    Bytes that are not what the content type says stay bytes.
-    """
+    """Decode a part; bytes that do not match its content type are returned unchanged."""
     kind = media_type_of(part.content_type)
     try:
         if kind == "application/json" or kind.endswith("+json"):

@@ -1,7 +1,4 @@
-"""Build the HTTP request for each API operation: method, path, headers and body; pure functions.
-
-No I/O, and no decision when to send.
-"""
+"""Build the HTTP request for each API operation: method, path, headers and body; pure functions."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Parse each API response: a value of the model, or Refused or Unavailable.
+"""Parse each API response: a model value, or Refused or Unavailable.
 
-``Refused`` when the network said no for good, ``Unavailable`` when the same request may succeed later. An answer that is not
-postroad's own (a proxy's page, say) is reported with its status and never with its text.
+``Refused`` is final; after ``Unavailable`` the same request may succeed later. An answer that is not from postroad (a
+proxy's page, for example) is reported with its status and never with its text.
 """
 
 from __future__ import annotations
@@ -58,10 +58,7 @@ def parse_as(outcome: RequestOutcome, kind: type[_Value]) -> _Value:
 
 
 def _read(outcome: RequestOutcome, decode: Callable[[bytes], _Value]) -> _Value:
-    """Decode a successful response; one that cannot be decoded is Unavailable, never Refused.
-
-    One that cannot be read says nothing at all: never that the network refused something.
-    """
+    """Decode a successful response; one that cannot be decoded is Unavailable, never Refused."""
     body = require_success(outcome).body
     try:
         return decode(body)

@@ -1,7 +1,7 @@
 """Retry policy: whether to retry and how long to wait, without a clock or randomness.
 
-Rules: only what cannot have been the caller's fault is tried again; the network's Retry-After is never undercut; waits
-grow and are spread by ``jitter`` (0 to 1), so that many clients do not come back at the same moment.
+Rules: only errors that the caller cannot have caused are retried. The wait is never shorter than the network's
+Retry-After. Waits grow and are spread by ``jitter`` (0 to 1), so that many clients do not return at the same moment.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Rules, assets and explanations in the client: the requests and their sequences.
 
-Rule: what is replaced was read before, in the same conversation, so that two who change the same rule at the same moment do
-not overwrite each other unseen.
+Rule: replacing reads the current version first, in the same conversation, so that two clients that change the same
+rule at the same moment do not overwrite each other unnoticed.
 """
 
 from __future__ import annotations

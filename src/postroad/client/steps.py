@@ -1,6 +1,7 @@
 """The steps that conversations yield (send, pause, call) and their results.
 
-A ``Response`` is any answer at all; ``Lost`` means that none came, so nobody knows whether the request was carried out.
+A ``Response`` is any answer; ``NoResponse`` means that none arrived, so it is unknown whether the request was carried
+out.
 """
 
 from __future__ import annotations

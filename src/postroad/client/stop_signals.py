@@ -1,8 +1,9 @@
 """Stop a consumer by SIGINT, SIGTERM or a call; blocking and with asyncio.
 
-Rules: the message at hand is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause
-between tries) is broken off, because nothing is lost by that: what the network handed out in that very moment comes again after
-its lease. Who asks before a consumer has begun has asked, too: that is forgotten when the consumer ends, never when it begins.
+Rules: the current message is finished and settled, unless Ctrl-C is pressed twice. Only waiting (a long poll, a pause
+between retries) is interrupted, because that loses nothing: messages that the network handed out at that moment are
+redelivered after their lease. A stop that is requested before a consumer has started counts; it is cleared when the
+consumer ends, never when it starts.
 """
 
 from __future__ import annotations
@@ -115,7 +116,7 @@ class AsyncStopping:
 class _Listening:
     """The consumers that a signal stops: one handler per process for all consumers on its loop.
 
-    The last one out leaves the signals as the first one found them.
+    The last consumer restores the signal handlers that the first one replaced.
     """
 
     def __init__(self) -> None:

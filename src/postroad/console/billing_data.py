@@ -1,6 +1,6 @@
 """Billing data for the console: the current total of a month and the uses behind an invoice line.
 
-Rule: amounts are what ``core/billing`` makes of the same sums, to the micro-unit; tables behind the log are refused.
+Rule: amounts equal those of ``core/billing`` for the same sums, to the micro-unit; outdated tables are refused.
 """
 
 from __future__ import annotations

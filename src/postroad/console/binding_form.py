@@ -1,6 +1,6 @@
 """A binding as a form: the queue, the routing key, and one choice of how messages are selected.
 
-Rule: what a form describes is checked as the same binding in a file would be.
+Rule: the result of a form is checked like the same binding in a file.
 """
 
 from __future__ import annotations

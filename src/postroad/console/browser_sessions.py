@@ -1,9 +1,10 @@
 """Browser sessions: a browser in which a person is logged in, by a key in a cookie.
 
-The cookie holds a key of the person's, made when they logged in; so a visit is listed, ended and journalled like a login of
-``/v1/login``, and ends after twelve hours by itself. The API refuses this key: only the console takes it, with its idle timeout.
-Beside the key stands when the browser was last seen, with a proof, so that a visit nobody uses ends earlier, on every node and
-after a restart. Rules: a new login is a new key; no script can read the cookie, and no other site can make a browser send it.
+The cookie contains a key of the person, created at login; so a session is listed, ended and journalled like a login
+of ``/v1/login``, and ends after twelve hours. The API refuses this key: only the console accepts it, with its idle
+timeout. The cookie also has the time when the browser was last seen, with a proof, so that an unused session ends
+earlier, on every node and after a restart. Rules: a new login is a new key. No script can read the cookie, and no
+other site can make a browser send it.
 """
 
 from __future__ import annotations

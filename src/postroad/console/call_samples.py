@@ -1,6 +1,6 @@
 """Sample calls of a service: one message in JSON, in SOAP and as a command, with this network's address.
 
-Rule: samples come from the codecs that read them, so they cannot be wrong in form.
+Rule: samples are written by the codecs that read them, so their syntax is always valid.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Live streams: server-sent events, one stream per browser, with limits per person and organization.
 
-Rules: a stream ends with the browser session that it belongs to, with the server, and when the same browser opens another; one
-person has a few, one organization a quarter of all, all together have a bounded number, and a client that leaves gives its place
-back at once.
+Rules: a stream ends with its browser session, with the server, and when the same browser opens another. The number of
+streams is limited per person, per organization (a quarter of all) and in total, and a client that disconnects frees
+its stream at once.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class StreamSlots:
         others = [place for place in self._places.values() if place.visit != visit]
         if sum(place.person == person for place in others) >= PER_PERSON:
             raise Refused(
-                "rate.exceeded", f"You watch in {PER_PERSON} browsers already; close one of them, then go on here"
+                "rate.exceeded", f"You watch in {PER_PERSON} browsers already; close one of them, then continue here"
             )
         if organization and sum(place.organization == organization for place in others) >= PER_ORGANIZATION:
             raise Refused(
@@ -79,7 +79,7 @@ class StreamSlots:
                 f"{PER_ORGANIZATION} browsers of your organization watch already; close one of them first",
             )
         if len(others) >= TOTAL:
-            raise Refused("rate.exceeded", "Too many people watch at once; load the page again to see how things stand")
+            raise Refused("rate.exceeded", "Too many people are watching; load the page again to see the current state")
 
 
 class EventStream(StreamingResponse):

@@ -28,7 +28,7 @@ def list_first_steps(caller: Caller, directory: Directory, *, has_messages: bool
     return [
         FirstStep(
             title="Make a service" if makes else "Have a service made",
-            detail="It stands for one of your programs: it sends, and it has a mailbox."
+            detail="It represents one of your programs: it sends, and it has a mailbox."
             if makes
             else "A developer or owner of your organization can do that.",
             path="/services/new" if makes else "/organization",
@@ -42,7 +42,7 @@ def list_first_steps(caller: Caller, directory: Directory, *, has_messages: bool
         ),
         FirstStep(
             title="Find whom to send to",
-            detail="The directory says how to call each service, with a message that you can copy.",
+            detail="The directory shows how to call each service, with a message that you can copy.",
             path="/directory",
             is_done=False,
         ),

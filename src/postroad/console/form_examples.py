@@ -1,6 +1,6 @@
 """Example texts for the text fields of forms.
 
-Rule: every example is taken as it stands by whatever reads the field; a test tries each of them.
+Rule: every example is valid input for its field; a test tries each of them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Configuration values in forms: a few fields, and the rest as YAML text, with validation errors by field.
 
-Rules: what is checked while somebody types is what is checked when it is saved; every fault is shown at once, each with its
-place; nothing that somebody has written is lost because something in it is wrong.
+Rules: input is checked while typing as it is when saved. All errors are shown at once, each at its field. No input is
+lost because another part of it is wrong.
 """
 
 from __future__ import annotations
@@ -62,10 +62,7 @@ def readable_errors(faults: Sequence[DocumentError]) -> list[DocumentError]:
 
 
 def parse_yaml_text(text: str, most: int = MAX_TEXT) -> dict[str, Any]:
-    """Parse the YAML of a text area; raises InvalidForm unless it is a mapping. Parse long texts ahead.
-
-    Long texts are best read ahead.
-    """
+    """Parse the YAML of a text area; raises InvalidForm unless it is a mapping. Parse long texts ahead."""
     if len(text) <= READ_AT_ONCE or len(text) > most:
         return _parse_yaml_now(text, most)
     found = _read_long(text, most)
@@ -92,7 +89,7 @@ def _read_long(text: str, most: int) -> dict[str, Any] | InvalidForm:
 def _parse_yaml_now(text: str, most: int) -> dict[str, Any]:
     """Parse the YAML of a text area, in this thread.
 
-    Anybody who has an account may send it, so it is bounded, and nothing in it can stand for more than is written there.
+    Anyone with an account may send it, so its size is limited, and aliases that could expand it are refused.
     """
     if not text.strip():
         return {}
@@ -103,7 +100,7 @@ def _parse_yaml_now(text: str, most: int) -> dict[str, Any]:
     try:
         found = from_shallow_yaml(text) if _has_no_aliases(text) else None
     except (YAMLError, ValueError, OverflowError) as error:  # dates and numbers that are none are told by the last two
-        raise InvalidForm([DocumentError("", f"This is no YAML: {error}")]) from None
+        raise InvalidForm([DocumentError("", f"This is not YAML: {error}")]) from None
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
         raise InvalidForm(
             [

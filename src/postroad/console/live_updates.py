@@ -1,8 +1,7 @@
 """The live updates of one browser: the changes since the last event, and repeated permission checks.
 
-Rules: the parts that a stream sends are rendered by the same templates as the page; nothing is sent twice; who watches is
-asked again every few seconds, and before anything is told after a change of the directory; then what they may see is looked at
-again.
+Rules: the parts that a stream sends are rendered by the page's templates. Nothing is sent twice. The viewer's
+permissions are checked every few seconds, and before anything is sent after a change of the directory.
 """
 
 from __future__ import annotations
@@ -23,8 +22,8 @@ from postroad.flow.live.view import LiveView
 QUEUES_S = 3.0  # how old the lengths of queues may be, which are counted for all at once
 ASKED_AGAIN_S = 5.0
 SILENT_S = 14.0  # after which something is sent all the same
-OVER = "Your visit is over. Log in again to go on."
-TAKEN = "This goes on in another tab of your browser. Continue here to have it back."
+OVER = "Your session has ended. Log in again to continue."
+TAKEN = "This continues in another tab of your browser. Continue here to move it back."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +79,7 @@ class LiveWatch:
             await place.rest()
 
     async def _is_welcome(self) -> bool:
-        """Whether the visit has not ended: by logging out, by time, or because the person may no more."""
+        """Whether the session is still valid: no logout, no timeout, and the person still has permission."""
         version = self._console.directory.version
         if version == self._asked_of and self._now() - self._asked_at < ASKED_AGAIN_S:
             return True

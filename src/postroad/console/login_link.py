@@ -9,7 +9,7 @@ from postroad.flow.administration.base import Administration
 
 
 async def login_link(running: RunningNetwork) -> str:
-    """Address and key, for whoever may read what the server prints; the operator of the first start is logged in by it."""
+    """Return address and key for readers of the server's output; the operator of the first start logs in with it."""
     person = running.network.directory.person(OPERATOR)
     if person is None:  # the operators have put somebody else in their place, who has a password
         return f"{running.own_address.url}/login"

@@ -1,7 +1,7 @@
 """The DuckDB queries that the console runs on the warehouse's tables.
 
-Rule: every question is given the organization as $1 (empty for all, which only operators may ask), the first day as $2 and
-the last as $3, or says otherwise; nothing else gets into its text.
+Rule: unless its comment differs, every query gets the organization as $1 (empty for all, for operators only), the
+first day as $2 and the last as $3; nothing else is inserted into its text.
 """
 
 USAGE_DAYS = """

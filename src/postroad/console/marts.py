@@ -1,8 +1,8 @@
 """The warehouse's finished tables, read as files for the reports and bills of the console.
 
-Rules: the server knows nothing of the warehouse but its tables, and reads them only where the extra ``postroad[warehouse]``
-is installed; where something is missing, ``Missing`` says what to do. A question names the organization whose rows it is about,
-and only operators may leave that open; whoever asks much holds up nobody else, since questions have threads of their own.
+Rules: the server knows only the tables of the warehouse, and reads them only if the extra ``postroad[warehouse]`` is
+installed; otherwise ``MissingMarts`` explains what to do. A query names the organization whose rows it reads; only operators
+may omit it. Queries have their own threads, so a slow one delays nothing else.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="marts")
 
 
 class MissingMarts(Exception):
-    """The tables cannot be read; ``instruction`` and ``command`` say what an operator can do."""
+    """The tables cannot be read; ``instruction`` and ``command`` tell an operator what to do."""
 
     def __init__(self, text: str, instruction: str, command: str) -> None:
         super().__init__(text)

@@ -1,7 +1,7 @@
 """A branch of a model as a page shows it: nested nodes with attachments, up to a page's limit.
 
-Rules: a branch costs what is shown of it, however large the model is, and everything in it can be come to, a page after
-the other; others than those who look after the model see what they have attached themselves.
+Rules: the cost of a branch depends on what is shown, however large the model is, and all of it can be reached page by
+page. People who do not manage the model see only their own attachments.
 """
 
 from __future__ import annotations

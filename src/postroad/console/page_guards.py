@@ -1,9 +1,8 @@
 """The checks before every page: rate limit, login, and protection against cross-site requests.
 
-Rules: a page for members leads whoever is not logged in to the login and back, and only to addresses of this network; a form
-is taken from the visit that it was shown to, and from no other site; what goes wrong is told on a page, with what to do next.
-
-Password verification for the console, with delays against guessing.
+Rules: a page for members redirects to the login and back, and only to addresses of this network. A form is accepted
+only from the session that it was shown to, and from no other site. Errors are shown on a page, with what to do next.
+Passwords are verified with delays against guessing.
 """
 
 from __future__ import annotations
@@ -309,7 +308,7 @@ def _fields(body: bytes) -> Form:
     return dict(fields)
 
 
-WRONG = "E-mail or password is wrong. Check both, letter by letter; passwords tell small letters from capitals."
+WRONG = "E-mail or password is wrong. Check both, letter by letter; passwords are case-sensitive."
 
 
 async def verify_password(request: Request, email: str, password: str) -> Caller:

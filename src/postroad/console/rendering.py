@@ -1,7 +1,7 @@
 """Renders pages from templates, with the content security policy for the browser.
 
-Rules: templates escape by themselves; the content security policy allows nothing inline, nothing evaluated and nothing from
-elsewhere, on every page; a part of a page that a script asks for is rendered by the same templates as the whole.
+Rules: templates escape automatically. On every page, the content security policy allows nothing inline, nothing
+evaluated and nothing from other sites. A part of a page that a script requests is rendered by the page's templates.
 """
 
 from __future__ import annotations

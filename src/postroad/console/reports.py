@@ -1,9 +1,7 @@
 """The reports of one organization or all, from the warehouse's tables to tables and plots; ``REPORTS`` lists them.
 
-``REPORTS`` has them by name.
-
-Rules: a member is told of the own organization's services and of nobody else's. Partners are named to them only where the
-message itself did: by what its poster wrote, and by the sender where nobody put another recipient in the place of the one named.
+Rules: a member sees only the services of their own organization. Partners are named only as in the message itself: as
+its sender wrote them, and by the sender unless another recipient replaced the one named.
 """
 
 from __future__ import annotations

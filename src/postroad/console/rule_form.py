@@ -1,7 +1,7 @@
 """A rule as a form: one comparison and one action as fields, and everything else as text.
 
-Rules: what a form describes is checked as the same rule in a file would be; a rule that the fields cannot show whole stands
-there as text, so nothing of it is lost by opening and saving it.
+Rules: the result of a form is checked like the same rule in a file. A rule that the fields cannot express completely
+is shown as text, so opening and saving it loses nothing.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ ROLES = (
     (RuleRole.IN_TRANSIT, "when a message passes through the service"),
 )
 ACTIONS = (
-    (ActionKind.ADD_SERVICE_AFTER, "bring a service in, after this one"),
-    (ActionKind.ADD_SERVICE_BEFORE, "bring a service in, before this one"),
-    (ActionKind.ADD_SERVICE, "bring a service in, on the side of the way"),
+    (ActionKind.ADD_SERVICE_AFTER, "include a service after this one"),
+    (ActionKind.ADD_SERVICE_BEFORE, "include a service before this one"),
+    (ActionKind.ADD_SERVICE, "include a service between this one and the other party"),
     (ActionKind.REDIRECT, "let another service receive it instead"),
     (ActionKind.STOP_RULE_EVALUATION, "try no further rules of this service"),
     (WRITTEN, "something else, or more than one: as written below"),
@@ -64,7 +64,7 @@ def rule_entry(form: Form) -> dict[str, Any]:
     others = sorted(entry.keys() - {"when", "then"})
     if others:
         raise InvalidForm(
-            [DocumentError("", f"{', '.join(map(str, others))} has a field of its own; here stand when and then")]
+            [DocumentError("", f"{', '.join(map(str, others))} has its own field; only when and then belong here")]
         )
     _put(entry, "when", form.get("operator", ""), lambda: _comparison(form))
     _put(entry, "then", form.get("action", ""), lambda: [_action(form)])
@@ -88,7 +88,7 @@ def _put(entry: dict[str, Any], name: str, choice: str, made: Any) -> None:
         return
     if name in entry:
         raise InvalidForm(
-            [DocumentError(f"/{name}", "stands in the fields and in the text; choose “as written below”, or clear it")]
+            [DocumentError(f"/{name}", "is in the fields and in the text; choose “as written below”, or clear it")]
         )
     entry[name] = made()
 

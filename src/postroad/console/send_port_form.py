@@ -1,6 +1,6 @@
 """A send port as a form: target, envelope and common criteria; everything else as text.
 
-Rule: what a form describes is checked as the same section of a file would be, in the network as it is.
+Rule: the result of a form is checked like the same section of a file, in the current network.
 """
 
 from __future__ import annotations
@@ -23,9 +23,7 @@ def send_port_entry(form: Form) -> dict[str, Any]:
     entry = parse_yaml_text(form.get("more", ""))
     twice = sorted(entry.keys() & set(FIELDS))
     if twice:
-        raise InvalidForm(
-            [DocumentError("", f"{', '.join(twice)} has a field of its own above; take it out of the text")]
-        )
+        raise InvalidForm([DocumentError("", f"{', '.join(twice)} has its own field above; remove it from the text")])
     entry |= {name: form[name].strip() for name in TEXTS if form.get(name, "").strip()}
     entry |= {name: _number(form[name].strip(), name) for name in NUMBERS if form.get(name, "").strip()}
     schedules = [line.strip() for line in form.get("cron", "").splitlines() if line.strip()]
@@ -41,5 +39,5 @@ def send_port_fields(entry: Mapping[str, Any]) -> dict[str, str]:
 
 def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise InvalidForm([DocumentError(f"/{name}", "write a whole number; leave it empty where it is no criterion")])
+        raise InvalidForm([DocumentError(f"/{name}", "write a whole number; leave it empty if it is not a criterion")])
     return int(text)

@@ -1,7 +1,7 @@
 """Styles, scripts and images of the console, served under names that contain their digests.
 
-Rules: a file is served under its digest and may be kept indefinitely; what is not in the folder cannot be asked for. What others
-wrote lies in ``vendor`` with version, licence and hash in ``VENDOR.toml``, and a test compares.
+Rules: a file is served under its digest and may be cached indefinitely; only files in the folder are served.
+Third-party files are in ``vendor`` with version, licence and hash in ``VENDOR.toml``, and a test compares them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The contents of a message at each stop, and the differences to the stop before, as text.
 
-Rules: only what the person may see, asked of ``administration_contents``, which puts the look on record; text is shown as
-text, cut to a length that a page can carry, and everything else is told by its size. Texts are compared away from the event
-loop, and no further than that takes a moment, since whoever writes them chooses how hard that is.
+Rules: a page shows only what the person may see, read through ``flow.administration.messages.contents``, which records the
+access. Text is shown as text, cut to the length of a page; of everything else the size is shown. Texts are compared off the
+event loop and only for a moment, since their authors determine how hard the comparison is.
 """
 
 from __future__ import annotations
@@ -111,10 +111,7 @@ def _as_text(data: bytes) -> str:
 
 
 def _changes(before: str, after: str) -> Iterator[tuple[str, str]]:
-    """Yield removed and added lines. JSON is compared with equal spacing; XML on one line is split by element.
-
-    JSON is compared with one spacing, and XML in one line is broken between its elements.
-    """
+    """Yield removed and added lines. JSON is compared with equal spacing; XML on one line is split by element."""
     old, new = (_lines(text) for text in (_spaced_alike(before), _spaced_alike(after)))
     for line in list(unified_diff(old, new, n=2, lineterm=""))[2:]:
         kind = {"+": "came", "-": "went", "@": "place"}.get(line[:1], "same")

@@ -1,7 +1,4 @@
-"""Template filters: times, sizes, durations and ids as text.
-
-Templates use these as filters.
-"""
+"""Template filters: times, sizes, durations and ids as text."""
 
 from __future__ import annotations
 

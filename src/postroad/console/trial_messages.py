@@ -1,6 +1,6 @@
 """The message for a trial: a posted message, a pasted message, or a document with a few header fields.
 
-Rule: a message that was posted is taken only by those who may see it, and that they have looked is on record.
+Rule: only people who may see a posted message can use it, and its use is recorded as access.
 """
 
 from __future__ import annotations
@@ -27,10 +27,7 @@ KINDS = (
 
 
 async def read_message(network: Network, caller: Caller, form: Mapping[str, str], sender: str = "") -> Message:
-    """Read the message of a form; ``sender`` is the default sender of a document. Raises InvalidForm.
-
-    Raises Faulty.
-    """
+    """Read the message of a form; ``sender`` is the default sender of a document. Raises InvalidForm."""
     session, pasted = form.get("session", "").strip(), form.get("document", "").strip()
     if session and pasted:
         raise InvalidForm(
@@ -50,7 +47,7 @@ async def read_message(network: Network, caller: Caller, form: Mapping[str, str]
 
 async def load_posted_message(network: Network, caller: Caller, session: str) -> Message:
     if not SESSION.match(session):
-        raise InvalidForm([DocumentError("/session", "this is no session; it stands on the page of the message")])
+        raise InvalidForm([DocumentError("/session", "this is not a session; it is shown on the page of the message")])
     return await load_stored_message(network, caller, session)
 
 

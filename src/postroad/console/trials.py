@@ -1,7 +1,7 @@
 """The trials of the test page: one function for each kind of object, from a form to the values of its page.
 
-Rules: nothing is stored, sent or switched on; each is tried by the flow's own bench, with the caller's own rights; what the
-person wrote wrongly is Faulty, with its place in the form.
+Rules: nothing is stored, sent or enabled. Each trial runs in ``flow.administration.try_out``, with the caller's
+permissions; errors in the input raise InvalidForm, with their location in the form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What-if runs started in the console: ``postroad whatif`` as a subprocess, and the files it leaves.
 
-Rules: all that is known of a run lies in its folder, so it outlives the server; it is at work as long as it holds its lock,
-and has failed if it let go without leaving a report. One is at work at a time, since Spark takes what it can get.
+Rules: the state of a run is in its folder, so it outlives the server. A run is active while it holds its lock, and
+has failed if it released the lock without a report. Only one run is active at a time, since Spark uses all available
+resources.
 """
 
 from __future__ import annotations
@@ -150,7 +151,7 @@ class WhatIfRuns:
         return run
 
     def _begin(self, run: WhatIfRun) -> None:
-        """The program inherits the lock, and lets go when it ends, however that comes about."""
+        """Start the program, which inherits the lock and releases it whenever and however it ends."""
         with _new(run, LOCK) as lock, _new(run, REPORT) as told, _new(run, OUTPUT_FILE) as said:
             fcntl.flock(lock, fcntl.LOCK_EX)
             process = subprocess.Popen(  # noqa: S603 - our own program; what a person wrote is in a file, or checked

@@ -1,8 +1,8 @@
 """Keep the index up with the journal: read, project and apply entries in large batches.
 
-Rule: the index goes on only where it left off on this very journal. Its position is the head after a whole group, so reading
-that one group tells whether the journal still has it; an index ahead of its journal, or made from another one, is refused and
-never mixed.
+Rule: the index continues only on the journal that it was built from. Its position is the head after a complete group,
+so reading that one group shows whether the journal still contains it. An index that is ahead of its journal, or was
+built from another one, is refused and never mixed.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ async def follow(
 ) -> None:
     """Update the index from the journal until cancelled; ``arrived`` returns when there may be new entries.
 
-    ``on_progress`` hears of every batch, and once for each ``arrived`` even if there was nothing new.
+    ``on_progress`` is called after every batch, and once for each ``arrived`` even if there was nothing new.
     """
     position = await verify_position(journal, index)
     while True:
@@ -69,7 +69,7 @@ def other_journal_error(seq: int) -> Misconfigured:
     """Return the error for an index that belongs to a different journal."""
     return Misconfigured(
         [
-            f"index: it stands at entry {seq}, where this journal is shorter or another one; put the right "
+            f"index: it is at entry {seq}, where this journal is shorter or another one; put the right "
             "journal in place, or run `postroad index rebuild` to rebuild the index from this one"
         ]
     )

@@ -3,9 +3,9 @@
     decode → admit → route → enqueue → poll → acknowledge
                                ↑             ↘ answer → go on to the next stop, or return to the requester
                                └───────────────────────┘
-    what is due expires, and what is cancelled or fails comes to its end, whatever stage it is at
+    at any stage a delivery may expire, be cancelled or fail
 
-Front ends (HTTP, SOAP, command line, tests) talk to this object and to nothing below it.
+Front ends (HTTP, SOAP, command line, tests) use this object and nothing below it.
 """
 
 from __future__ import annotations
@@ -246,7 +246,7 @@ class Network:
     ) -> ForwardResult:
         """Forward a delivery from an exchange or model to its receivers; the delivery is settled later.
 
-        Raises Refused when the delivery has come to its end meanwhile.
+        Raises Refused if the delivery has ended meanwhile.
         """
         found = await self._answers.delivery(delivered.token, delivered.recipient_gcid)
         if found.state is not DeliveryState.QUEUED:

@@ -1,9 +1,9 @@
 """The documents of a message that a service processes, and the values found in them by a path.
 
-A path that begins with ``/`` is one into XML documents, one that begins with ``$`` into JSON documents. The argument
-``document`` chooses a single document or attachment by its id; without it every document of the fitting kind is meant. Kept
-rule: a part that is not changed is the very same part, and a changed one keeps its id and content type; but what was rewritten
-is UTF-8, and says so.
+A path that begins with ``/`` is a path in XML documents, one that begins with ``$`` in JSON documents. The argument
+``document`` selects a single document or attachment by its id; without it, every document of the matching kind is
+used. Rule: an unchanged part stays the same part, and a changed one keeps its id and content type, but is always
+written in UTF-8 and declared so.
 """
 
 from __future__ import annotations

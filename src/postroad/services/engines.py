@@ -1,7 +1,7 @@
 """Interfaces of the engines that run members' stylesheets, queries, scripts and schemas.
 
-Stylesheets are programs of members, so whoever runs them keeps them away from everything but the document and the parameters,
-and stops them when they take too long. The adapter is chosen in ``bootstrap``.
+Stylesheets are programs of members, so an engine confines them to the document and the parameters, and stops them
+when they take too long. ``bootstrap`` chooses the adapter.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from postroad.ports import QueryEngine, Validator
 
 
 class Transformer(Protocol):
-    """Runs XSLT 3.0; every error is a ``Refused``, and ``pointer`` names the line if known.
-
-    Every fault of a stylesheet or document is a ``Refused``; ``pointer`` names the line where one is known.
-    """
+    """Runs XSLT 3.0; every error is a ``Refused``, and ``pointer`` names the line if known."""
 
     async def check(self, stylesheet: str) -> None:
         """Compile it. ``stylesheet.invalid``: it does not compile."""
@@ -28,9 +25,10 @@ class Transformer(Protocol):
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
         """Apply it to an XML document; the bytes are UTF-8, in the method that the stylesheet's ``xsl:output`` names.
 
-        ``transform.failed``: a fault at run time, or the document cannot be read. ``transform.timeout``, ``transform.memory``,
-        ``transform.output-too-large``: it passed a limit. ``transform.suspended``: it did so too often of late.
-        A parameter takes the type that its ``xsl:param`` declares; one that is not declared is ignored.
+        ``transform.failed``: a run-time error, or the document cannot be read. ``transform.timeout``,
+        ``transform.memory``, ``transform.output-too-large``: it exceeded a limit. ``transform.suspended``: it did so
+        too often recently. A parameter takes the type that its ``xsl:param`` declares; an undeclared parameter is
+        ignored.
         """
 
     async def close(self) -> None:

@@ -1,8 +1,8 @@
 """Filter service: passes or stops messages by sender or condition.
 
-The argument ``list`` names the asset. Whoever is denied is stopped, also when allowed; whoever is allowed passes; so does a
-message for which the condition ``when`` holds; for all others ``otherwise`` decides. A stopped message ends as rejected, with
-the reason.
+The argument ``list`` names the asset. A denied sender is stopped, even if also allowed; an allowed sender passes; so
+does a message for which the condition ``when`` holds; for all others ``otherwise`` decides. A stopped message ends as
+rejected, with the reason.
 """
 
 from __future__ import annotations

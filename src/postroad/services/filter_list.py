@@ -1,7 +1,7 @@
 """The list of a filter: ``{"allow": […], "deny": […], "when": …, "otherwise": "allow" | "deny"}``.
 
-``allow`` and ``deny`` name organizations, addresses or GCIDs; ``when`` is a condition as rules have it. Left out,
-``otherwise`` is ``deny`` where the list says who may pass, and ``allow`` where it only says who may not.
+``allow`` and ``deny`` name organizations, addresses or GCIDs; ``when`` is a condition as in rules. The default of
+``otherwise`` is ``deny`` if the list has ``allow`` or ``when``, and ``allow`` otherwise.
 """
 
 from __future__ import annotations

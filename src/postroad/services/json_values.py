@@ -39,10 +39,7 @@ class Scalar:
 
 
 class JsonValues:
-    """The values that a path finds in one document; ``replaced`` may be called once.
-
-    ``replaced`` may be asked for once.
-    """
+    """The values that a path finds in one document; ``replaced`` may be called once."""
 
     def __init__(self, data: bytes, path: str) -> None:
         body = data.removeprefix(b"\xef\xbb\xbf")
@@ -61,7 +58,7 @@ class JsonValues:
         return tuple(json_text(scalar.value) for scalar in self._found)
 
     def replaced(self, replacements: Mapping[str, str | None]) -> bytes:
-        """The document with other values; None removes the member, a value that is not named stays."""
+        """Return the document with other values; None removes the member, a value that is not named stays."""
         for scalar in self._found:
             text = json_text(scalar.value)
             if text in replacements:

@@ -1,8 +1,8 @@
 """Lookup service: replaces a value in a message by another column of a table.
 
-Arguments: ``table``, ``element`` (path of the element, attribute or JSON member), ``column`` (where the value is looked up;
-else the first), ``value`` (whose value replaces it; else the second), ``missing`` (``keep``, ``error`` or ``remove`` what the
-table does not know), ``document``, and ``xmlns:PREFIX`` for the path.
+Arguments: ``table``, ``element`` (path of the element, attribute or JSON member), ``column`` (where the value is
+looked up; default: the first), ``value`` (the column with the new value; default: the second), ``missing`` (``keep``,
+``error`` or ``remove`` for values that the table does not contain), ``document``, and ``xmlns:PREFIX`` for the path.
 """
 
 from __future__ import annotations

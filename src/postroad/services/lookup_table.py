@@ -1,6 +1,6 @@
 """Lookup tables: CSV with a header row.
 
-Rule: a table is checked when it is saved, so a lookup finds its columns or says which there are.
+Rule: a table is checked when it is saved, so a lookup either finds its columns or reports which ones exist.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Model service: routes a message by its sender's position in a tree of topics.
 
-The sender is attached to the model as a producer; the message's topic is what it publishes. It reaches the consumers of that
-topic at the sender's node and below, or whichever way the topic goes. Whoever is no producer of the topic publishes nothing, and
-is told so. What an exchange or another model sends on is still its writer's.
+The sender is attached to the model as a producer and publishes a topic, the topic of its message. The message reaches
+the consumers of that topic at the sender's node and below, or in the topic's own direction. A sender that does not
+produce the topic is refused with an explanation. A message that an exchange or another model forwards still belongs
+to its original sender.
 """
 
 from __future__ import annotations
@@ -71,6 +72,6 @@ def _no_producer(message: Delivered, node: str, model: Service) -> Refused:
     what = f"topic {message.topic[:80]!r}" if message.topic else "messages without a topic"
     return Refused(
         "permission.denied",
-        f"{message.sender} is no producer of {what}{where} in {model.address}; "
+        f"{message.sender} is not a producer of {what}{where} in {model.address}; "
         "attach it as one, or post with another topic",
     )

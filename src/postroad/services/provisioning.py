@@ -1,13 +1,14 @@
 """Provisioning service of the network: providers confirm or revoke, and services register cookies.
 
-The topic says what is wanted. Arguments are those of the message:
+The topic selects the operation. Arguments are those of the message:
 
 * ``provisioning.confirm``: ``GCID`` and ``token`` as they came to the provider's page; where a cookie is to be kept, the document
   that ``cookie`` names by its id (the only document need not be named).
 * ``provisioning.revoke``: ``GCID``.
 * ``cookie.register``: ``GCID`` of a sender, and the document as above; without one the cookie is removed.
 
-An answer without a status reports success. Rule: whoever posts acts for itself alone, as the network has authenticated it.
+An answer without a status reports success. Rule: the sender, as the network has authenticated it, acts only for
+itself.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class ProvisioningService:
                 await self._register(sender, message, arguments, tools)
             case _:
                 known = ", ".join(TOPICS)
-                raise Refused("value.invalid", f"The topic says what is wanted: one of {known}", pointer="/topic")
+                raise Refused("value.invalid", f"The topic must be one of {known}", pointer="/topic")
         return ServiceResult(parts=())
 
     async def _register(self, sender: Service, message: Delivered, arguments: Arguments, tools: Tools) -> None:

@@ -1,9 +1,9 @@
 """The interface of hosted services: given a delivered message, return what happens to it.
 
-A hosted service is addressed, permitted, queued, journalled and billed like any other; only its application is the network.
-Rule: a service looks at the message and its tools, and returns; it never posts, polls or acknowledges. That is
-``hosting``'s. A ``Refused`` that it raises becomes the status of its answer, so what goes wrong is told to whoever sent the
-message.
+A hosted service is addressed, permitted, queued, journalled and billed like any other; only its application is the
+network. Rule: a service reads the message and its tools, and returns a result; ``hosting`` posts, polls and
+acknowledges. A ``Refused`` that it raises becomes the status of its answer, so the sender of the message sees the
+error.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Validation service: checks documents by the service's schemas; rejects or marks invalid ones.
 
-Arguments: ``schema`` (its name; else the one that is for the document), ``document`` (the id of the one document that is meant;
-else every XML and JSON document of the body that the service has schemas for), ``onInvalid`` (``reject`` or ``mark``). Rule:
-a document that is meant and that no schema is for is not valid; otherwise a misspelt namespace would pass.
+Arguments: ``schema`` (its name; default: the schema for the document), ``document`` (the id of the one document to
+check; default: every XML and JSON document of the body that the service has schemas for), ``onInvalid`` (``reject``
+or ``mark``). Rule: a selected document without a matching schema is invalid; otherwise a misspelt namespace would
+pass.
 """
 
 from __future__ import annotations

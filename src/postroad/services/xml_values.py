@@ -1,8 +1,8 @@
 """Values in an XML document, found by a path and replaced in place.
 
-Rule: whatever is not replaced stays byte for byte: comments, white space, prefixes, the declaration. So the tree is only
-used to find; the change is made in the bytes, at the places that a second reading reports. (A document in another encoding is
-turned into UTF-8 first.)
+Rule: everything that is not replaced stays the same byte for byte: comments, white space, prefixes, the declaration.
+So the tree is used only to find values; the change is made in the bytes, at the positions that a second pass reports.
+(A document in another encoding is converted to UTF-8 first.)
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ def _numbers(root: Tree, elements: Collection[Tree]) -> dict[Tree, int]:
 
 
 def _holders(elements: list[Tree], path: XmlPath) -> Iterator[Tree]:
-    """The elements whose attributes are meant, each once; ``//@id`` means those of all elements below too."""
+    """Return the elements whose attributes are selected, each once; ``//@id`` selects those of all descendants, too."""
     if not path.steps[-1].descends:
         yield from elements
         return

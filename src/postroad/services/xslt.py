@@ -1,7 +1,8 @@
 """XSLT service: transforms documents by a named XSLT 3.0 stylesheet.
 
-Arguments: ``stylesheet`` (its name), ``document`` (the id of the one document that is meant; else every XML document),
-``contentType`` (what the result is; else as before, in UTF-8). All others become parameters of the stylesheet.
+Arguments: ``stylesheet`` (its name), ``document`` (the id of the one document to transform; default: every XML
+document), ``contentType`` (of the result; default: unchanged, in UTF-8). All other arguments become parameters of the
+stylesheet.
 """
 
 from __future__ import annotations

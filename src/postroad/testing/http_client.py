@@ -1,7 +1,7 @@
 """A small, fast HTTP client for tests that need many of them: one connection, one request at a time.
 
-Rule: it sends exactly what it is given and hides nothing. A server that is not there, or leaves in the middle of an answer,
-is ``Gone``, which is what fault tests wait for; the next request opens a new connection.
+Rule: it sends exactly the given bytes and hides nothing. An unreachable server, or one that disconnects in the middle of a
+response, raises ``ConnectionGone``, which fault tests wait for; the next request opens a new connection.
 """
 
 from __future__ import annotations

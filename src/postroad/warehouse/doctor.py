@@ -1,6 +1,6 @@
 """The checks of ``postroad pipeline doctor``: everything Spark needs on this machine, and what to do.
 
-Rule: looking needs neither Spark nor Java, since it is for finding out why they do not work.
+Rule: the checks need neither Spark nor Java, since they find out why these do not work.
 """
 
 from __future__ import annotations

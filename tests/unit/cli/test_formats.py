@@ -60,7 +60,7 @@ def test_detect_draws_a_table_and_says_what_it_noted(tmp_path: Path) -> None:
     result = run("detect", str(file), "--content-type", "application/dime")
     assert result.exit_code == ExitCode.OK
     assert result.stdout.split()[:5] == ["FILE", "FORMAT", "CONTENT", "TYPE", "PARTS"]
-    assert "said to be application/dime, and is soap" in result.stdout
+    assert "declared as application/dime, but is soap" in result.stdout
 
 
 def test_detect_says_why_a_message_cannot_be_taken_apart(tmp_path: Path) -> None:

@@ -68,7 +68,7 @@ def test_moments_are_times_or_distances_from_now() -> None:
     now = datetime.now(UTC)
     assert abs(parse_moment("2h") - now - timedelta(hours=2)) < timedelta(minutes=1)
     assert abs(now - parse_moment("30d", past=True) - timedelta(days=30)) < timedelta(minutes=1)
-    with pytest.raises(click.UsageError, match="no time"):
+    with pytest.raises(click.UsageError, match="not a time"):
         parse_moment("tomorrow")
 
 
@@ -140,7 +140,7 @@ def test_files_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         read_configuration_files([str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")], str, {})
     assert [fault.partition(": ")[2] for fault in caught.value.faults] == [
         "postroad: the files disagree about it",
-        "organizations: A stands in another file too; keep it in one place",
+        "organizations: A is in another file too; keep it in one place",
         "this is not a configuration; it begins with `postroad: 1` and lists organizations",
     ]
 
@@ -166,7 +166,7 @@ def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
         (NetworkConnection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
         (NetworkConnection(key="x", key_file="a.key"), {}, "the key that --key gives"),
         (NetworkConnection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
-        (NetworkConnection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, as POSTROAD_KEY_FILE says"),
+        (NetworkConnection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, set by POSTROAD_KEY_FILE"),
         (NetworkConnection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
     ],
 )
@@ -374,7 +374,7 @@ def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, m
     ("error", "words"),
     [
         (gaierror(-2, "Name or service not known"), "host: there is no host nosuch"),
-        (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is no address of this machine"),
+        (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is not an address of this machine"),
         (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is taken"),
         (OSError(EACCES, "no"), "port: nosuch:8470 is for administrators alone"),
     ],

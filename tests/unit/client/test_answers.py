@@ -55,7 +55,7 @@ def test_a_retry_after_that_is_no_number_of_seconds_means_soon(asked: str) -> No
 @pytest.mark.parametrize(
     ("cause", "words"),
     [
-        (socket.gaierror(-2, "Name or service not known"), "no host of that name"),
+        (socket.gaierror(-2, "Name or service not known"), "the host does not exist"),
         (ssl.SSLError(1, "record layer failure"), "http://"),
         (ConnectionResetError(104, "reset"), "broke off"),
         (ConnectionRefusedError(111, "refused"), "connection refused"),

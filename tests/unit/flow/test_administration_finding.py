@@ -282,7 +282,7 @@ def test_indexes_are_written_as_they_were_read() -> None:
     ("indexes", "fault"),
     [
         ({"order": {"body": "order/number"}}, "a path starts with /"),
-        ({"order": "/order/number"}, r"say where the key stands, such as \{body: /order/number\}"),
+        ({"order": "/order/number"}, r"specify where the key is, such as \{body: /order/number\}"),
         ({"order": {"header": "to"}}, "only properties"),
         ({"order": {"header": "properties."}}, "only properties"),
         ({"order": {"body": "/a", "header": "properties.b"}}, "exactly one"),

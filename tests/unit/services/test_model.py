@@ -167,7 +167,7 @@ async def test_a_topic_goes_the_way_that_was_chosen_for_it(dashboard: Dashboard)
 
 async def test_whoever_is_no_producer_is_told_so_and_nobody_hears_it(dashboard: Dashboard) -> None:
     status = await dashboard.refused("stranger")
-    assert (status.code, "MyBiz/Purchasing is no producer of topic 'region'" in status.text) == (
+    assert (status.code, "MyBiz/Purchasing is not a producer of topic 'region'" in status.text) == (
         "permission.denied",
         True,
     )

@@ -194,7 +194,7 @@ async def test_dirt_is_repaired_or_passed_and_told(house: House, dirt: Dirt, not
     await house.send(with_wrong_count())
     got = await house.got("inbox", 2)
     assert all(
-        told(one)["interchange.faults"] == f"x12.count: IEA says '2' groups, and there are 1{note}" for one in got
+        told(one)["interchange.faults"] == f"x12.count: IEA specifies '2' groups, but there are 1{note}" for one in got
     )
     [answer] = await house.got("acme")
     assert b"*E*021~" in answer.parts[0].data

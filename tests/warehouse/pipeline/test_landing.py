@@ -199,7 +199,7 @@ async def test_damage_in_the_journal_is_told_in_its_own_words(spark: SparkSessio
 
 
 def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
-    with pytest.raises(Misconfigured, match="no archive"):
+    with pytest.raises(Misconfigured, match="not an archive"):
         Archive.found_in(tmp_path)
     for form in FORMS:
         (tmp_path / f"1-1.{form}").touch()
@@ -211,7 +211,7 @@ def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
     ("line", "fault"),
     [
         ('{"seq": "not a number"}', "Cannot parse the field name 'seq'"),
-        ('{"to": ["Acme/Supply"], "type": "request", "topic": "order"}', "holds what is no event of a journal"),
+        ('{"to": ["Acme/Supply"], "type": "request", "topic": "order"}', "contains a non-journal event"),
     ],
 )
 def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(

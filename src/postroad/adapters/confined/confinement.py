@@ -1,8 +1,8 @@
 """Restrictions that a worker process puts on itself; the operating system enforces them.
 
-Rule: once the doors are closed the process can open nothing: its limit of file descriptors is 0, so no file, no socket
-and no pipe can be had again, and only those already open work on. It needs no privilege and can never be undone, since
-limits only go down. Whatever must be loaded is loaded before.
+Rule: after confinement the process can open nothing: its limit of file descriptors is 0, so it can open no file,
+socket or pipe, and only existing descriptors work. This needs no privilege and can never be undone, since limits can
+only be lowered. Everything that must be loaded is loaded before.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def limit_resources(memory_bytes: int) -> None:
 
 
 def limit_cpu(seconds: float) -> None:
-    """Limits the CPU time of the next call. The limit counts the process's whole life, so it is raised for each call."""
+    """Limit the CPU time of the next call. The limit covers the process's whole life, so it is raised for each call."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     allowed = math.ceil(used.ru_utime + used.ru_stime + seconds) + CPU_SLACK_S
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)

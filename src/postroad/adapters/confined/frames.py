@@ -1,7 +1,7 @@
 """The protocol between the server and a worker process: a 4-byte length, then one msgpack record.
 
-Rule: the server believes nothing but the shape of what a worker says. Records are typed, a frame has a largest size, and
-there is no pickle; so whoever took over a worker could still only answer wrongly to the calls that it was given.
+Rule: the server trusts nothing that a worker sends except its format. Records are typed, frames have a maximum size,
+and there is no pickle; so an attacker who controls a worker can only answer its own calls wrongly.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ AnswerKind = Literal["no", "same", "xml", "entity", "text", "json", "html", "err
 
 
 class WorkerTerms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """The first thing a worker hears: the limits that it must put on itself before it does anything else."""
+    """The first message to a worker: the limits that it must impose on itself before anything else."""
 
     memory_bytes: int
     deadline_s: float
@@ -30,7 +30,7 @@ class WorkerTerms(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
 
 
 class WorkerReady(msgspec.Struct, frozen=True, array_like=True):
-    """The worker's answer to its terms; with faults it ends at once."""
+    """The worker's answer to its terms; a worker that reports errors ends at once."""
 
     faults: tuple[str, ...] = ()
 
@@ -53,10 +53,7 @@ class WorkerCall(Protocol):
 
 
 class SourceAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """The result of one query or script: new content or error text. A script may set the content type.
-
-    A script may name the content's type.
-    """
+    """The result of one query or script: new content or error text. A script may set the content type."""
 
     kind: AnswerKind
     text: bytes = b""

@@ -1,7 +1,7 @@
 """Penalty box: refuses a source for a while after it has killed several workers.
 
-Rule: only what the source did itself counts (a deadline passed, memory used up, the engine crashed), and what counts is
-forgotten after an hour, so the box opens by itself.
+Rule: only failures that the source itself caused count (deadline exceeded, memory used up, engine crashed). They are
+forgotten after an hour, so the refusal ends by itself.
 """
 
 from __future__ import annotations

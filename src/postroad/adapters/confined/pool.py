@@ -1,8 +1,8 @@
 """Pool of confined worker processes: each runs one call at a time, with a deadline.
 
-Rules: workers are started when first needed, so a network that does not need them pays nothing. A worker lost costs its own
-call alone; whoever is waiting gets the next one. Calls have no effects, so one whose worker was killed from outside is
-simply made again.
+Rules: workers are started on first use, so a network that does not need them pays nothing. A lost worker costs only
+its own call; waiting callers get the next one. Calls have no effects, so a call whose worker was killed from outside
+is repeated.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 
 class WorkerPool:
-    """Processes that run ``room``, a module with a ``main``, on these terms. All methods belong to one event loop."""
+    """Processes that run the ``main`` of module ``room`` under these terms. All methods belong to one event loop."""
 
     def __init__(
         self,

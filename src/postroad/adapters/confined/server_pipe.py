@@ -11,7 +11,7 @@ STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
 
 
 class ServerPipe:
-    """The two pipes to the server, under descriptors that nobody writes to by accident."""
+    """The two pipes to the server, under descriptors that no code writes to by accident."""
 
     def __init__(self, reading: BinaryIO, writing: BinaryIO) -> None:
         self._reading = reading

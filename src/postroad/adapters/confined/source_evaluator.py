@@ -1,8 +1,8 @@
 """Evaluates many queries or scripts against one message in a single round trip to a worker.
 
-Rules: a batch that fails as a whole is asked again one by one, so the guilty one is found and nobody else loses an answer. A
-source that has cost a worker its life is asked alone from then on, and after too many sits in the penalty box, where its answer
-is an error.
+Rules: if a batch fails as a whole, its sources are evaluated one by one, so the culprit is found and the others get
+their results. A source that has killed a worker is evaluated alone from then on, and after too many kills it is
+refused for a while with an error.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ About = Callable[[Sequence[str]], WorkerCall]  # the call that asks these source
 
 
 class SourceEvaluator:
-    """Asks the workers of a pool; ``what`` names the sources to people."""
+    """Evaluates sources in the workers of a pool; ``what`` is the kind of source in error texts."""
 
     def __init__(self, workers: WorkerPool, what: str) -> None:
         self._workers = workers

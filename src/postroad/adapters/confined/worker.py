@@ -1,7 +1,7 @@
 """Starts one worker process, sends it one call at a time, and reports why it died.
 
-Rule: a worker that did not answer in time, answered nonsense, or was left waiting by a cancelled caller is killed and never
-used again; nothing about it needs saving, so killing is also how a worker that did well is stopped.
+Rule: a worker that did not answer in time, sent an invalid answer, or was abandoned by a cancelled caller is killed
+and never used again. Workers have no state worth saving, so healthy workers are stopped by killing, too.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class Worker:
 
     @classmethod
     async def start(cls, terms: WorkerTerms, room: str) -> Worker:
-        """Run ``room``'s ``main``. Returns when the worker has locked itself in; Misconfigured when it says that it cannot."""
+        """Run the ``main`` of module ``room``. Returns when the worker is confined; raises Misconfigured if it cannot be."""
         worker = await cls._spawn(room)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
@@ -124,7 +124,7 @@ class Worker:
         return self._process.pid
 
     async def call(self, work: WorkerCall, deadline_s: float) -> WorkerOutcome | SourceAnswers:
-        """One call's outcome; WorkerDied when there is none."""
+        """Return the outcome of one call; raises WorkerDied if there is none."""
         self.calls += work.weight
         try:
             async with asyncio.timeout(deadline_s):
@@ -147,10 +147,7 @@ class Worker:
             self._process.kill()
 
     async def end(self) -> None:
-        """Kills the process and waits until it is gone. Must not be called while a call is pending.
-
-        Not while somebody else is waiting for its outcome.
-        """
+        """Kills the process and waits until it is gone. Must not be called while a call is pending."""
         self.kill()
         self._requests.close()
         if self._printed >= 0:
@@ -172,7 +169,7 @@ class Worker:
         return await self._outcomes.readexactly(length)
 
     async def _cause(self) -> Death:
-        """Why the pipes broke: asked of the exit status and of what was printed last."""
+        """Return why the pipes broke, from the exit status and the last output."""
         try:
             async with asyncio.timeout(1):
                 status = await self._process.wait()

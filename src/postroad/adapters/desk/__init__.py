@@ -1,4 +1,1 @@
-"""Desks own the keys seen, the queue heads and the leases: ``local`` in memory, ``shared`` in PostgreSQL.
-
-``local`` keeps them in memory, ``shared`` in PostgreSQL.
-"""
+"""Desks own the keys seen, the queue heads and the leases: ``local`` in memory, ``shared`` in PostgreSQL."""

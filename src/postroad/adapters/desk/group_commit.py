@@ -1,9 +1,9 @@
 """Group commit without timers: steps that arrive while a group is being synced form the next group.
 
 Rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
-network makes large groups by itself; an idle one commits a single step at once. Where no key is at stake, what receivers do
-goes before what posters do: it weighs next to nothing, and a receiver that waited behind every bulk would fall behind the
-posters. Otherwise who comes first counts.
+network makes large groups by itself; an idle one commits a single step at once. Steps of receivers that use no keys
+go before steps of senders: they cost almost nothing, and a receiver that waited behind every bulk would fall behind
+the senders. All other steps keep their order of arrival.
 """
 
 from __future__ import annotations
@@ -106,9 +106,10 @@ class GroupCommit:
             self._idle.set()
 
     async def _gather(self) -> None:
-        """Let the loop read what has arrived, as long as each look brings more and the group is not full.
+        """Let the loop read what has arrived, while each round adds steps and the group is not full.
 
-        A sync costs as much as several messages, so whoever is already at the door comes along; nobody is waited for.
+        A sync costs as much as several messages, so steps that have already arrived join the group; the group waits
+        for no others.
         """
         gathered = 0
         while (count := self._count()) > gathered and self._waiting_bytes < self._group_bytes:

@@ -99,7 +99,7 @@ class HotState:
         return number in self._open
 
     def is_over(self, number: int) -> bool:
-        """Whether the delivery came to its end a moment ago."""
+        """Whether the delivery ended a moment ago."""
         return number in self._over
 
     def has_key(self, key: int) -> bool:
@@ -121,7 +121,7 @@ class HotState:
 
     @contextmanager
     def loading(self) -> Iterator[None]:
-        """While the index is being read, remember what is closed meanwhile: the rows read may still call it waiting."""
+        """Record what is closed while the index is being read, since the rows may still report it as waiting."""
         self._loads += 1
         try:
             yield
@@ -151,7 +151,7 @@ class HotState:
         return self._arrivals[recipient]
 
     def hasten(self, recipient: str) -> int:
-        """Make available what waits for its next push, now and when it is read from the index; returns how many are."""
+        """Make deliveries that wait for a push retry available, now and when read from the index; returns their number."""
         self._hastened_us[recipient] = self._clock.now_us()
         hastened = self.mailbox(recipient).hasten()
         if hastened:
@@ -178,7 +178,7 @@ class HotState:
     def hold(self, entry: Entry) -> tuple[int, ...]:
         """Keep deliveries that the entry will settle, or put into a batch, from being handed out meanwhile.
 
-        Returns those that nobody held yet.
+        Returns those that were not held yet.
         """
         numbers = tuple(
             [one for one in list_ended_deliveries(entry) or list_batched_deliveries(entry) if one not in self._settling]
@@ -192,7 +192,7 @@ class HotState:
         return numbers
 
     def release(self, numbers: tuple[int, ...]) -> None:
-        """The entry was not written: the deliveries come again."""
+        """Make the deliveries available again, because the entry was not written."""
         for number in numbers:
             self._settling.discard(number)
             queued = self._held.pop(number, None)
@@ -310,7 +310,7 @@ class HotState:
         self.wake(entry.service)
 
     def _spill(self, recipient: str, seq: int) -> None:
-        """What this entry queues is left to the index."""
+        """Leave the deliveries that this entry queues to the index."""
         self.mailbox(recipient).spilled_to = delivery_number(seq, 0)
         self.wake(recipient)
 

@@ -1,9 +1,9 @@
 """Messages read back from the index, shared by all deliveries of theirs that are in memory.
 
-Rule: a long header is decoded once, however many deliveries it has. Every row of a queue carries the whole header, which
-names every recipient: if each delivery kept its own, ten thousand of one message would need a hundred million recipients.
-Entries are invisible to Python's garbage collector, which forbids weak references; so those that nobody else refers to are let
-go from time to time, by their count of references.
+Rule: a long header is decoded once, however many deliveries it has. Every row of a queue contains the whole header,
+which names every recipient: if each delivery kept its own, ten thousand deliveries of one message would need a
+hundred million recipients. Entries are excluded from Python's garbage collection, which rules out weak references; so
+unused ones are removed regularly, by their reference count.
 """
 
 from __future__ import annotations

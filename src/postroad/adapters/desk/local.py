@@ -1,10 +1,10 @@
 """The local desk: keys, queue heads and leases in memory, durable through this node's own journal.
 
-Rules: a step takes effect in memory only after its group is durable. A delivery that is being settled is out of the mailbox
-from the moment the step is submitted, so it cannot be handed out again. A claim returns after its hand-out is durable; if the
-hand-out cannot be written, its deliveries return to the mailbox with the attempt number they had. When a lease ends is memory
-only: after a crash the delivery is handed out earlier, as the next attempt. Everything can be rebuilt from the index once that
-has caught up with the journal.
+Rules: a step takes effect in memory only after its group is durable. A delivery that is being settled is out of the
+mailbox from the moment the step is submitted, so it cannot be handed out again. A claim returns after its hand-out is
+durable; if the hand-out cannot be written, its deliveries return to the mailbox with their previous attempt number.
+Lease ends are only in memory: after a crash the delivery is handed out earlier, as the next attempt. Everything can
+be rebuilt from the index once that has caught up with the journal.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""The local desk's queues: handing deliveries out from memory and from the index, and ending those that no one may have.
+"""The local desk's queues: hand out deliveries from memory and the index, and end those that no one may have.
 
-Rules: a claim returns after its hand-out is durable; if that cannot be written, its deliveries return to the mailbox with the
-attempt number they had. Only the head of a long queue is in memory; the rest is read from the index, page by page.
+Rules: a claim returns after its hand-out is durable; if that cannot be written, its deliveries return to the mailbox
+with their previous attempt number. Only the head of a long queue is in memory; the rest is read from the index, page
+by page.
 """
 
 from __future__ import annotations
@@ -187,7 +188,7 @@ class LocalQueues:
             raise
 
     async def _end_journeys(self, journeys: list[Queued], state: str, reason: Reason, left: dict[int, Queued]) -> None:
-        """End journeys side by side, so that they share groups; what has ended is taken out of ``left``."""
+        """End journeys concurrently, so that they share groups; removes ended ones from ``left``."""
 
         async def end(queued: Queued) -> None:
             await self._end_journey(queued, state, reason)  # type: ignore[misc]
@@ -212,7 +213,7 @@ class LocalQueues:
     # --- the part of a queue that lies in the index --------------------------------------------------------------
 
     async def _refill(self, mailbox: str, box: Mailbox) -> None:
-        """Bring the next stretch of a long queue into memory; what the index has already is enough while it fills a page."""
+        """Load the next part of a long queue; the index need not have caught up while it fills a page."""
         async with self._refilling.setdefault(mailbox, asyncio.Lock()):
             with self._hot.loading():
                 most, reach = self._pages.rows, self._hot.index_must_know
@@ -238,7 +239,7 @@ class LocalQueues:
     async def _take_from_index(
         self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int, leased: list[Queued]
     ) -> None:
-        """Lease matching deliveries behind the head in memory, without loading all that lies between."""
+        """Lease matching deliveries behind the head in memory, without loading all deliveries between."""
         taken = ClaimedDeliveries(leased, [], [])
         with self._hot.loading():
             await self._indexed(self._hot.applied_seq)

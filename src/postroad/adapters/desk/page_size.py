@@ -1,7 +1,7 @@
 """Chooses how many rows of a long queue to read at once, so that a page stays within some megabytes.
 
-Rule: a row carries the whole header of its message, from some hundred bytes to a megabyte for one with ten thousand
-recipients. So the first page is small, and each one after it is as large as the rows of the last one allow.
+Rule: a row contains the whole header of its message, from a few hundred bytes to a megabyte for one with ten thousand
+recipients. So the first page is small, and each later page is as large as the rows of the previous one allow.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class PageSize:
         self.rows = self._least
 
     def seen(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        """These rows came; the next page weighs no more than it may if its rows are like them."""
+        """Adapt the next page to the size of these rows."""
         if rows:
             each = sum(len(row[COLUMN["header"]]) for row in rows) // len(rows) + 1
             self.rows = max(self._least, min(self._most, PAGE_BYTES // each, 4 * self.rows))

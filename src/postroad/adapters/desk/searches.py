@@ -1,8 +1,8 @@
 """Remembers how far polls with a selector have searched queues that are too long to read at once.
 
-Rule: a claim searches for ``SEARCH_S`` at most. The next claim with the same selector goes on where the last one stopped, so
-every delivery is looked at however long the queue is, and no poll takes longer than it waits. A search that was through is not
-repeated for ``again_s``: until then only what came later is looked at.
+Rule: a claim searches for at most ``SEARCH_S``. The next claim with the same selector continues where the last one
+stopped, so every delivery is checked however long the queue is, and no poll takes longer than its wait. A completed
+search is not repeated for ``again_s``; until then only later deliveries are checked.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Searches:
         self._searches: OrderedDict[Key, Search] = OrderedDict()
 
     def begin(self, mailbox: str, selector: Selector, now: float) -> int:
-        """The number behind which to go on."""
+        """Return the number behind which to continue."""
         search = self._searches.get((mailbox, type(selector), selector))
         if search is None or (search.began_at is not None and now >= search.began_at + self._again_s):
             return 0

@@ -1,8 +1,8 @@
 """Keys that were used recently (handles, Idempotency-Keys, responses), kept in memory within a limit.
 
-Rule: a key that is not found here may be called new only while nothing has been forgotten; otherwise the index is asked.
-Two generations are kept: when the younger is full it becomes the older, and the older is forgotten whole, which costs nothing
-for each key.
+Rule: a missing key counts as new only while nothing has been forgotten; otherwise the index is queried. There are two
+generations: when the younger is full it becomes the older, and the older is dropped as a whole, without cost for each
+key.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ class SeenKeys:
             self._young, self._old = {}, young
 
     async def find(self, key: int, index: IndexReader) -> int | None:
-        """Number of the entry that used the key first, or None for a new key."""
+        """Return the number of the entry that used the key first, or None for a new key."""
         seq = self._young.get(key) or self._old.get(key) or 0
         if seq > 0:
             return seq

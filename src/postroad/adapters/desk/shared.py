@@ -1,9 +1,9 @@
 """The shared desk: keys, queue heads and leases in PostgreSQL, where any number of nodes meet.
 
-Rules: a group of steps is one call and one transaction, journal and tables together, so a step has happened wholly
-or not at all; an outcome is told after its commit. A hand-out is first reserved, which a crash may undo, then
-recorded with a group like every other step; a delivery that was settled in between is not handed out. Time is the
-clock's, never the database's, so nodes should agree on it to within a fraction of a lease.
+Rules: a group of steps is one call and one transaction, journal and tables together, so a step happens completely or
+not at all; an outcome is reported after its commit. A hand-out is first reserved, which a crash may undo, then
+recorded with a group like every other step; a delivery that was settled in between is not handed out. Time comes from
+the nodes' clocks, never from the database, so they should agree to within a fraction of a lease.
 """
 
 from __future__ import annotations

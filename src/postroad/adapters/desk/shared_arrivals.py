@@ -1,7 +1,7 @@
 """Wakes long polls on every node through PostgreSQL notifications: one per group, naming its mailboxes.
 
-Rule: no arrival is missed. Counters tell whether something came while a claim was looking; when the listening
-connection was lost, everybody is woken once it is back.
+Rule: no arrival is missed. Counters show whether a delivery arrived during a claim; when the listening connection was
+lost, all polls are woken after it is restored.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ class ArrivalListener:
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
 
     async def _hear(self, connection: Connection, listening: asyncio.Event) -> bool:
-        """Pass notifications on until the connection ends; False when none could be heard."""
+        """Pass notifications on until the connection ends; False if it could not listen."""
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())
         try:

@@ -1,7 +1,7 @@
 """Hands out deliveries from PostgreSQL: reserves rows, then records the hand-out with the next group.
 
-Rules: a reservation passes over rows that another node is reserving, so two pollers never hold one delivery at the
-same time; only what the group recorded is handed out; what was reserved for nothing lapses like a lease.
+Rules: a reservation skips rows that another node is reserving, so two pollers never have one delivery at the same
+time. Only deliveries that the group has recorded are handed out. An unused reservation ends like a lease.
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ class SharedClaims:
             self._reserved.difference_update(_numbers(leased))
 
     async def _end_journeys(self, given_up: list[Queued], state: str, reason: Reason) -> list[Queued]:
-        """Let journeys be ended by who knows what that means; what is no journey's is returned."""
+        """End journeys through the stage responsible; returns those that are part of no journey."""
         if (end_journey := self.end_journey) is None:
             return given_up
         ends = [end_journey(queued, state, reason) for queued in given_up if queued.journey]
@@ -163,7 +163,7 @@ class SharedClaims:
                 raise outcome
 
     async def _give_up(self, lease: SharedLease, reserved: list[Queued]) -> None:
-        """The hand-out could not be recorded: let others have the deliveries at once, if the database hears us."""
+        """Make the deliveries available at once if the database is reachable, because the hand-out was not recorded."""
         try:
             await self._connections.fetch(self._sql["give_up_reservation"], _numbers(reserved), lease.until_us)
         except Unavailable:

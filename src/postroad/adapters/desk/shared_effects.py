@@ -1,7 +1,7 @@
 """The effect of an entry on the shared desk's tables: keys used; deliveries queued, settled or rescheduled.
 
-Rule: pure, and the only place that knows; committing a group and rebuilding the tables from the journal both ask
-here, so they cannot come to differ.
+Rule: pure, and the only place with this knowledge; committing a group and rebuilding the tables from the journal both
+use it, so they cannot differ.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A group of steps for PostgreSQL: the records to write, and the arrays that apply them in one call.
 
-Rule: pure. What cannot be known here (which keys were seen, which deliveries are gone) is learned from the
-database and given to the next attempt, until a group is found that can be written whole.
+Rule: pure. Facts that are unknown here (which keys were seen, which deliveries are gone) are read from the database
+and given to the next attempt, until a complete group can be written.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class GroupPlan:
         return self._write(entry, step.body)
 
     def _may_join(self, entry: Entry) -> bool:
-        """Whether all that it would put into a batch waits, and is in none."""
+        """Whether all deliveries that it would put into a batch are waiting and in no batch."""
         joined = entry.deliveries if isinstance(entry, BatchesChanged) else ()
         return self._gone.isdisjoint(joined) and self._in_batch.isdisjoint(joined)
 
@@ -155,7 +155,7 @@ class GroupPlan:
         self._in_batch.update(entry.deliveries)  # for the steps that follow in this group
 
     def _about(self, entry: ABOUT_DELIVERIES) -> Entry | None:
-        """What is left of an entry about deliveries that wait, and its effect on them; None when nothing is."""
+        """Return the entry reduced to waiting deliveries, and its effect on them; None if none are left."""
         missing = self._gone.intersection(entry.deliveries)
         if not isinstance(entry, SETTLING):  # nobody who is late brings back what is in a batch
             missing |= self._in_batch.intersection(entry.deliveries)

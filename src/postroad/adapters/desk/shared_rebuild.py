@@ -1,7 +1,7 @@
 """Rebuilds the shared desk's tables from the journal.
 
-Rule: what comes out equals what the desk's own commits left behind. Nothing is committed meanwhile, by any node: the
-journal's head stays locked until the new tables are in place.
+Rule: the result equals the state that the desk's own commits left. No node commits meanwhile: the journal's head
+stays locked until the new tables are in place.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ NOWHERE = (0, 0, 0)  # until the database has looked where it lies
 class Replay:
     """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were given to it.
 
-    Of what was resent it does not know where message and content lie: it would have to remember that of every message there was.
+    For resent messages it does not know the location of message and content, since it would have to remember it for
+    every message.
     """
 
     def __init__(self) -> None:
@@ -93,7 +94,7 @@ class Replay:
 
 
 async def rebuild_desk(journal: PostgresJournal) -> None:
-    """Replaces the contents of the desk's tables, which must exist, by what the journal contains."""
+    """Replace the contents of the desk's tables, which must exist, with those derived from the journal."""
     replay = Replay()
     async with journal.connections.use() as connection, connection.transaction():
         await connection.execute("SELECT FROM journal_head FOR UPDATE")

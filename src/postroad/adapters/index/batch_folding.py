@@ -1,10 +1,11 @@
 """Applies the changes of one batch to delivery rows in memory, before they are written to a database.
 
-Under load a delivery is often queued, handed out and acknowledged within one batch. Folded, that is one row inserted as it
-ended, and not one inserted, changed twice, and moved in and out of the queue's index.
+Under load a delivery is often queued, handed out and acknowledged within one batch. Folding turns this into one
+inserted row with the final state, instead of one that is inserted, changed twice, and moved in and out of the queue's
+index.
 
-Rule: the same outcome as the named statements ``hand_out`` and ``settle``. Only deliveries that the index cannot have
-yet are folded: those of entries after its position, at the first service of their copy.
+Rule: the result equals that of the named statements ``hand_out`` and ``settle``. Only deliveries that cannot be in
+the index yet are folded: those of entries after its position, at the first service of their copy.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ STATE, ATTEMPTS, LEASED_AT_US, AVAILABLE_AT_US, SETTLED_AT_US, REASON, WAITS_FOR
 
 
 def hand_out(delivery: list[Any], change: Row) -> int:
-    """Applies a hand-out to the row; returns the entry whose lease it replaces, or 0."""
+    """Apply a hand-out to the row; returns the entry whose lease it replaces, or 0."""
     attempts, leased_at_us, available_at_us, reason, waits_for_push, seq, _ = change
     replaced: int = delivery[LEASE_SEQ]
     if replaced >= seq:
@@ -47,10 +48,10 @@ def settle(delivery: list[Any], change: Row) -> None:
 
 
 def fold(changes: Changes, position: int) -> Changes:
-    """The changes as a database takes them.
+    """Return the changes in the form that a database takes.
 
-    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch; ``insert_trail`` is also for the
-    leases of this batch that others of it take the place of.
+    ``insert_changed_delivery`` is for each new delivery that is also changed in this batch; ``insert_trail`` is also
+    for leases that are replaced within this batch.
     """
     hand_outs, settles = changes.get("hand_out", []), changes.get("settle", [])
     if not (hand_outs or settles):
@@ -69,7 +70,7 @@ def fold(changes: Changes, position: int) -> Changes:
 
 
 class _Folding:
-    """The new deliveries of a batch, and what becomes of them in it."""
+    """The new deliveries of a batch, and their changes in it."""
 
     def __init__(self, inserted: list[Row], position: int) -> None:
         self._inserted = inserted

@@ -1,7 +1,7 @@
 """Compares a SQLite index with the journal: builds a second index and checks that both have the same rows.
 
-Rule: nothing is changed, and a running server is disturbed little: the index is read as it was at one moment, and that moment is
-held only while rows are compared.
+Rule: nothing is changed, and a running server is hardly affected: the index is read in one snapshot, which is held
+only while rows are compared.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _differing_tables(reader: apsw.Connection, scratch: Path) -> list[str]:
 
 
 def _difference(table: str, found: Any, expected: Any) -> str:
-    """Rows of both in the order of their keys; empty when they are the same."""
+    """Return rows of both in the order of their keys; empty if they are equal."""
     columns = TABLES.get(table, ())
     offset = columns.index(BODY_OFFSET) if BODY_OFFSET in columns else None
     rows = due_rows = 0

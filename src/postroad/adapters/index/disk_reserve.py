@@ -20,7 +20,7 @@ MODE = 0o640
 
 
 def make_reserve(index: Path) -> None:
-    """Allocate the reserve if it is missing or was cut, and the disk has room. Anything that fails is tried at the next start."""
+    """Allocate the reserve if it is missing or was cut and the disk has space; errors are retried at the next start."""
     path = reserve_of(index)
     with suppress(OSError, AttributeError):  # no such call on this system
         free = os.statvfs(index.parent)
@@ -34,7 +34,7 @@ def make_reserve(index: Path) -> None:
 
 
 def use_reserve(index: Path, *, is_starting: bool) -> bool:
-    """Give a step of the reserve back to the disk; False when none may be used."""
+    """Return a step of the reserve to the disk; False if none may be used."""
     path = reserve_of(index)
     size = _size(path)
     left = size - STEP_BYTES

@@ -9,6 +9,6 @@ def require_no_gap(position: int, after: int) -> None:
     if position < after:
         raise Unavailable(
             "network.unavailable",
-            f"The index stands at entry {position} although it was at {after} before, as after a crash of its database; "
+            f"The index is at entry {position} although it was at {after} before, as after a crash of its database; "
             "it is being brought up again from the journal, try again in a moment",
         )

@@ -1,7 +1,7 @@
 """The columns of a message that a database stores only in its header, because no query selects or sorts by them.
 
-Rule: an answer is complete. Statements leave these columns NULL, and what reads the database fills them from the header
-that is in the same row.
+Rule: results are complete. Statements return these columns as NULL, and the reader fills them from the header in the
+same row.
 """
 
 from __future__ import annotations

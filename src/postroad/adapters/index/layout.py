@@ -1,10 +1,10 @@
 """How projected rows are stored in a database, where that differs from the projection.
 
-Rule: nothing is lost; ``named_sql`` has for each of these columns the expression that gives the projected value back, or
-``headers`` fills it in.
-What is written for every message is what an index costs, so services are stored by small numbers, a transaction only where
-it is not the message's own session, what nobody selects by only in the header, of a delivery at the first service of its
-copy only what neither its number nor its message tells, and keys (hashes, in no order) span by span and sorted.
+Rule: nothing is lost; ``named_sql`` has an expression for each of these columns that returns the projected value, or
+``headers`` fills it in. The cost of an index is what is written for every message. So services are stored as small
+numbers; a transaction only if it differs from the message's session; unselected values only in the header; a delivery
+at the first service of its copy without values that its number or its message implies; and keys (unordered hashes)
+sorted, span by span.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class ServiceNumbers(dict[str, int]):
         return number
 
     def take_new(self) -> list[tuple[int, str]]:
-        """What has to be stored since the last call; from now on it counts as stored."""
+        """Return the numbers to store since the last call, and mark them as stored."""
         new, self._new = self._new, []
         self.stored = len(self)
         return new

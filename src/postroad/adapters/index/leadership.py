@@ -1,8 +1,8 @@
 """Elects the node that keeps a shared index: the one that holds a lock, until its connection ends.
 
-Rule: whoever asks is told the same, however many ask at the same moment. They take turns, because a connection that is asked
-twice at a time refuses, and a node that took this for the loss of its lock would stop working for a while. A node that stands
-still or cannot be reached does not lead on: the database ends a connection by which nobody asks.
+Rule: concurrent callers get the same answer. They take turns, because a connection refuses concurrent statements, and
+a node that mistook this for the loss of its lock would stop working for a while. A node that hangs or is unreachable
+does not stay leader: the database ends a connection without queries.
 """
 
 from __future__ import annotations

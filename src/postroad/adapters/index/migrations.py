@@ -1,8 +1,8 @@
 """The schema's history: numbered SQL files, applied in order, forwards only.
 
-Rule: a published migration is never edited; the next number changes what it made. A file's text applies to both databases,
-except below a line ``-- sqlite:`` or ``-- postgres:`` until the next such line (``-- both:`` ends it). A database whose schema is
-newer than this code is refused, not guessed at.
+Rule: a published migration is never edited; the next number changes its result. A file's text applies to both
+databases, except below a line ``-- sqlite:`` or ``-- postgres:`` until the next such line (``-- both:`` ends it). A
+database whose schema is newer than this code is refused.
 """
 
 from __future__ import annotations

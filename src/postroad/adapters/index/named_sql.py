@@ -1,7 +1,7 @@
-"""SQL as it lies in the files under ``sql/``: named statements, written once for SQLite and PostgreSQL.
+"""Named SQL statements from the files under ``sql/``, written once for SQLite and PostgreSQL.
 
-Rule: no SQL is put together from values. What is replaced in a statement are lists of columns that core.projection names,
-and for SQLite the spelling of a parameter (``$1`` becomes ``?1``) and of the collation by bytes, its own default.
+Rule: no SQL is built from values. Only lists of columns from ``core.projection`` are inserted, and for SQLite the
+parameter syntax (``$1`` becomes ``?1``) and the byte collation, its default.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def for_dialect(statement: str, dialect: Dialect) -> str:
 
 
 def fill(statement: str, *, in_full: bool) -> str:
-    """The statement with its ``{table}`` placeholders replaced: by names of columns, or in full by what gives their values."""
+    """Return the statement with its ``{table}`` placeholders replaced by column names, or by the expressions for their values."""
     return _PLACEHOLDER.sub(lambda found: _columns(found[1], in_full), statement)
 
 

@@ -1,8 +1,9 @@
 """The index in PostgreSQL, shared by every node of a network.
 
-Rule: one batch is one transaction that holds the row of ``position``, so followers take turns; one that lags behind
-changes nothing, because every change is guarded by the number of its entry. Its commits do not wait for the disk, so a crash of
-the database may take the last ones back: whoever goes on from there without noticing is told, and starts again from the position.
+Rule: one batch is one transaction that locks the row of ``position``, so followers take turns; a follower that lags
+behind changes nothing, because every change is guarded by the number of its entry. Its commits do not wait for the
+disk, so a crash of the database may undo the last ones: a follower that continues afterwards gets an error, and
+starts again from the position.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Many changes in one round trip to PostgreSQL.
 
-Rule: what happens is what the named statement would do row by row. New rows are copied straight into their table; rows
-that may be there already, and updates, go through arrays (``unnest``) with the named statement's own text around them.
+Rule: the result equals that of the named statement row by row. New rows are copied directly into their table; rows
+that may exist, and updates, go through arrays (``unnest``) around the named statement's own text.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _over_rows(sql: str) -> str:
 
 
 class BulkStatements:
-    """Runs inserts and updates for many rows. PostgreSQL itself says, once, of which type each parameter is."""
+    """Runs inserts and updates for many rows. PostgreSQL reports the types of the parameters once."""
 
     def __init__(self) -> None:
         self._forms: dict[str, str] = {}
@@ -53,9 +53,9 @@ class BulkStatements:
 
 
 def split_into_rounds(rows: Iterable[Row]) -> list[list[Row]]:
-    """The changes in as many rounds as it takes for no delivery (the last value of a row) to be changed twice in one.
+    """Split the changes into rounds so that no delivery (the last value of a row) is changed twice in one.
 
-    An UPDATE over arrays changes a row once, whatever number of changes is meant for it.
+    An UPDATE over arrays changes a row only once, however many changes it contains for it.
     """
     found: list[list[Row]] = []
     times: dict[Any, int] = {}

@@ -1,9 +1,9 @@
 """Supervises the index process: starts it, notifies it, waits for it, and restarts it when it dies or hangs.
 
-Rule: the server never waits for the index unless someone asked something that needs it. One byte is under way at a
-time, and what was appended meanwhile is told when that one has been answered; so nothing is missed and the pipe never fills.
-Rule: an index that is being rebuilt answers no query before it has every entry that the journal had when the rebuild began.
-What the process itself does is in ``process_main``; run as a module, this file starts it.
+Rule: the server never waits for the index, except for requests that need it. Only one byte is sent at a time; later
+appends are announced when that byte has been answered, so nothing is missed and the pipe never fills. Rule: an index
+that is being rebuilt answers no query before it has every entry that the journal had when the rebuild began.
+``process_main`` contains the process itself; run as a module, this file starts it.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class IndexProcess:
 
     @property
     def pid(self) -> int | None:
-        """The running process's id; None while it is being started again."""
+        """The running process's id; None while it is being restarted."""
         return self._process.pid if self._process and self._process.returncode is None else None
 
     @property
@@ -107,10 +107,7 @@ class IndexProcess:
         self._raise_faults()
 
     def notify(self, seq: int) -> None:
-        """Announces that the journal now ends with this entry. Cheap; call it after every group.
-
-        Cheap: call it after every group.
-        """
+        """Announces that the journal now ends with this entry. Cheap; call it after every group."""
         self._wanted = max(self._wanted, seq)
         if not self._asked:
             self._ask(NOTIFY_NOW if self._waiting else NOTIFY_LATER)
@@ -131,7 +128,7 @@ class IndexProcess:
             self._waiting -= 1
 
     async def stop(self) -> None:
-        """Let the process finish what the journal has, and end it."""
+        """Let the process index the rest of the journal, and end it."""
         if self._supervision is not None:
             self._supervision.cancel()
             await asyncio.gather(self._supervision, return_exceptions=True)
@@ -166,7 +163,7 @@ class IndexProcess:
     def _end_silence(self) -> None:
         """Kills a hanging process; its successor continues after the last applied batch."""
         self._silence = None
-        log.error("the index process has said nothing for %d seconds; it is killed", MAX_SILENCE_S)
+        log.error("the index process has not reported for %d seconds; it is killed", MAX_SILENCE_S)
         self._kill()
 
     def _kill(self) -> None:
@@ -249,7 +246,7 @@ class IndexProcess:
                 self._kill()
 
     async def _run(self) -> int:
-        """One life of the process, from its start to its end. It speaks first, so nothing need be asked at its start."""
+        """Run the process from start to end. The process reports first, so no request is needed at its start."""
         pipe = asyncio.subprocess.PIPE
         self._is_at_work = False
         self._missed_beats = 0

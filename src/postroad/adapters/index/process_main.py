@@ -2,14 +2,14 @@
 
     python -m postroad.adapters.index.process --journal DIR --index FILE
 
-It is told on its standard input that there may be something new, one byte each time: ``.`` for "when it suits", after which
-it waits a little so that a batch becomes large, or ``!`` for "somebody is waiting". It says on its standard output how far
-it is, one line of JSON per batch and at least one for what it was told. The end of its input means that the server is gone:
-it finishes and leaves.
+It reads notifications on its standard input, one byte each: ``.`` means that there may be new entries, after which it
+waits a little so that a batch becomes large; ``!`` means that someone is waiting. It reports its position on its
+standard output, one line of JSON per batch and at least one per notification. The end of its input means that the
+server is gone: the process finishes and exits.
 
-It also writes an empty line every second from a thread of its own, so the server notices a stopped process within seconds.
-An index that is damaged, or that an earlier version wrote without page checksums, ends the process with ``EXIT_DAMAGED``; the
-server then starts another one with ``--rebuild``, which removes the file first.
+It also writes an empty line every second from a thread of its own, so the server notices a stopped process within
+seconds. An index that is damaged, or that an earlier version wrote without page checksums, ends the process with
+``EXIT_DAMAGED``; the server then starts another one with ``--rebuild``, which removes the file first.
 
 Rule: it may be killed at any moment. What it had not committed is read from the journal again.
 """

@@ -1,10 +1,10 @@
 """The index in a SQLite file: a writer for the process that follows the journal, readers for the one that answers.
 
-Rule: one writer. It works on the thread that calls it, because a thread that steps through rows beside a busy event loop
-waits for the interpreter's lock at every row; in the server it therefore lives in a process of its own
-(``postroad.adapters.index.process``). Queries run in a few threads, so a long one never holds up the event loop.
-Rule: a query is answered from one complete index or not at all. While the index is being rebuilt, queries are refused; a
-connection to a file that has been replaced is not used again.
+Rule: one writer. It works on the thread that calls it, because a thread that steps through rows beside a busy event
+loop waits for the interpreter's lock at every row; in the server it therefore has its own process
+(``postroad.adapters.index.process``). Queries run in a few threads, so a long one never blocks the event loop. Rule:
+a query is answered from one complete index or not at all. While the index is being rebuilt, queries are refused; a
+connection to a replaced file is not used again.
 """
 
 from __future__ import annotations
@@ -122,7 +122,7 @@ class IndexOwner(Protocol):
         """Raise Unavailable while the index is being rebuilt."""
 
     def rebuild(self, reason: UnusableIndex) -> Unavailable:
-        """Begin to rebuild the index; returns what queries are answered meanwhile."""
+        """Start rebuilding the index; returns the answer to queries in the meantime."""
         ...
 
 

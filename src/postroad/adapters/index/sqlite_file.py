@@ -125,7 +125,7 @@ def remove_index(path: Path) -> None:
 
 
 def migrate(connection: apsw.Connection, path: Path) -> None:
-    """Bring the schema up to date; who comes second waits for the write lock and finds nothing left to do."""
+    """Bring the schema up to date; a second caller waits for the write lock and finds nothing to do."""
     with write_transaction(connection):
         connection.execute(VERSION_TABLE)
         for migration in list_pending(schema_version(connection), str(path)):

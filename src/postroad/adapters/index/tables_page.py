@@ -2,7 +2,8 @@
 
     python -m postroad.adapters.index.tables_page > docs/reference/tables.md
 
-Rule: a table or column that is not described here fails a test, and so does a page that is not this module's output.
+Rule: a test fails for every table or column without a description here, and for a page that differs from the output
+of this module.
 """
 
 from __future__ import annotations
@@ -139,7 +140,7 @@ migrations that were applied.
 
 
 def render() -> str:
-    """The whole page."""
+    """Return the whole page."""
     pieces = [INTRODUCTION, *(_table(table) for table in TABLES), _indexes(), _statements(), _queries()]
     return "\n".join(pieces)
 

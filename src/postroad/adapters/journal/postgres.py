@@ -1,7 +1,7 @@
 """The journal in PostgreSQL, shared by many nodes: groups become visible in the order in which they were committed.
 
-Rule: what PostgreSQL has committed is durable and final, and nothing is shown before. Every append, by whichever
-node, takes its number under the lock of ``journal_head``; ``docs/explanation/acceptance.md`` says what follows.
+Rule: a PostgreSQL commit is durable and final, and nothing is visible before it. Every append on every node takes its
+number under the lock of the table ``journal_head``; ``docs/explanation/acceptance.md`` explains the consequences.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class PostgresJournal:
         return JournalHead(row[0], row[1])
 
     async def drop_bodies(self, before_seq: int) -> int:
-        """Drop the bodies of groups wholly below ``before_seq`` and say of how many; facts and chain stay."""
+        """Drop the bodies of groups entirely below ``before_seq``; returns their number. Facts and chain stay."""
         dropped, after = 0, 0
         while rows := await self.connections.fetch(SQL["drop_bodies"], before_seq, after):
             dropped += len(rows)
@@ -88,7 +88,7 @@ class PostgresJournal:
             seq = groups[-1].head.seq
 
     async def groups(self) -> AsyncIterator[tuple[RecordGroup, bytes | None]]:
-        """Yields every group with its bodies, None where they were dropped; used by ``verify``."""
+        """Yield every group with its bodies, None where they were dropped; used by ``verify``."""
         async for group in self.facts():
             yield group, await self._bodies(group)
 
@@ -108,7 +108,7 @@ class PostgresJournal:
 
 
 def _checked(data: bytes | None, at: BodyAt) -> bytes | None:
-    """The body, if it is the one that was written; None when retention has dropped it, of which an empty one has nothing."""
+    """Return the body if it matches its digest; None if retention has dropped it (an empty body cannot be dropped)."""
     if data is None:
         return None if at.length else b""
     if hashlib.sha256(data).digest() != at.digest:

@@ -1,7 +1,7 @@
 """PostgreSQL connections for journal and desk, with durable commits and Unavailable during outages.
 
-Rule: whatever goes wrong between here and the database reaches callers as ``Unavailable``. After a failure nothing
-is tried until a pause is over, which doubles from failure to failure, so a database coming back is not trampled.
+Rule: every error between here and the database reaches callers as ``Unavailable``. After a failure nothing is tried
+during a pause, which doubles with every failure, so that a recovering database is not overloaded.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class ReconnectPause:
 class ConnectionPool:
     """A few connections to one database.
 
-    A statement whose connection is lost may have been carried out all the same: nobody can know.
+    A statement whose connection is lost may still have been carried out; its outcome is unknown.
     """
 
     def __init__(self, dsn: str, pool: Any) -> None:
@@ -91,7 +91,7 @@ class ConnectionPool:
 
     @classmethod
     async def open(cls, dsn: str, *, most: int = 8, durable: bool = True) -> ConnectionPool:
-        """``durable=False`` is for what may be forgotten in a crash: its commits do not wait for the disk."""
+        """Open connections; with ``durable=False`` commits do not wait for the disk, for data that a crash may lose."""
         pool = await asyncpg.create_pool(
             dsn,
             min_size=0,  # made when needed: nothing knocks in the background while the database is away
@@ -169,4 +169,4 @@ def _unavailable(why: str) -> Unavailable:
 
 
 async def _nothing_to_reset(connection: Connection) -> None:
-    """asyncpg would otherwise pay a round trip for a reset of settings that nobody changes here."""
+    """Replace asyncpg's reset of session settings, a round trip that is not needed here."""

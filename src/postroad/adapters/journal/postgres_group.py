@@ -1,7 +1,7 @@
-"""A group of records as the PostgreSQL journal keeps it: the same table, facts and chain as a group in a segment file.
+"""A group of records in the PostgreSQL journal, with the table, facts and chain of a group in a segment file.
 
-Rule: pure. A body lies in the group named by its first number, at an offset in the group's bodies; the chain
-covers lengths and digests and none of the bodies' bytes, so ``verify`` reads both journals alike.
+Rule: pure. A body is stored in the group named by its first number, at an offset in the group's bodies. The chain
+covers lengths and digests but not the bytes of bodies, so ``verify`` reads both journals in the same way.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _sha256 = hashlib.sha256
 
 
 class RecordLocation(NamedTuple):
-    """Where one record's facts and body lie in its group; no body has the offset None."""
+    """The location of one record's facts and body in its group; without a body the offset is None."""
 
     facts_at: int
     facts_bytes: int
@@ -60,7 +60,7 @@ def pack(records: Sequence[NewRecord]) -> PackedGroup:
 
 
 def group_from_row(row: Sequence[Any]) -> RecordGroup:
-    """A row of the statement ``read`` as a group; what it says of itself is not checked here."""
+    """Convert a row of the statement ``read`` to a group; its contents are not checked here."""
     first_seq, last_seq, chain, entries, facts, has_bodies, bodies_bytes = row
     return RecordGroup(
         offset=0,

@@ -1,7 +1,7 @@
-"""Numbered, forward-only migrations of what a part keeps in PostgreSQL, and its named statements.
+"""Numbered, forward-only migrations of the PostgreSQL tables of a component, and its named statements.
 
-Rule: a database is brought forward by one node at a time, wholly or not at all; one newer than this program
-is left alone. A migration is a file ``0001_what.sql``; statements follow ``-- name: x`` lines.
+Rule: one node migrates a database at a time, completely or not at all; a database that is newer than this program is
+not changed. A migration is a file ``0001_what.sql``; statements follow ``-- name: x`` lines.
 """
 
 from __future__ import annotations

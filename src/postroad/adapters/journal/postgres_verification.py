@@ -1,7 +1,7 @@
 """Verifies a PostgreSQL journal and reports every difference from what was written.
 
-Rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. A tail that is gone is
-found against ``journal_head`` and against the head that the index knows.
+Rule: verify changes nothing, continues after an error, and trusts no number that it can recompute. A missing tail is
+detected by the table ``journal_head`` and by the head in the index.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _sha256 = hashlib.sha256
 async def verify(
     journal: PostgresJournal, expected_head: JournalHead | None = None, noted: Sequence[JournalHead] = ()
 ) -> AsyncIterator[VerificationProgress | JournalDefect]:
-    """Check every group in order; yields progress, counted in records, and each fault with the row it lies in."""
+    """Check every group in order; yields progress, counted in records, and each defect with its row."""
     written = await journal.head()
     walk = _Walk(KnownHeads(expected_head, noted))
     count = 0
@@ -41,7 +41,7 @@ async def verify(
 
 
 class _Walk:
-    """``head`` is what the next group must continue."""
+    """The state of a verification; ``head`` is what the next group must continue."""
 
     def __init__(self, witnesses: KnownHeads) -> None:
         self.head = EMPTY
@@ -52,7 +52,7 @@ class _Walk:
         if group.first_seq > due:
             yield _fault("missing", due, f"records {due} to {group.first_seq - 1} are missing before this place")
         elif group.first_seq < due:
-            yield _fault("repeated", group.first_seq, f"record {group.first_seq} comes again after record {due - 1}")
+            yield _fault("repeated", group.first_seq, f"record {group.first_seq} is repeated after record {due - 1}")
         elif not frame.is_successor(group, self.head):
             yield _fault("changed", due, "the group is not the one in the chain")
         yield from self._contents(group, bodies)
@@ -70,10 +70,10 @@ class _Walk:
                     yield _fault("changed", record.seq, "the body is not the one that was written")
 
     def end(self, written: JournalHead) -> Iterator[JournalDefect]:
-        """Compare the end with what the database and the index say it was."""
+        """Compare the end with the heads recorded by the database and the index."""
         known = max(written.seq, self._witnesses.last_seq)
         if known > self.head.seq:
-            detail = f"records {self.head.seq + 1} to {known} were durable and are gone from the end"
+            detail = f"records {self.head.seq + 1} to {known} were durable and are missing at the end"
             yield _fault("truncated", self.head.seq + 1, detail)
         elif written.seq == self.head.seq and written.chain != self.head.chain:
             yield _fault("changed", written.seq, "journal_head does not have the chain of the last group")

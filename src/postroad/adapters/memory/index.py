@@ -1,7 +1,7 @@
 """The index in plain dictionaries: complete, lost with the process, and the easiest one to read.
 
-Rule: the same answers as the databases. It is written apart from their SQL on purpose, so that comparing the two finds
-mistakes in either.
+Rule: its answers equal those of the databases. It shares no code with their SQL, so that comparing the two finds
+errors in either.
 """
 
 from __future__ import annotations
@@ -157,7 +157,7 @@ class MemoryIndex:
     # ---- what the answers are made of
 
     def all(self, table: str, **equal: Any) -> list[Row]:
-        """The rows whose columns have these values, in the order of their key."""
+        """Return the rows whose columns have these values, in the order of their key."""
         if tuple(equal) == KEYS[table] and len(equal) == 1:
             row = self._tables[table].get(*equal.values())
             return [row] if row is not None else []

@@ -1,6 +1,7 @@
 """The journal in memory: complete, chained like the one in files, and lost with the process.
 
-Rule: a group has the head that the segment journal would give it, so whatever checks a chain can be tested here.
+Rule: a group has the head that the segment journal would give it, so code that checks the chain can be tested with
+it.
 """
 
 from __future__ import annotations

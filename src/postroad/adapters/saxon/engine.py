@@ -1,7 +1,7 @@
-"""Saxon with its settings: compiles stylesheets, applies them, has queries answered. Lives in a worker process, nowhere else.
+"""Saxon with its settings: compiles and applies stylesheets, and evaluates queries. Runs only in a worker process.
 
-Rule: there is one processor a process and it is locked before it parses anything, because settings leak between the
-processors of a process. Compiled stylesheets are kept by their text, the least recently used going first.
+Rule: there is one processor per process and it is locked before it parses anything, because settings leak between the
+processors of a process. Compiled stylesheets are cached by their text, and the least recently used are removed first.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class SaxonEngine:
 
 
 def lock_processor(settings: tuple[Setting, ...]) -> Any:
-    """A processor with every setting accepted; otherwise Misconfigured, naming those that were not."""
+    """Return a processor that accepted every setting; raises Misconfigured with the names of those it did not accept."""
     processor = PySaxonProcessor(license=False)
     faults = [fault for setting in settings if (fault := _apply(processor, setting))]
     if faults:

@@ -1,7 +1,8 @@
 """Converts Saxon's errors into readable text: the line in the user's source and the error, without our file names.
 
-Saxon's exceptions lack the line for faults at run time; it prints that, and what ``xsl:message`` says, to standard error.
-There a pipe is waiting that never blocks the writer, so however much a stylesheet prints, 64 KB are kept and the rest is lost.
+Saxon's exceptions lack the line of run-time errors; Saxon prints it, and the text of ``xsl:message``, to standard
+error. That is a pipe that never blocks the writer, so however much a stylesheet prints, 64 KB are kept and the rest
+is lost.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class StandardErrorPipe:
 
 
 def refusal(code: str, fault: str, printed: str, what: str = "") -> WorkerOutcome:
-    """The outcome for a fault, with what was printed about it; ``what`` says what is at fault, if not the source."""
+    """Return the outcome for an error, with its printed text; ``what`` names the cause if it is not the source."""
     place = _LINE.search(fault) or _last_place(printed)
     detail = _tidy(fault).removesuffix(".")
     if _TERMINATED in fault and (words := _last_message(printed)):
@@ -44,7 +45,7 @@ def refusal(code: str, fault: str, printed: str, what: str = "") -> WorkerOutcom
 
 
 def _last_message(printed: str) -> str:
-    """What ``xsl:message`` said before Saxon began its report."""
+    """Return the text of ``xsl:message`` that precedes Saxon's report."""
     lines = _REPORT.split(printed, maxsplit=1)[0].strip().splitlines()
     return _tidy(lines[-1]) if lines else ""
 

@@ -1,6 +1,7 @@
 """Header items as XQuery sees them: the name of a simple type and the value's text, or an element for a list.
 
-Rule: only a name that a variable can have is passed on; the rest of a header cannot be asked for, and is not an error.
+Rule: only names that are valid variable names are passed on; other header items cannot be queried, and are not an
+error.
 """
 
 from __future__ import annotations

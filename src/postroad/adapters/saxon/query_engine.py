@@ -1,7 +1,8 @@
-"""Saxon answering queries: many about one document in one go. Lives in a worker process, nowhere else.
+"""Saxon evaluating queries: many about one document in one call. Runs only in a worker process.
 
-Rules: a query is compiled once and kept by its whole text, the least recently used going first. What one query does wrong
-is its own answer; what nobody can answer for (a document that cannot be read, more output than fits) is the outcome of the batch.
+Rules: a query is compiled once and cached by its whole text; the least recently used are removed first. An error of
+one query is that query's answer; an error of no single query (an unreadable document, too much output) is the outcome
+of the batch.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ class SaxonQueryEngine:
         return WorkerOutcome()
 
     def _checked_as_whole(self, text: QueryText) -> WorkerOutcome:
-        """Run it without a message, since there is no other way to have it compiled; what fails for want of one is no fault."""
+        """Compile the query by running it without a message; errors due to the missing message are ignored."""
         form = text.as_whole()
         try:
             self._value(form.text)

@@ -1,12 +1,13 @@
-"""A query as its author wrote it → the text that the engine compiles once and runs for every message.
+"""Converts a query as its author wrote it to the text that the engine compiles once and runs for every message.
 
-The engine compiles a query again for each run, except when its result is a function. So the body becomes the body of a function
-of the message and its variables: ``$msg``, and every name that the query uses, bound to the header item, property or routing
-key of that name, or to nothing if there is none. A query that computes global variables, or whose functions use what is bound
-from outside, cannot become one: it is run *as a whole*, with the same variables, and costs a compilation each time.
+The engine compiles a query again for each run, except when its result is a function. So the body becomes the body of
+a function of the message and its variables: ``$msg``, and every name that the query uses, bound to the header item,
+property or routing key with that name, or to nothing if there is none. A query that computes global variables, or
+whose functions use external variables, cannot be converted: it is run *as a whole*, with the same variables, and is
+compiled each time.
 
-Rules: what the author wrote stays on its line, so faults name the author's lines. Nothing is understood beyond where the
-declarations end; a wrong guess does not compile, because neither half would be whole.
+Rules: the author's text stays on its line, so errors name the author's lines. Only the end of the declarations is
+parsed; a wrong guess does not compile, because neither half would be complete.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class EngineText(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class QueryText:
-    """The parts of a query, in the order in which they stand."""
+    """The parts of a query, in the order in which they appear."""
 
     settings: str  # namespaces and the like; what was declared external is blanked out
     functions: str
@@ -79,7 +80,7 @@ class QueryText:
         return not self.body.strip()
 
     def as_function(self, opening: str = "(", closing: str = ")", *, is_null: bool = False) -> EngineText:
-        """An array: a function of the message and a map of the variables, then what the output options say, if anything.
+        """Return an array: a function of the message and a map of the variables, then the output options, if any.
 
         ``is_null``: the message is a JSON null, which is the empty sequence, so there is no context item.
         """
@@ -93,7 +94,7 @@ class QueryText:
         return EngineText(self.settings + self.functions, ours, f"{self.body}\n{closing} }}{options}]")
 
     def as_whole(self) -> EngineText:
-        """A query of its own, with what it uses declared external."""
+        """Return a query of its own, with its variables declared external."""
         rest = self.functions + self.body
         own = set(_OWN_VARIABLE.findall(rest))
         names = [name for name in self._names(rest) if name not in own]
@@ -111,7 +112,7 @@ class QueryText:
         return " := ()" if (self.types.get(name) or "item()*").endswith(("?", "*")) else ""
 
     def _names(self, text: str) -> list[str]:
-        """What has to be bound for that text, ``msg`` first."""
+        """Return the variables to bind for that text, ``msg`` first."""
         return list(dict.fromkeys(["msg", *self.types, *_USED.findall(text)]))
 
     def output_parameters(self) -> str:
@@ -202,7 +203,7 @@ def _after_comment(text: str, start: int) -> int:
 
 
 def _after_declaration(text: str, start: int) -> int:
-    """Behind the semicolon that ends it, as far as can be told without understanding what stands in it."""
+    """Return the position after the semicolon that ends the declaration, found without parsing its contents."""
     depth, at = 0, start
     while token := _TOKEN.search(text, at):
         at = token.end()

@@ -1,11 +1,12 @@
 """XQuery code that runs a batch of queries over one message and classifies each result.
 
-Rules: a boolean decides; an empty result and an error mean no; of anything else the effective boolean value decides, and
-where that is not defined, yes. What is neither a boolean nor the message itself is new content, written by the method that the
-query's options name, and otherwise as JSON if there is a map or an array in it, as text if there is nothing but
-values, and else as XML.
+Rules: a boolean decides. An empty result and an error mean no match. For any other result the effective boolean value
+decides, and where that is undefined, the query matches. A result that is neither a boolean nor the message itself is
+new content, written by the method in the query's options, otherwise as JSON if it contains a map or an array, as text
+if it contains only values, and else as XML.
 
-The function's result is one sequence: the kinds of all answers, one letter each, then the texts of those that have one.
+The function's result is one sequence: the kinds of all answers, one letter each, then the texts of those that have
+one.
 """
 
 from __future__ import annotations

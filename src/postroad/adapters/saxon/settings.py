@@ -1,8 +1,8 @@
 """The settings with which Saxon is locked, all of them before anything is parsed.
 
-Rule: a setting that Saxon does not accept stops the worker's start. No one of them is enough: ``allowedProtocols`` closes
-reading but not writing, closes external entities only until the first parse, and is forgotten by a ``transform()`` that brings
-its own configuration, which is why the process is confined as well.
+Rule: a setting that Saxon does not accept stops the worker's start. No single setting is enough: ``allowedProtocols``
+prevents reading but not writing, prevents external entities only until the first parse, and is lost by a
+``transform()`` with its own configuration. So the process is confined, too.
 """
 
 from __future__ import annotations

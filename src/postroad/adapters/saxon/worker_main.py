@@ -2,8 +2,9 @@
 
     python -I -c "…main()" SOURCE-FOLDER MODULE DESCRIPTOR
 
-Standard input and output carry the frames until ``main`` has moved them out of reach; what Saxon then prints goes to the pipe
-whose reading end is DESCRIPTOR. The end of input means that the server is gone or does not need this worker any more.
+Standard input and output carry the frames until ``main`` has moved them to other descriptors; Saxon's output then
+goes to the pipe whose reading end is DESCRIPTOR. The end of input means that the server is gone or does not need this
+worker any more.
 """
 
 from __future__ import annotations

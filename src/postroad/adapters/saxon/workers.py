@@ -1,6 +1,6 @@
 """The server's pool of Saxon workers: runs stylesheets and queries, and words their refusals.
 
-Rule: nothing of Saxon is ever loaded into the server; the pool's processes have it.
+Rule: no part of Saxon is ever loaded into the server, only into the pool's processes.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class SaxonWorkers(WorkerPool):
         )
 
     async def check(self, stylesheet: str) -> None:
-        """Compile it; Refused with ``stylesheet.invalid``, naming line and fault, when that fails."""
+        """Compile a stylesheet; raises Refused with ``stylesheet.invalid``, the line and the error if that fails."""
         await self._perform(SaxonCall(task="check", source=_checked(stylesheet)))
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:

@@ -1,7 +1,8 @@
 """A message's content as scripts may read it: its text, and whether that is JSON or XML.
 
-Rule: what is too much for every script (bytes, values, elements) is never read in a worker, so that no script is blamed for
-the message. Such a message still has its header, and whoever asks for more finds nothing there, and the reason in the error.
+Rule: content that is too large for every script (bytes, values, elements) is never read in a worker, so that no
+script is blamed for the message. Such a message has its header but no content; a script that reads the content gets
+the reason as an error.
 """
 
 from __future__ import annotations
@@ -78,5 +79,5 @@ def _too_much(text: str, shape: Shape) -> str:
 
 def _words(fault: Exception) -> str:
     if isinstance(fault, UnicodeDecodeError):
-        return f"byte {fault.start} is no character in {fault.encoding}"
+        return f"byte {fault.start} is not a character in {fault.encoding}"
     return fault.detail if isinstance(fault, Refused) else str(fault.args[0])

@@ -1,6 +1,6 @@
 """An XML document as a list of its elements, from which Starlark builds the tree that scripts see.
 
-Rule: a flat list, each element with the place of its parent, so that no document is too deep for the way it takes.
+Rule: a flat list, each element with the index of its parent, so that no document is too deep for its encoding.
 """
 
 from __future__ import annotations

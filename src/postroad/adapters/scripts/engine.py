@@ -1,8 +1,8 @@
-"""Starlark asking scripts about messages. Lives in a worker process, nowhere else.
+"""Starlark evaluating scripts about messages. Runs only in a worker process.
 
-Rules: a message is made once for all scripts of a batch, and frozen. A script's parsed text is all that is kept of it; its
-functions and globals are rebuilt for every message, so nothing is carried from one call to the next, and no script can fill the
-memory that another one needs. What one script does wrong is its own answer.
+Rules: a message is built once for all scripts of a batch, and frozen. Only a script's parsed text is cached; its
+functions and globals are rebuilt for every message, so no state passes from one call to the next, and no script can
+fill the memory of another. An error of one script is that script's answer.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class StarlarkEngine:
         return FileLoader({"message": message, "meaning": self._meaning}.__getitem__)
 
     def _defined(self, script: str) -> Module:
-        """A module of its own in which the script's functions are defined."""
+        """Return a new module in which the script's functions are defined."""
         module = Module()
         starlark.eval(module, self._kept(script), GLOBALS)
         return module
@@ -147,7 +147,7 @@ def _told(told: object) -> SourceAnswer:
         case [str(kind), str(text), str(media_type)]:
             if len(media_type) <= _LONGEST_MEDIA_TYPE and _MEDIA_TYPE.fullmatch(media_type):
                 return SourceAnswer(KINDS[kind], text.encode(), media_type)
-            return _error("route returned a media_type that is none, such as application/xml")
+            return _error("route returned an invalid media_type; use one such as application/xml")
     raise TypeError(f"the meaning of a result is a list of texts, not {type(told).__name__}")
 
 
@@ -160,7 +160,7 @@ def _refusal(found: ScriptError) -> WorkerOutcome:
 
 
 def _complaint(raised: BaseException) -> ScriptError:
-    """About what a script did; what this process did itself is raised again, and ends it."""
+    """Describe an error of the script; an error of this process itself is raised again, and ends it."""
     if isinstance(raised, StarlarkError):
         return read_script_error(str(raised))
     if type(raised).__name__ != "PanicException":

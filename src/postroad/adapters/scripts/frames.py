@@ -1,7 +1,4 @@
-"""Calls to a script worker: check one script, or run many about one message. Outcomes are as for Saxon's workers.
-
-It answers as Saxon's workers do.
-"""
+"""Calls to a script worker: check one script, or run many about one message. Outcomes are as for Saxon's workers."""
 
 from __future__ import annotations
 
@@ -17,10 +14,7 @@ Plain = str | bool | int | float | list[Any] | None  # a header's value as a scr
 
 
 class ScriptMessage(msgspec.Struct, frozen=True, array_like=True, kw_only=True):
-    """The message that scripts receive. ``fault`` explains why there is no text, or why it is not parsed.
-
-    ``fault`` says why there is no text, or why it is not read.
-    """
+    """The message that scripts receive. ``fault`` explains why there is no text, or why it is not parsed."""
 
     text: str | None = None
     shape: Shape = ""

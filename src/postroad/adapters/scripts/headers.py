@@ -1,7 +1,7 @@
-"""Header items, properties and the routing key as scripts see them: the values that Starlark has.
+"""Header items, properties and the routing key as Starlark values for scripts.
 
-Rule: no name is left out. A decimal number becomes a float, a moment and a day their ISO text (moments in UTC, so that texts
-compare as moments do), a whole number that does not fit into 64 bits a float, and a float that is no finite number None.
+Rule: no name is left out. A decimal number becomes a float; a moment or a day its ISO text (moments in UTC, so that
+texts sort like moments); a whole number over 64 bits a float; and a float that is not finite None.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The part of Starlark that scripts may use, and our Starlark code around them: message and meaning of results.
 
-Rules: a script gets the language, ``struct`` and ``json``, and nothing that acts. It cannot load anything. The message is
-frozen, so that no script can change what the next one sees. A boolean decides; nothing and whatever is empty means no; text,
-dicts and lists are new content; a number is neither, and said to be a mistake.
+Rules: a script gets the language, ``struct`` and ``json``, and nothing with side effects. It cannot load anything.
+The message is frozen, so that no script can change what the next one sees. A boolean decides; None and empty results
+mean no match; text, dicts and lists are new content; a number is an error.
 """
 
 from __future__ import annotations

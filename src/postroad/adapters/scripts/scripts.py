@@ -1,4 +1,4 @@
-"""Scripts of bindings, as the exchange asks them; the same questions that it puts to queries."""
+"""Evaluates the scripts of bindings in workers, with the interface of the query engine."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class StarlarkScripts:
         self._asking = SourceEvaluator(workers, "script")
 
     async def check(self, script: str) -> None:
-        """Compile it; Refused with ``script.invalid``, naming place and fault, when that fails or it has no ``route``."""
+        """Compile a script; raises Refused with ``script.invalid``, location and error if that fails or ``route`` is missing."""
         _check_size(script)
         outcome = await self._workers.attempt(ScriptCheck(script))
         if isinstance(outcome, WorkerOutcome) and outcome.code:
@@ -38,7 +38,7 @@ class StarlarkScripts:
     async def evaluate(
         self, scripts: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
     ) -> list[QueryVerdict]:
-        """The verdicts of all scripts about one message, in their order; what one does wrong touches no other."""
+        """Return the verdicts of all scripts about one message, in order; an error of one affects no other."""
         message = msgspec.structs.replace(read_content(content, media_type), headers=to_starlark_headers(items))
         limit = output_limit(len(content))
 

@@ -1,8 +1,8 @@
 """Outgoing HTTP: requests to servers whose addresses members have configured.
 
-    URL ──Destination.of──▶ host ──Resolver, once──▶ addresses ──Permission──▶ the checked address ──▶ Connection ──▶ AnswerReader
+    URL ─Destination.of─▶ host ─Resolver, once─▶ addresses ─Permission─▶ checked address ─▶ PushConnection ─▶ ResponseReader
 
 Rule: a connection is opened only to an address that was checked, and a name is never resolved again between the check
-and the connection. Nothing is followed (redirects), nothing is taken from the environment (proxies), nothing is remembered
-(cookies), and whatever comes back has a limit and a deadline.
+and the connection. Redirects are not followed, proxies are not taken from the environment, cookies are not stored,
+and every response has a limit and a deadline.
 """

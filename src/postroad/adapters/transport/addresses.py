@@ -1,7 +1,7 @@
 """Classifies IP addresses: whether one is on the public Internet, and if not, what it is.
 
-Rule: an address is public only if no registry says otherwise. The tables are written out, from IANA's registries of
-special addresses, because Python's ``is_global`` differs between versions and takes several of these for public.
+Rule: an address is public only if no registry lists it as special. The tables are copied from IANA's registries of
+special addresses, because Python's ``is_global`` differs between versions and treats several of these as public.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def effective_address(address: Address) -> Address:
 
 
 def describe_forbidden(address: Address) -> str | None:
-    """Why no one may reach this effective address; None if an operator can allow it."""
+    """Return why no one may reach this effective address; None if an operator can allow it."""
     if isinstance(address, IPv6Address) and _hides_ipv4(address):
         return "an obsolete tunnel"
     return _kind(address, _NEVER)

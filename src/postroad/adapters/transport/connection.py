@@ -1,6 +1,6 @@
-"""One connection to a receiver: a request goes out, an answer comes back, and then perhaps another.
+"""One connection to a receiver: sends a request, receives the response, and may be used again.
 
-Rule: what was received before a connection broke counts. So the bytes are read as they arrive, and the end is looked at
+Rule: what was received before a connection broke counts. So the bytes are read as they arrive, and the end is checked
 only after them.
 """
 
@@ -24,7 +24,7 @@ class PushConnection(asyncio.Protocol):
         self._waiting: asyncio.Future[ReceiverResponse] | None = None
 
     async def ask(self, head: bytes, body: bytes, answer_bytes: int, deadline: float) -> ReceiverResponse:
-        """The answer to the request; raises NoAnswer when there is none by the deadline, in the loop's time."""
+        """Return the response to the request; raises NoAnswer if there is none by the deadline, in the loop's time."""
         reader = self._reader = ResponseReader(answer_bytes)
         waiting: asyncio.Future[ReceiverResponse] = asyncio.get_running_loop().create_future()
         self._waiting = waiting
@@ -50,7 +50,7 @@ class PushConnection(asyncio.Protocol):
         self._reader = None
 
     def drop(self) -> None:
-        """End it at once; there is nobody to wait for."""
+        """Close the connection at once, without waiting."""
         self.open = False
         self._transport.abort()
 

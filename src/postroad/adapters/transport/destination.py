@@ -1,8 +1,8 @@
-"""A push URL, taken apart strictly: one spelling for one destination.
+"""A push URL, parsed strictly: one spelling for one destination.
 
-Rule: what is not plainly a scheme, a host, a port and a path is refused, not repaired. Every lenient reading (userinfo,
-backslashes, numbers for addresses, letters that are folded into others) is a way to have a check see one host and the
-connection another.
+Rule: a URL that is not plainly a scheme, a host, a port and a path is refused, not repaired. With every lenient
+reading (userinfo, backslashes, numbers for addresses, letters that are folded into others), the check could see one
+host and the connection another.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Connections that wait for the next request to the same destination.
 
-Rule: few per destination and few in all, none for long; the oldest goes first.
+Rule: the number of idle connections per destination and in total, and their age, are small; the oldest is closed
+first.
 """
 
 from __future__ import annotations
@@ -54,7 +55,7 @@ class IdleConnections:
             self._drop(next(iter(self._resting)))
 
     def shed(self) -> None:
-        """Let go of all of them."""
+        """Close all of them."""
         for connection in list(self._resting):
             self._drop(connection)
 

@@ -1,7 +1,7 @@
 """Errors for a missing response; the transport turns them into a ``PushAnswer``.
 
-Rule: the sentence is read by the owner of a service. It never says which address a name has led to: that would let
-members look around in the operator's network.
+Rule: the text is for the owner of a service. It never contains the address that a name resolved to, since that would
+let members explore the operator's network.
 """
 
 from __future__ import annotations

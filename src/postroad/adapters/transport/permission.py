@@ -1,8 +1,8 @@
 """Destinations that pushes may reach: the public Internet by https, and what the operator allows beyond that.
 
-Rule: every address that a name has led to must be allowed; one that is not condemns the name, because whoever owns the
-name chooses which of them comes first. Rule: a host that does not exist, one that leads to an internal address and one that
-may not be reached without TLS get the same text, or members could learn the names of the operator's network from it.
+Rule: every address of a name must be allowed; one forbidden address rejects the name, because its owner chooses which
+one comes first. Rule: a host that does not exist, one with an internal address and one that may not be reached
+without TLS get the same text; otherwise members could learn the names of the operator's network.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Permission:
             raise not_allowed(destination)
 
     def may_allow_http(self, destination: Destination) -> bool:
-        """Whether the name may be reached without TLS, as far as that can be said before it is resolved."""
+        """Whether the name may be reached without TLS, as far as is known before it is resolved."""
         return self._named(destination) or bool(self.networks)
 
     def _named(self, destination: Destination) -> bool:
@@ -80,7 +80,7 @@ def not_allowed(destination: Destination) -> NoAnswer:
 
 
 def _network(text: str) -> Network | None:
-    """The network or single address that is written there; None when it looks like a name. A wrong network is no name."""
+    """Return the network or single address in the text; None if it looks like a name. An invalid network is not a name."""
     try:
         return ip_network(text)
     except ValueError:

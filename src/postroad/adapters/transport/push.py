@@ -1,7 +1,8 @@
 """Pushes messages over HTTP: one request to a member's server, on a connection checked before it was opened.
 
 Rules: a name is resolved once for each connection, every address is checked, and the connection goes to a checked one
-while Host and TLS keep the name. Everything together has one deadline. Nothing that a receiver does is raised: see PushAnswer.
+while Host and TLS keep the name. The whole push has one deadline. No behaviour of a receiver is raised as an
+exception: see PushAnswer.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ class HttpPusher:
         self._idle = idle or IdleConnections()
 
     async def push(self, request: PushRequest) -> PushAnswer:
-        """The receiver's answer, or why there is none; never later than the request's time allows."""
+        """Return the receiver's response, or why there is none; never later than the request's time allows."""
         deadline = asyncio.get_running_loop().time() + request.timeout_s
         try:
             answer = await self._exchange(request, deadline)
@@ -106,7 +107,7 @@ class HttpPusher:
     async def _opened(
         self, address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
     ) -> PushConnection:
-        """A new connection; when there are no more files to be had, those that only wait make room for it."""
+        """Open a new connection; if no file descriptors are left, idle connections are closed."""
         try:
             return await _connect(address, destination, tls, deadline)
         except OSError as error:

@@ -1,8 +1,9 @@
 """Checks a service's push settings before the first message depends on them.
 
-Rules: errors are what no push can ever overcome with the settings of this server: a URL that is not a URL, an address or a
-scheme that the operator does not allow. A secret that is missing is a warning, since the operator may add it later, or keep it on
-another node. No name is resolved here: whether a name exists, and where it leads, is not told to whoever saves a profile.
+Rules: an error is a setting that can never work on this server: an invalid URL, or an address or a scheme that the
+operator does not allow. A missing secret is a warning, since the operator may add it later, or keep it on another
+node. No name is resolved here, so that the author of a profile does not learn whether a name exists and where it
+leads.
 """
 
 from __future__ import annotations

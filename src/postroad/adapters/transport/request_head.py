@@ -1,7 +1,7 @@
 """Writes the head of a push request, and reads Retry-After from a response.
 
-Rule: what frames the request (host, length, connection) is written here alone; a caller's header can neither repeat it
-nor bring a line of its own.
+Rule: only this module writes the framing of the request (host, length, connection); a caller's header can neither
+repeat it nor add a line.
 """
 
 from __future__ import annotations

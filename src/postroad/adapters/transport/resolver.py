@@ -1,6 +1,7 @@
-"""Names to addresses by the machine's own resolver, in threads of its own, so that slow name servers stall nobody else.
+"""Resolves names with the machine's resolver, in separate threads, so that slow name servers delay nothing else.
 
-Rule: one question per name at a time. However many pushes wait for a name whose servers are silent, they occupy one thread.
+Rule: one query per name at a time. However many pushes wait for a name whose servers do not answer, they occupy one
+thread.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ class SystemResolver:
         self._asking: dict[str, asyncio.Future[list[str]]] = {}
 
     async def addresses(self, host: str) -> list[str]:
-        """All addresses of the name, best first; none when it has none."""
+        """Return all addresses of the name, best first; empty if it has none."""
         asking = self._asking.get(host)
         if asking is None:
             asking = asyncio.get_running_loop().run_in_executor(self._threads, _ask, host)

@@ -1,7 +1,7 @@
 """Reads the response to one request without trusting any of it.
 
-Rules: memory is bounded whatever arrives; and a success counts only when the whole answer was read, because it may carry
-a message. Of a failure the status is enough, so its body is cut and may be incomplete.
+Rules: memory is bounded whatever arrives. A success counts only after the whole response was read, because it may
+contain a message. For a failure the status is enough, so its body is cut and may be incomplete.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OVERHEAD = 8  # bytes on the wire for each byte of body: a receiver that sends s
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReceiverResponse:
-    """The answer as it came; header names are in small letters, and the last of several with one name counts in ``headers``."""
+    """The response as received; header names are in lower case, and the last of several with one name counts in ``headers``."""
 
     status: int
     headers: dict[str, str]
@@ -30,7 +30,7 @@ class ReceiverResponse:
 
 
 class ResponseReader:
-    """Fed with what the connection receives; ``answer`` is there once nothing more needs to be read."""
+    """Parses the bytes of a connection; ``answer`` is set once nothing more needs to be read."""
 
     def __init__(self, body_bytes: int) -> None:
         self.answer: ReceiverResponse | None = None
@@ -66,7 +66,7 @@ class ResponseReader:
         return self.broken_off()
 
     def broken_off(self) -> ReceiverResponse:
-        """Ends reading after a disconnect; raises NoAnswer unless it is a failure whose status is known."""
+        """End reading after a disconnect; raises NoAnswer unless it is a failure whose status is known."""
         if self._status is not None and not _is_success(self._status):
             return self._made(self._status)
         if not self._received:
@@ -74,7 +74,7 @@ class ResponseReader:
         raise NoAnswer(make_reason("push.cut-short"))
 
     def known(self) -> ReceiverResponse | None:
-        """The response as far as it is known when time runs out."""
+        """Return the response as far as it is known when time runs out."""
         return self._made(self._status) if self._status is not None and not _is_success(self._status) else None
 
     # -------------------------------------------------------------------------------------------- called by the parser
@@ -108,7 +108,7 @@ class ResponseReader:
         return self._success_bytes if self._status is None or _is_success(self._status) else FAILURE_BYTES
 
     def _broken(self) -> None:
-        """What the parser could not read may come after the answer; then it only spoils the connection."""
+        """Handle unparseable bytes; after the response they only make the connection unusable."""
         self.reusable = False
         if self.answer is None:
             self.answer = self.known()

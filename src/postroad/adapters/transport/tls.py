@@ -1,6 +1,6 @@
 """TLS towards receivers: the machine's authorities and the operator's, names always verified, client certificates by file.
 
-Rule: a certificate file that was replaced is used from the next connection on, so that roll-over needs no restart.
+Rule: a replaced certificate file is used from the next connection on, so that a rollover needs no restart.
 """
 
 from __future__ import annotations

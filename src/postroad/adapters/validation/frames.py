@@ -1,6 +1,6 @@
 """The call that the server sends to a validating worker, and the errors that come back.
 
-Rule: a schema is named by its digest, and its texts are sent only to a worker that says it does not know it; so a document
+Rule: a schema is named by its digest, and its texts are sent only to a worker that does not have it; so a document
 costs its own bytes, however large the catalogue is.
 """
 

@@ -1,7 +1,7 @@
-"""JSON Schema, drafts 4 to 2020-12, by jsonschema-rs. Lives in a worker process, nowhere else.
+"""JSON Schema, drafts 4 to 2020-12, by jsonschema-rs. Runs only in a worker process.
 
-Rules: a ``$ref`` leads to a schema of the same catalogue or to a fault. Patterns run in time linear in the text, so what
-cannot be had that way, looking ahead and back, is refused when the schema is saved. Numbers keep the size that was written.
+Rules: a ``$ref`` to something outside the same catalogue is an error. Patterns run in time linear in the text, so
+lookahead and lookbehind are refused when the schema is saved. Numbers keep their written precision.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Builds an object; duplicate names are refused, because parsers disagree on which one counts."""
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise ValueError("a name comes twice in one object")
+        raise ValueError("a name occurs twice in one object")
     return members
 
 

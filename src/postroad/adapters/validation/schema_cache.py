@@ -1,7 +1,7 @@
 """The worker's cache of compiled schemas, and the validation of documents with them.
 
-Rule: what is compiled is kept by its digest, the least recently used going first, so that a worker's memory is for schemas
-in use; what libxml2 remembers of a document goes with it.
+Rule: compiled schemas are cached by digest, and the least recently used are removed first, so that a worker's memory
+is for schemas in use; what libxml2 caches of a document is removed with it.
 """
 
 from __future__ import annotations

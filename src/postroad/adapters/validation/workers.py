@@ -1,7 +1,7 @@
 """The server's pool of confined workers that validate documents against schemas.
 
-Rules: no schema is ever compiled in the server. A call names its schema by digest, and sends the texts when the worker does
-not have them.
+Rules: no schema is ever compiled in the server. A call names its schema by digest, and sends the texts if the worker
+does not have them.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ValidationWorkers(WorkerPool):
         )
 
     async def check(self, schema: Schema) -> None:
-        """Compile it; Refused with ``schema.invalid``, naming line and fault, when that fails."""
+        """Compile a schema; raises Refused with ``schema.invalid``, the line and the error if that fails."""
         await self._perform(schema, None)
 
     async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:

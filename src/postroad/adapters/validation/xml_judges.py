@@ -1,8 +1,8 @@
-"""XML Schema 1.0 and DTDs by libxml2. Lives in a worker process, nowhere else.
+"""XML Schema 1.0 and DTDs by libxml2. Runs only in a worker process.
 
-Rules: everything that a schema refers to comes from its own catalogue; what is not there is never looked for elsewhere, and
-the process could not open it. Documents pass the network's own door (``core/codecs/xml.py``) before libxml2 sees them: no
-entities, and a limit of everything that can be counted.
+Rules: everything that a schema refers to comes from its own catalogue; a missing file is never looked for elsewhere,
+and the process could not open it. Documents pass the network's own parser (``core/codecs/xml.py``) before libxml2
+sees them: no entities, and limits on everything countable.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _parser = partial(etree.XMLParser, resolve_entities=False, no_network=True, huge
 
 
 class EngineFailed(Exception):
-    """libxml2 gave up, which says nothing about the document."""
+    """libxml2 gave up; the document may still be valid."""
 
 
 class _FromCatalogue(etree.Resolver):
@@ -71,7 +71,7 @@ class XsdJudge:
         return seen[:MAX_FAULTS]
 
     def _seen_while_parsing(self, utf8: bytes) -> list[FoundFault]:
-        """The faults that show at once: without lines, and without ids that come twice, which need the whole document."""
+        """Return the errors found while parsing: without lines, and without repeated ids, which need the whole document."""
         parser = _parser(schema=self._schema)
         try:
             etree.fromstring(utf8, parser)
@@ -121,7 +121,7 @@ class _FromShelf(_FromCatalogue):
 
 
 def _linked(shelf: SchemaTexts, name: str, resolver: etree.Resolver | None) -> etree._Element:
-    """A schema whose references are addresses in the catalogue."""
+    """Return a schema whose references are addresses in the catalogue."""
     parser = _parser()
     if resolver is not None:
         parser.resolvers.add(resolver)
@@ -162,6 +162,6 @@ def _not_compiled(log: Any, otherwise: str) -> Refused:
 
 
 def _told(log: Any) -> list[FoundFault]:
-    """The faults of what is known to have some."""
+    """Return the errors of a document that is known to have some."""
     told = [make_fault(entry.message, entry.line, entry.path or "") for entry in list(log)[:MAX_FAULTS]]
     return told or [NO_REASON]

@@ -1,6 +1,6 @@
 """The guarded HTTP front: our own HTTP/1.1 server, for the message endpoints and for everything else.
 
-The words, in the order in which a request meets them:
+The terms, in the order in which a request meets them:
 
     Head        one request line with its headers, whole and checked, or refused (``head``)
     Framing     where the body ends: counted or chunked (``framing``)
@@ -8,12 +8,12 @@ The words, in the order in which a request meets them:
     Exchange    a request handed to the ASGI application instead (``asgi``)
     Incoming    a request whose body is still arriving, for either of them (``incoming``)
     Outbox      the answers of one connection, in the order of its requests (``outbox``)
-    Capacity    what all connections share: places, and bytes of bodies (``capacity``)
+    Capacity    what all connections share: connections, and bytes of bodies (``capacity``)
     Connection  the protocol that drives all of them (``protocol``)
     Server      the listening socket, its clock and its end (``server``)
 
-The rule they keep: nothing that a client sends or fails to send costs more than ``HttpLimits`` allows, and what
-cannot be understood in exactly one way is refused and the connection closed.
+Rule: nothing that a client sends or fails to send costs more than ``HttpLimits`` allows. Input that is not
+unambiguous is refused and the connection closed.
 """
 
 from postroad.api.http.limits import HttpLimits

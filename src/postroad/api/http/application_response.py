@@ -1,8 +1,7 @@
 """Writes the bytes of an application's response: one head, and a counted, chunked or close-delimited body.
 
-The rule: what the head promises is kept. More body than promised is the application's mistake; less, and the
-connection cannot be used again. Framing headers are ours: the application's own ``transfer-encoding`` and
-``connection`` do not pass.
+Rule: the body matches the head. More body than announced is an error of the application; after less, the connection
+is closed. Framing headers are ours: the application's ``transfer-encoding`` and ``connection`` are dropped.
 """
 
 from __future__ import annotations

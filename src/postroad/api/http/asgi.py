@@ -1,8 +1,8 @@
 """Passes one request to the ASGI 3 application and writes its response.
 
-The rule: both directions stream and both push back. The application is fed no faster than it receives, and its
-``send`` waits while the client does not read. Once the client is gone, ``receive`` says so and ``send`` raises
-``ConnectionResetError``.
+Rule: both directions stream with back-pressure. The application gets input only as fast as it receives, and its
+``send`` waits while the client does not read. After the client has disconnected, ``receive`` reports it and ``send``
+raises ``ConnectionResetError``.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Limits that all connections share: the number of connections, and memory for bodies.
 
-The rule: when room is short, new bodies wait and begun ones go on, so that what is held can always be finished and
-released; only at twice the limit are begun ones refused. Nobody waits for somebody who waits.
+Rule: when memory is short, new bodies wait and begun ones continue, so that the held data can always be completed and
+released. Begun bodies are refused only at twice the limit. So no waiting request waits for another waiting one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Time limits for each phase of a connection, and what to do when one is exceeded; a pure decision.
 
-The rule: time counts against a client only while it is the client we wait for.
+Rule: time counts against a client only while the server waits for that client.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Logs a programming error that occurred while a request was served.
 
-The rule: where it happened and of what kind, never what was being processed. An exception's own text may quote a
-payload or a password, so it stays out of the log; the lines of code do not.
+Rule: the log has the location and type of the error, never the data. An exception's text may quote a payload or a
+password, so it is not logged; the lines of code are.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """A request to a fast route: collects its body, then calls the handler.
 
-The rule: bytes that we keep are counted, from the moment they arrive until the request is answered or the client is
-gone.
+Rule: stored bytes are counted from their arrival until the request is answered or the client has disconnected.
 """
 
 from __future__ import annotations

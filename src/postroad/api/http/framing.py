@@ -1,11 +1,9 @@
 """Finds the end of a request body: by a known length, or by chunks.
 
-Two ways: a count known beforehand, or chunks.
-
-Both take bytes as they come, in any cut, and give back what belongs to the body and what comes after it. The rule of
-the chunked one: only what RFC 9112 allows in the strictest reading; every line ends with CRLF; no sign, blank or
-prefix around a size; trailers are read, limited and dropped; framing may never outweigh content, or tiny chunks would
-buy our time cheaply.
+Both readers take bytes in any portions, and separate the body from what follows it. Rule for chunks: only the
+strictest reading of RFC 9112 is accepted. Every line ends with CRLF; a size has no sign, blank or prefix; trailers
+are read, limited and dropped. Framing may never outweigh content; otherwise tiny chunks could waste the server's
+time.
 """
 
 from __future__ import annotations
@@ -31,7 +29,7 @@ class FramedContent(NamedTuple):
 
 class Framing(Protocol):
     def take(self, data: bytes) -> FramedContent:
-        """Tells content from what comes after it, and whether the body is complete. Raises ``Refused``."""
+        """Separate the content from what follows it, and report whether the body is complete. Raises ``Refused``."""
 
 
 class LengthFraming:

@@ -1,6 +1,6 @@
 """State shared by all connections of one server: limits, routes, the application, and the date header.
 
-The rule: a connection reaches nothing but its own socket and this; two servers in one process share nothing.
+Rule: a connection uses nothing but its own socket and this; two servers in one process share nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Back-pressure in both directions: pauses reading input, and waits for output to drain.
 
-The rule: each gate remembers since when it is shut, because time spent behind our own gate is never the client's fault.
+Rule: each gate records since when it is closed, because time spent waiting for the server does not count against the
+client.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Reads one request head, whole: request line and headers up to the empty line.
 
-httptools (llhttp in its strict mode) parses; this module decides what the result may mean. The rule: a head that two
-servers could understand differently is refused, so that no proxy in front of us and we ever disagree about where a
-message ends. Because a head is parsed only when it is complete, the way it was cut into packets cannot change the
-outcome.
+httptools (llhttp in strict mode) parses; this module validates the result. Rule: a head that two servers could
+understand differently is refused, so that a proxy in front of the server never disagrees with it about where a
+message ends. A head is parsed only when it is complete, so the way it was split into packets cannot change the
+result.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def head_end(pending: bytes, limits: HttpLimits) -> int:
 
 
 def read_head(raw: bytes, limits: HttpLimits) -> RequestHead:
-    """``raw`` is a whole head with its empty line, as measured by ``head_end``."""
+    """Parse ``raw``, a whole head with its empty line, as measured by ``head_end``."""
     if raw.count(b"\n") - 2 > limits.header_count:
         raise Refused("request.header-too-large", f"send at most {limits.header_count} headers")
     method, target, version = _request_line(raw)
@@ -127,7 +127,7 @@ def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
 
 
 class HeadMemory:
-    """Remembers the last head of a connection: a client that polls, or posts alike, sends the same bytes again and again."""
+    """Caches the last head of a connection, since a client that polls or posts often sends the same bytes again."""
 
     __slots__ = ("_head", "_limits", "_raw")
 

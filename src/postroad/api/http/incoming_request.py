@@ -1,6 +1,6 @@
 """A request whose body is still arriving: its sink, its progress, and since when the client has been awaited.
 
-The rule: what is received is counted here once, for the clock that asks whether it comes fast enough.
+Rule: received bytes are counted here once, for the timer that checks the transfer rate.
 """
 
 from __future__ import annotations

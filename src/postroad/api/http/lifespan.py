@@ -1,7 +1,7 @@
 """Starts and stops the ASGI application by the lifespan protocol.
 
-The rule: an application that says it could not start stops the server from starting; one that knows no lifespan is
-served without.
+Rule: if the application reports a failed startup, the server does not start; an application without lifespan support
+is served without it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Limits on what one client, and all clients together, may cost the server.
 
-The rule: every limit has a default that is safe on an open port, every one can be set, and none can be switched off
-by a client.
+Rule: every limit has a default that is safe on an open port and can be set, and no client can disable one.
 """
 
 from __future__ import annotations
@@ -43,6 +42,6 @@ class HttpLimits:
 
     @property
     def tick_s(self) -> float:
-        """How often deadlines are looked at: often enough that none is missed by more than a fifth."""
+        """The interval between deadline checks, short enough that none is missed by more than a fifth."""
         shortest = min(self.header_deadline_s, self.body_deadline_s, self.idle_s, self.linger_s, self.capacity_wait_s)
         return max(0.01, min(0.5, shortest / 5))

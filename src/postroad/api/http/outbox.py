@@ -1,7 +1,7 @@
 """The responses of one connection, sent in the order of its requests.
 
-An answer that is ready before an earlier one waits for it. The rule: whatever becomes ready while input is being read
-leaves in one write at the end, so that a pipelining client costs one system call and not one per answer.
+An answer that is ready before an earlier one waits for it. Rule: answers that become ready while input is being read
+leave in one write at the end, so that a pipelining client costs one system call and not one per answer.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class Outbox:
         return [head + body] if len(body) < COPY_BYTES else [head, body]
 
     def flush(self) -> None:
-        """Sends every answer whose turn has come."""
+        """Send every answer whose turn has come."""
         replies, closes = self.replies, False
         if len(replies) == 1 and isinstance(only := replies[0].wire, bytes):
             replies.clear()
@@ -107,7 +107,7 @@ class Outbox:
 
 
 def _is_usual(reply: FastReply, status: int, body: bytes, content_type: bytes, headers: Headers) -> bool:
-    """Whether one format renders the answer: no headers of its own, nothing to say about the connection, a short body."""
+    """Whether the short response format fits: no headers of its own, no connection header, a short body."""
     plain = not (headers or reply.closes or reply.head_only) and reply.version == b"1.1"
     return (
         plain and status in STATUS_LINES and status not in BODILESS and len(body) < COPY_BYTES and content_type != b""

@@ -5,9 +5,9 @@ A connection is always in one phase, and the server's clock (``check``) knows ho
     idle ─first byte→ head ─whole→ body ─whole→ (answered by the outbox or the exchange) ─→ idle
       any ─cannot be understood, too large, too slow→ refused ─answer sent→ lingering ─→ closed
 
-The rule: input is taken only when what it asks for can be begun; until then it stays where it is, and reading stops
-when enough has piled up. So a client that does not read, or an application that does not keep up, slows its own
-sender only.
+Rule: a request is read only when it can be started; until then its bytes stay in the buffer, and reading stops when
+enough has accumulated. So a client that does not read, or an application that does not keep up, slows only its own
+sender.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class HttpConnection(asyncio.Protocol):
         return not self._is_busy() and self._take_head()
 
     def _is_free(self) -> bool:
-        """Whether a request that is whole and has nothing before it can be served at once."""
+        """Whether a complete request with nothing before it can be served at once."""
         return not (
             self._pending
             or self.outbox.replies
@@ -252,7 +252,7 @@ class HttpConnection(asyncio.Protocol):
         sink.complete(self._since_s)
 
     def _adjust_reading(self) -> None:
-        """Stops reading while what has arrived cannot be taken and has piled up; goes on when it can."""
+        """Stop reading while too much unprocessed input has accumulated; resume when it can be processed."""
         blocked = self._is_busy() if self._incoming is None else self._incoming.sink.is_full
         if not self._input_closed and blocked and len(self._pending) > self._front.limits.stream_buffer_bytes:
             self._reads.shut()
@@ -262,7 +262,7 @@ class HttpConnection(asyncio.Protocol):
                 self._incoming.started_at_s += shut_for_s
 
     def resume(self) -> None:
-        """Goes on with input that had to wait."""
+        """Continue with input that had to wait."""
         self._since_s = self._front.loop.time()
         self._blocked_on_replies = False
         self._advance()
@@ -308,7 +308,7 @@ class HttpConnection(asyncio.Protocol):
     # the clock
 
     def check(self, now: float) -> None:
-        """Ends what has taken too long."""
+        """End a phase that has taken too long."""
         phase, since_s = self._phase()
         received = self._incoming.received if self._incoming is not None else 0
         decision = judge_phase(phase, now - since_s, received, self._front.limits)
@@ -341,7 +341,7 @@ class HttpConnection(asyncio.Protocol):
     # endings
 
     def drain(self) -> None:
-        """The server is stopping: what has been begun is finished, and nothing else is begun."""
+        """Finish the requests in progress and start no new ones, because the server is stopping."""
         self.outbox.draining = True
         if self._incoming is None and self._exchange is None and not self.outbox.replies:
             self._close()
@@ -351,12 +351,12 @@ class HttpConnection(asyncio.Protocol):
         self._transport.abort()
 
     def _close(self) -> None:
-        """Sends what is left and closes; the clock sees to it that this ends."""
+        """Send the remaining output and close; a timer guarantees that this ends."""
         self._writes.watch(self._front.loop.time())
         self._transport.close()
 
     def _stop_reading_requests(self) -> None:
-        """Whatever else arrives is not understood; what was arriving is dropped."""
+        """Ignore all further input, and drop the request that was arriving."""
         incoming, self._incoming = self._incoming, None
         self._input_closed, self._pending, self.owes_continue = True, b"", False
         if self._blocked_on_capacity:

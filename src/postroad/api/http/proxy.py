@@ -1,8 +1,7 @@
-"""What a proxy in front of us says about the client: its certificate (RFC 9440), its address, and whether it came
-over TLS.
+"""Reads what a trusted proxy reports about the client: its certificate (RFC 9440), its address, and whether it used TLS.
 
-The rule: only a peer whose address the operator has named may say such things. From anyone else the same headers are
-removed before any other code sees them, so that nobody can claim to be somebody by typing a header.
+Rule: only a peer whose address the operator has configured may report this. From all others, these headers are
+removed before any other code sees them, so that no client can impersonate another by a header.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class ClientOrigin(NamedTuple):
 
 
 class TrustedProxies:
-    """The addresses whose word on the client we take; none by default."""
+    """The addresses whose reports about the client are trusted; none by default."""
 
     __slots__ = ("_known", "_networks")
 
@@ -68,7 +67,7 @@ class TrustedProxies:
         return ClientOrigin(self._address(said, direct.peer), _was_secure(said), _certificate(said))
 
     def _address(self, said: Said, proxy: str) -> str:
-        """The last entry that is no proxy of ours: each adds who asked it, and what stands before comes from the client."""
+        """Return the last entry that is not a trusted proxy, since each proxy appends the address that it saw."""
         chain = b",".join(value for name, value in said if name == b"x-forwarded-for")
         found = proxy
         for entry in reversed(chain.decode("latin-1").split(",")):

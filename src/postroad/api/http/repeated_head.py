@@ -1,7 +1,7 @@
 """Fast path for a client that repeats the same request head on one connection.
 
-Rule: only a request that is whole, stands alone and begins with the very bytes of a head that was read before is taken this
-way, so nothing is understood here that the careful way would have understood otherwise.
+Rule: this path is used only for a single complete request that begins with exactly the bytes of a head that was read
+before, so the result is always the same as on the normal path.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from postroad.api.http.request import FastRoute
 
 
 class RepeatedHead(NamedTuple):
-    """The last request of a connection, as far as the next may repeat it: a client that posts alike sends the same head."""
+    """The last request of a connection, as far as the next one may repeat it."""
 
     raw: bytes
     whole_bytes: int
@@ -22,7 +22,7 @@ class RepeatedHead(NamedTuple):
 
     @classmethod
     def of(cls, raw: bytes, head: RequestHead, route: FastRoute) -> RepeatedHead | None:
-        """None if the next request cannot reuse it: this one closes the connection, or a proxy sent it."""
+        """Return the repeatable head; None if the request closes the connection or came through a proxy."""
         repeats = head.keep_alive and not head.forwarded and 0 < head.content_length <= route.max_body_bytes
         return (
             cls(raw, len(raw) + head.content_length, head, route) if repeats and len(raw) <= REMEMBERED_BYTES else None

@@ -1,9 +1,9 @@
 """The request and the reply of a fast route: one whole request, answered exactly once.
 
 A fast handler is a plain function called on the event loop with the whole body in memory. It may answer at once, or
-keep the ``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). The rule: each
-``Reply`` is called exactly once; answers leave in the order of the requests whatever order they are given in; a
-client that left is no error.
+keep the ``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). Rule: each
+``Reply`` is called exactly once. Answers leave in the order of the requests, whatever order they are given in. A
+disconnected client is not an error.
 """
 
 from __future__ import annotations

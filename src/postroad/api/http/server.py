@@ -1,7 +1,7 @@
-"""The listening server: opens the socket, keeps the clock, and ends well.
+"""The listening server: opens the socket, runs the timer, and shuts down cleanly.
 
-The rule: stopping first refuses new work, then waits for what has begun, and only then cuts; a request that was being
-answered when the operator stopped the server is answered.
+Rule: stopping first refuses new requests, then waits for those in progress, and only then closes connections. A
+request that was being answered when the operator stopped the server is answered.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ class HttpServer:
 
     @property
     def front(self) -> Front:
-        """What the connections share, for readiness and metrics. Only after ``start``."""
+        """The state that connections share, for readiness and metrics. Only after ``start``."""
         if self._front is None:
             raise RuntimeError("the server has not been started")
         return self._front
@@ -94,7 +94,7 @@ class HttpServer:
                 connection.abort()
 
     async def stop(self, drain_s: float) -> None:
-        """Finishes what has begun, for at most ``drain_s``, and cuts the rest."""
+        """Finish the requests in progress, for at most ``drain_s``, and close the remaining connections."""
         if self._front is None or self._server is None:
             return
         front = self._front

@@ -1,13 +1,12 @@
 """TLS for the server itself, with client certificates that the directory knows.
 
-A client's certificate is an identity here, not a claim signed by somebody: the directory pins its fingerprint.
-OpenSSL, through Python's ssl module, accepts a client's certificate only if it leads to a trust anchor, so the
-registered certificates are themselves the anchors (``VERIFY_X509_PARTIAL_CHAIN`` lets a leaf be one). The set changes
-while the server runs; each handshake looks up the newest context, and connections that exist keep theirs.
+A client's certificate needs no signature of a certificate authority: the directory pins its fingerprint. OpenSSL,
+through Python's ssl module, accepts a client's certificate only if it leads to a trust anchor, so the registered
+certificates are themselves the anchors (``VERIFY_X509_PARTIAL_CHAIN`` permits leaf certificates). The set changes
+while the server runs; each handshake uses the newest context, and existing connections keep theirs.
 
-The rule: the handshake proves possession of the key, the directory decides whose it is. A client without a
-certificate is let in and authenticates otherwise; one with a certificate that nobody registered is refused in the
-handshake.
+Rule: the handshake proves possession of the key, and the directory determines its owner. A client without a
+certificate is accepted and authenticates otherwise; an unregistered certificate is refused in the handshake.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ class TlsFront:
         self._current = self._build()
 
     def admit(self, client_der: bytes) -> None:
-        """Adds one client certificate at once; rebuilding the whole set takes 0.15 ms for each one that is in it."""
+        """Add one client certificate at once; rebuilding the whole set takes 0.15 ms for each certificate in it."""
         self._load_clients(self._current, [client_der])
         self._clients = (*self._clients, client_der)
 

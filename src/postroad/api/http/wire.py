@@ -1,7 +1,7 @@
 """Writes the head of a response as bytes.
 
-The rule: nothing that comes from outside can end a header line early. A name or value with CR, LF or NUL is a
-programming mistake of whoever set it, raised before a byte leaves.
+Rule: external input can never end a header line early. A name or value with CR, LF or NUL is a programming error,
+raised before a byte is sent.
 """
 
 from __future__ import annotations

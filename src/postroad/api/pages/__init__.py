@@ -1,7 +1,7 @@
-"""Pages for people with a browser: where a provisioning begins, and where they come back to.
+"""Pages for people with a browser: where a provisioning begins, and where they return to.
 
-Rules: no script and no style from anywhere, so that nothing on a page runs; every text is escaped; a page leads to this
-network and, in one form, to the provider that the person has just read about, and never to an address that somebody asks for.
+Rules: pages have no scripts and no external styles, so no code on a page runs. Every text is escaped. A page links
+only to this network and, in one form, to the provider that it names, never to an address from the request.
 """
 
 from starlette.routing import Route

@@ -57,7 +57,7 @@ def serve_page(show: Shown) -> Shown:
 
 
 def _redirect_to_console(request: Request) -> Response | None:
-    """Redirects to the same page of the console, if there is one; people log in there."""
+    """Redirect to the same page of the console, if there is one; people log in there."""
     ours, _, rest = request.url.path[1:].partition("/")
     if not request.app.state.api.has_console or request.method != "GET" or proof_of(request).authorization:
         return None

@@ -1,7 +1,7 @@
 """The page where account linking begins: the provider's site links to it, and the customer agrees and is sent back.
 
-The person proves who they are to this network first; what the form says is bound to them and to the provider they have read
-about. The address they are sent to afterwards is the one that the provider has registered.
+The person logs in to this network first; the form is bound to them and to the provider named on it. Afterwards they
+are sent to the address that the provider has registered.
 """
 
 from __future__ import annotations

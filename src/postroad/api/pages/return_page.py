@@ -1,7 +1,7 @@
 """The page to which a provider's site returns people: shows members whether the provider is connected.
 
-Whoever else opens the address, with whatever id, reads the same words. The confirmation comes from the provider by a message, so
-it may be there before or after the person; nothing that this page is given can confirm anything.
+Everyone else sees the same text, whatever id they pass. The provider confirms by a message, which may arrive before
+or after the person; nothing that this page receives can confirm anything.
 """
 
 from __future__ import annotations

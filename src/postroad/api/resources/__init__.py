@@ -1,4 +1,4 @@
-"""The JSON resources, one module each: what they are called, who may ask, and how they are written.
+"""The JSON resources, one module each: their paths, permissions and shapes.
 
-A resource reads the request, puts a question to ``flow`` and writes the answer; nothing is decided here.
+A resource reads the request, calls ``flow`` and writes the answer; it contains no decisions.
 """

@@ -137,7 +137,7 @@ async def logout(request: Request, api: Api, caller: Asking) -> Response:
 
 @router.get("/v1/account", response_model=Account)
 async def read_account(request: Request, api: Api, caller: Asking) -> Response:
-    """Who you are."""
+    """Return the account of the caller."""
     person = accounts.require_person(caller)
     version = api.network.directory.object_version("person", person.email.casefold())
     return not_modified(request, tag_of(version)) or answer(account_view(person, version), tag=tag_of(version))
@@ -185,7 +185,7 @@ async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -
 
 @router.post("/v1/account/keys", status_code=201, response_model=NewKey)
 async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
-    """Make a personal key. It is shown in this answer and never again."""
+    """Create a personal key. Only this answer contains it."""
     until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US
     person = accounts.require_person(caller)
     key, credential = await accounts.make_key(api.administration, person, wish.label, until_us)

@@ -90,7 +90,7 @@ async def list_assets(
 async def list_asset_versions(
     request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str, query: Paging
 ) -> Response:
-    """Every version of an asset, newest first: when, by whom, and the digest of what it was."""
+    """Every version of an asset, newest first: when, by whom, and the digest of its content."""
     owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "asset", asset_key(owner.gcid, kind, name))
 
@@ -127,7 +127,7 @@ async def save_asset(
     if_match: IfMatch = None,
     if_none_match: IfNoneMatch = None,
 ) -> Response:
-    """Save an asset under this name; it is compiled first, and every fault is named. Replacing needs If-Match."""
+    """Save an asset under this name; it is compiled first, and all errors are reported. Replacing needs If-Match."""
     owner = require_service(caller, api.network.directory, service, Role.DEVELOPER)
     content = content_of(await request.body())
     existing = api.network.directory.asset(owner.gcid, kind, name)

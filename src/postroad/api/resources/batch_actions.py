@@ -1,7 +1,7 @@
 """Batch actions: release, pause, resume and drop batches, and remove one message.
 
-A batch's version is its ETag. Whoever sends it as If-Match acts only on the batch that they have read; without it, on the batch
-as it is, since messages may join it at any moment.
+A batch's version is its ETag. A request with If-Match acts only on the version that the client has read; without it,
+on the current batch, since messages may join at any moment.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from postroad.flow.administration.dead_letters import MAX_NUMBER
 
 router = APIRouter(route_class=GuardedRoute, tags=["batches"])
 
-Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as the members tell")]
+Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as in the list of members")]
 
 
 @router.post(BATCH + "/release", response_model=shapes.BatchDetails)
 async def release_batch(
     api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
 ) -> Response:
-    """Close an open batch now, whatever its criteria say, and let it go if it was held back."""
+    """Close an open batch now, whatever its criteria are, and resume it if it was paused."""
     seen = await _seen(api, caller, batch, if_match)
     await steering.release(api.network, caller, batch, wish.reason, seen)
     return await details_answer(api, caller, batch)
@@ -39,7 +39,7 @@ async def release_batch(
 async def hold_batch(
     api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
 ) -> Response:
-    """Hold a batch back: it goes on gathering and is closed as ever, but not assembled."""
+    """Pause a batch: it still gathers messages and closes as usual, but is not assembled."""
     seen = await _seen(api, caller, batch, if_match)
     await steering.hold(api.network, caller, batch, wish.reason, seen)
     return await details_answer(api, caller, batch)
@@ -59,7 +59,7 @@ async def let_batch_go(
 async def resume_batch(
     api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
 ) -> Response:
-    """Let a suspended batch go on: with the same bytes where they were made and nobody has left since, else assembled again."""
+    """Resume a suspended batch: sends the same bytes if there are any and no member has left since, else assembles it again."""
     seen = await _seen(api, caller, batch, if_match)
     await steering.resume(api.network, caller, batch, wish.reason, seen)
     return await details_answer(api, caller, batch)
@@ -79,7 +79,7 @@ async def drop_batch(
 async def take_member_out(
     api: Api, caller: Asking, batch: str, delivery: Delivery, wish: shapes.ReasonedWish, if_match: IfMatch = None
 ) -> Response:
-    """Take one message out of a batch that is not on its way: it becomes a dead letter, the others go on."""
+    """Remove one message from a batch that is not being sent: it becomes a dead letter, the others continue."""
     seen = await _seen(api, caller, batch, if_match)
     number = api.network.tokens.veil.real_number(delivery)
     await steering.take_out(api.network, caller, batch, number, wish.reason, seen)

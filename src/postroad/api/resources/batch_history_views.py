@@ -12,14 +12,14 @@ from postroad.core.model.history import BatchMembership, InterchangeContents, Nu
 
 
 class GatheredView(StrictShape):
-    """That a message has joined a batch, and what became of it there."""
+    """The batch that a message joined, and what happened to it there."""
 
     batch: str
     state: Annotated[str, Field(description="Of the batch; `left` when the message is not in it any more")]
     interchange: Annotated[str, Field(description="Session of the stream that was made of the batch")]
     reference: Annotated[str, Field(description="Control number by which the partner knows that")]
     document: Annotated[str, Field(description="What the message's document is called in it")]
-    verdict: Annotated[str, Field(description="What the partner says of it")]
+    verdict: Annotated[str, Field(description="The partner's verdict on it")]
     reasons: list[str]
 
 
@@ -32,17 +32,17 @@ class DrawnView(StrictShape):
 
 
 class PartnerAnswerView(StrictShape):
-    """What a partner says of an interchange that it was sent."""
+    """A partner's acknowledgment of an interchange."""
 
     at: str
-    session: Annotated[str, Field(description="Of the message by which it says so")]
+    session: Annotated[str, Field(description="Session of the message with this acknowledgment")]
     verdict: str
     detail: str
-    otherwise: Annotated[int, Field(description="Members of which something else is said than of the whole")]
+    otherwise: Annotated[int, Field(description="Members whose verdict differs from that of the whole")]
 
 
 class ContainedView(StrictShape):
-    """What an interchange was made of."""
+    """The contents of an interchange."""
 
     batch: Annotated[str, Field(description="Empty for an answer to a partner's interchange")]
     members: int

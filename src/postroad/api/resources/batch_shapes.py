@@ -29,15 +29,15 @@ class BatchQuery(PageQuery):
 
 
 class SteeringWish(StrictShape):
-    reason: Annotated[Line, Field(description="Goes on record")] = ""
+    reason: Annotated[Line, Field(description="Recorded with the action")] = ""
 
 
 class ReasonedWish(StrictShape):
-    reason: Annotated[Word, Field(description="Goes on record")]
+    reason: Annotated[Word, Field(description="Recorded with the action")]
 
 
 class CriterionView(StrictShape):
-    """What one of a policy's criteria says of a batch."""
+    """The reading of one criterion of a batch's policy."""
 
     criterion: Annotated[Criterion | None, Field(description="None when the batch is past all of them")]
     at: Annotated[str | None, Field(description="When it is fulfilled, if nothing more comes; none: not by itself")]
@@ -59,10 +59,10 @@ class BatchView(StrictShape):
     latest_at: Annotated[str, Field(description="When the latest member came")]
     closed_at: str | None
     closed_by: Criterion | None
-    held: Annotated[bool, Field(description="It is not assembled before it is let go")]
-    controlled: Annotated[bool, Field(description="Its application says when it ends")]
+    held: Annotated[bool, Field(description="Paused: it is not assembled before it is resumed")]
+    controlled: Annotated[bool, Field(description="Its application decides when it ends")]
     why: Annotated[str, Field(description="It was closed or suspended")]
-    nearest: Annotated[CriterionView, Field(description="Which criterion is nearest, or why it has not gone")]
+    nearest: Annotated[CriterionView, Field(description="Which criterion is nearest, or why it has not been sent")]
     interchange: Annotated[str, Field(description="Session of the stream that was made of it")]
 
 
@@ -94,7 +94,7 @@ class BatchChangeView(StrictShape):
 
 
 class BatchDetails(BatchView):
-    criteria: Annotated[list[CriterionView], Field(description="What each says, while the batch is open")]
+    criteria: Annotated[list[CriterionView], Field(description="The reading of each, while the batch is open")]
     standard: str
     numbers: list[DrawnView]
     sending: SendingView | None
@@ -113,7 +113,7 @@ class BatchMemberView(StrictShape):
     since: str
     group: Annotated[str, Field(description="Control number of its group in the interchange")]
     document: Annotated[str, Field(description="What its document is called there")]
-    verdict: Annotated[str, Field(description="What the partner says of it")]
+    verdict: Annotated[str, Field(description="The partner's verdict on it")]
     reasons: list[str]
 
 

@@ -1,7 +1,4 @@
-"""Lists and reads batches; the actions on them are in ``batch_actions``.
-
-Steering them is in ``batch_steering``.
-"""
+"""Lists and reads batches; the actions on them are in ``batch_actions``."""
 
 from __future__ import annotations
 
@@ -40,7 +37,7 @@ async def list_batches(
 
 @router.get(BATCH, response_model=shapes.BatchDetails)
 async def read_batch(api: Api, caller: Asking, batch: str) -> Response:
-    """One batch: what every criterion says, its interchange, control numbers and where that is, and what the partner says."""
+    """One batch: the reading of every criterion, its interchange with control numbers, and the partner's acknowledgment."""
     return await details_answer(api, caller, batch)
 
 
@@ -59,7 +56,7 @@ async def list_batch_members(
 
 
 async def details_answer(api: ApiContext, caller: Caller, batch: str) -> Response:
-    """One batch, whole, as it is now; its version is the ETag."""
+    """Return one complete batch as it is now; its version is the ETag."""
     shown = await reading.show(api.network, caller, batch)
     tag = tag_of(shown.seen.batch.version)
     return answer(shapes.details_view(shown, api.network.clock.now_us()), tag=tag)

@@ -1,4 +1,4 @@
-"""Request and response types for trying bindings; ``services.binding_bench`` runs the trials."""
+"""Request and response types for trying bindings; ``services.exchange.binding_trial`` runs the trials."""
 
 from __future__ import annotations
 

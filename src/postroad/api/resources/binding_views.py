@@ -26,7 +26,7 @@ class BindingView(BindingEntry):
 
 
 class BindingState(StrictShape):
-    """How a binding is decided, and what it has come to on this node since its exchange was first used there."""
+    """How a binding is decided, and its counts on this node since its exchange was first used there."""
 
     standing: Annotated[str, Field(description="shared, prefiltered, always, or none: it takes part in nothing")]
     explanation: str

@@ -1,6 +1,6 @@
-"""Bindings of exchanges: made, read with how they are decided and what they have come to, replaced, removed, and tried.
+"""Bindings of exchanges: create, read, replace, remove and try, with how they are decided and their counts.
 
-People ask here, and services for their own queues.
+Open to people, and to services for their own queues.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _answer(api: ApiContext, caller: Caller, binding: Binding, status: int = 200
 async def list_bindings(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[BindingQuery, Query()]
 ) -> Response:
-    """The bindings of an exchange: all for those who look after it, those of their own queues for others."""
+    """The bindings of an exchange: all of them for its owners, those of their own queues for others."""
     exchange = changing.find_exchange(caller, api.network, service)
     found = changing.list_visible_bindings(caller, api.network, exchange)
     if query.queue:
@@ -70,7 +70,7 @@ async def list_bindings(
 
 @router.post(BINDINGS, status_code=201, response_model=BindingView)
 async def create_binding(api: Api, caller: Asking, service: str, wish: NewBinding) -> Response:
-    """Bind a queue. What decides is compiled first; it holds from the next message on."""
+    """Bind a queue. Queries and scripts are compiled first; the binding applies from the next message on."""
     wanted = binding_of(wish, service, wish.name or "", wish.queue)
     made = await changing.bind(api.administration, caller, wanted)
     place = f"/v1/services/{made.exchange}/bindings/{quote(made.name)}"
@@ -79,13 +79,13 @@ async def create_binding(api: Api, caller: Asking, service: str, wish: NewBindin
 
 @bench.post(BINDINGS + "/try", response_model=TrialResult)
 async def try_bindings(api: Api, caller: Asking, service: str, wish: BindingTrial) -> Response:
-    """Which bindings a message would meet, why, and what would go out; nothing is stored or sent."""
+    """Which bindings a message would match, why, and what would be sent; nothing is stored or sent."""
     return answer(await run_binding_trial(api, caller, changing.find_exchange(caller, api.network, service), wish))
 
 
 @router.get(BINDING, response_model=BindingView)
 async def read_binding(request: Request, api: Api, caller: Asking, service: str, name: str) -> Response:
-    """One binding as it was written."""
+    """One binding as it was saved."""
     binding = changing.find_binding(caller, api.network, service, name)
     return not_modified(request, tag_of(version_of(api, binding))) or _answer(api, caller, binding)
 
@@ -101,7 +101,7 @@ async def explain_binding(api: Api, caller: Asking, service: str, name: str) -> 
 async def replace_binding(
     api: Api, caller: Asking, service: str, name: str, wish: BindingEntry, if_match: IfMatch = None
 ) -> Response:
-    """Replace a binding; what is left out goes back to its usual value."""
+    """Replace a binding; omitted fields return to their defaults."""
     current = changing.find_binding(caller, api.network, service, name)
     seen = check_if_match(if_match, version_of(api, current))
     wanted = binding_of(wish, current.exchange, current.name, wish.queue)

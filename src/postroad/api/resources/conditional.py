@@ -38,7 +38,7 @@ def check_if_match(if_match: str | None, current: int) -> int:
 
 
 def version_to_replace(if_match: str | None, if_none_match: str | None, current: int, *, exists: bool) -> int:
-    """The version that a PUT builds on; something new needs no If-Match, and ``If-None-Match: *`` insists that it is new."""
+    """Return the version that a PUT replaces; a new object needs no If-Match, ``If-None-Match: *`` requires it to be new."""
     if exists:
         if if_none_match and not if_match:
             raise Refused(

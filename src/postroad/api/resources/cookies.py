@@ -1,7 +1,4 @@
-"""Cookies: content that a service receives with every message from a given sender, visible only to its organization.
-
-For its own organization alone.
-"""
+"""Cookies: content that a service receives with every message from a given sender, visible only to its organization."""
 
 from __future__ import annotations
 
@@ -59,7 +56,7 @@ async def read_cookie(api: Api, caller: Asking, service: str, sender: str) -> Re
 
 @router.put(COOKIE, response_model=CookieView)
 async def register_cookie(api: Api, caller: Asking, service: str, sender: str, wish: CookieWish) -> Response:
-    """Register what your service is to be told with every message from this sender; it replaces the one before."""
+    """Register the cookie that your service receives with every message from this sender; it replaces the previous one."""
     cookie = Cookie(wish.content, wish.content_type)
     known = await trusting.register_cookie(api.administration, caller, service, sender, cookie)
     return answer({"sender": known, "content": wish.content, "contentType": wish.content_type})

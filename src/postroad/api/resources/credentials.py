@@ -1,7 +1,4 @@
-"""Credentials of a service: keys (shown once), passwords and certificates. Lists show no secrets.
-
-Lists show no secrets.
-"""
+"""Credentials of a service: keys (shown once), passwords and certificates. Lists show no secrets."""
 
 from __future__ import annotations
 
@@ -106,9 +103,9 @@ async def add_credential(
     service: str,
     wish: Annotated[NewServiceKey | NewServicePassword | NewServiceCertificate, Field(discriminator="kind")],
 ) -> Response:
-    """Add a key (made here, shown once), a password, or a client certificate in PEM.
+    """Add a key (generated here, shown once), a password, or a client certificate in PEM.
 
-    A certificate needs a proof that you have its key: ``challenge`` and ``signature``, or this very connection presents it.
+    A certificate needs proof that you have its key: ``challenge`` and ``signature``, or this connection presents it.
     """
     shown: dict[str, str] = {}
     match wish:

@@ -71,24 +71,24 @@ class ManyLetters(Filters):
     """Letters to deal with, a page at a time: the cursor of the answer leads on to the next."""
 
     all: Annotated[StrictBool, Field(description="Without any filter: all of your dead letters")] = False
-    dry_run: Annotated[StrictBool, Field(description="Only say how many are meant, and show some")] = False
+    dry_run: Annotated[StrictBool, Field(description="Only return how many match, and some of them")] = False
     limit: Annotated[StrictInt, Field(ge=1, le=MAX_PAGE)] = MAX_PAGE
     cursor: Annotated[StrictStr, Field(max_length=500)] = ""
 
     @model_validator(mode="after")
     def says_which(self) -> Self:
         if self.are_given == self.all:
-            raise ValueError("say which dead letters are meant by at least one filter, or all of them by all, not both")
+            raise ValueError("select dead letters by at least one filter, or all of them by all, not both")
         return self
 
 
 class ResendWish(StrictShape):
-    reason: Annotated[Line, Field(description="Goes on record")] = ""
+    reason: Annotated[Line, Field(description="Recorded with the action")] = ""
     expires_in_s: Annotated[Seconds, Field(description="Of the new round; 0: as long as the message at first")] = 0
 
 
 class DropWish(StrictShape):
-    reason: Annotated[Word, Field(description="Goes on record")]
+    reason: Annotated[Word, Field(description="Recorded with the action")]
 
 
 class ResendMany(ManyLetters, ResendWish):
@@ -115,7 +115,7 @@ class LetterView(StrictShape):
     cause: Cause
     reason: str
     resent: Annotated[bool, Field(description="A later round of it failed, not the first")]
-    open: Annotated[bool, Field(description="Nobody has resent or dropped it")]
+    open: Annotated[bool, Field(description="It was neither resent nor dropped")]
 
 
 class LetterPage(StrictShape):
@@ -170,7 +170,7 @@ class Counted(StrictShape):
 
 class DealtView(StrictShape):
     letter: Annotated[int, Field(description="The dead letter")]
-    delivery: Annotated[int, Field(description="What it is now, where it was resent")] = 0
+    delivery: Annotated[int, Field(description="Its current state, where it was resent")] = 0
     code: Annotated[str, Field(description="Why it was refused; empty when it was not")] = ""
     detail: str = ""
 

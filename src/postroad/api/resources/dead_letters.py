@@ -1,7 +1,7 @@
-"""Dead letters: look at those of your organization, and resend or drop them, one by one or by filter.
+"""Dead letters: list those of your organization, and resend or drop them, one by one or by filter.
 
-Many are dealt with a page at a time, so that whoever asks keeps the pace and can stop; a cursor leads from page to page. It
-carries pseudonyms of numbers, because real ones would tell some parties more than they may know.
+Many are processed a page at a time, so that the client controls the pace and can stop; a cursor leads from page to
+page. The cursor contains pseudonyms of numbers, because the real numbers could reveal hidden information.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from postroad.flow.administration.dead_letters import MAX_NUMBER, DeadLetterSear
 
 router = APIRouter(route_class=HistoryRoute, tags=["dead letters"])
 
-Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as the list tells")]
+Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as in the list")]
 Many = shapes.ResendMany | shapes.DropMany
 
 
@@ -30,7 +30,7 @@ Many = shapes.ResendMany | shapes.DropMany
 async def list_dead_letters(
     request: Request, api: Api, caller: Asking, query: Annotated[shapes.LetterQuery, Query()]
 ) -> Response:
-    """Messages of your services, and at them, that failed for good and that nobody has dealt with; oldest first."""
+    """Messages from and to your services that failed for good and were neither resent nor dropped; oldest first."""
     asked = question_key(caller.name, request)
     after, upto = _position(api, asked, query.cursor)
     page = await reading.browse(api.network, caller, query.wish(after, upto, query.limit))
@@ -47,7 +47,7 @@ async def group_dead_letters(api: Api, caller: Asking, query: Annotated[shapes.G
 
 @router.get(LETTER, response_model=shapes.LetterDetails)
 async def read_dead_letter(api: Api, caller: Asking, delivery: Delivery) -> Response:
-    """One dead letter: what happened to it where it failed, and which parts it has."""
+    """One dead letter: what happened where it failed, and its parts."""
     found = await reading.inspect(api.network, caller, delivery)
     events = [shapes.event_view(event) for event in found.events]
     parts = [shapes.part_view(part) for part in found.parts]
@@ -56,7 +56,7 @@ async def read_dead_letter(api: Api, caller: Asking, delivery: Delivery) -> Resp
 
 @router.post(LETTERS + "/resend", response_model=shapes.DealtPage | shapes.Counted)
 async def resend_dead_letters(request: Request, api: Api, caller: Asking, wish: shapes.ResendMany) -> Response:
-    """Have a page of dead letters delivered once more, oldest first, where each failed."""
+    """Resend a page of dead letters, oldest first, each to where it failed."""
     asked, meant = _meant(request, api, caller, wish)
     if wish.dry_run:
         return await _counted(api, caller, meant)
@@ -75,7 +75,7 @@ async def drop_dead_letters(request: Request, api: Api, caller: Asking, wish: sh
 
 @router.post(LETTER + "/resend", response_model=shapes.ResentView)
 async def resend_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish: shapes.ResendWish) -> Response:
-    """Have a dead letter delivered once more, where it failed."""
+    """Resend a dead letter to where it failed."""
     dealt = await dealing.resend(api.network, caller, delivery, wish.reason, wish.expires_in_s)
     return answer({"delivery": dealt.delivery})
 

@@ -24,7 +24,7 @@ DRAWN: dict[str, Any] = {TEXT: {"schema": {"type": "string"}}, SVG: {"schema": {
 
 
 class ToldView(StrictShape):
-    """One condition: what it says, whether it held (null: it was not looked at), and what it saw."""
+    """One condition: its text, whether it held (null: it was not evaluated), and the values that it saw."""
 
     text: str
     held: bool | None
@@ -74,10 +74,7 @@ class RouteView(StrictShape):
 
 
 class ExplanationView(StrictShape):
-    """Why a message took its route, or would take it; ``session`` is empty for one that was not posted.
-
-    ``directory`` is 0 for members, because it counts the entries of the whole network.
-    """
+    """Why a message took its route, or would take it; ``session`` is empty for a message that was not posted."""
 
     session: str
     sender: str

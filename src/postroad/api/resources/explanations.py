@@ -33,7 +33,7 @@ WIRE: dict[str, Any] = {
     openapi_extra={"requestBody": {"required": True, "content": WIRE}},
 )
 async def explain_message(request: Request, api: Api, caller: Asking) -> Response:
-    """Which way a message would go, and why; it is neither stored nor sent. A person says in From who would post it."""
+    """The route that a message would take, and why; nothing is stored or sent. People set the sender in From."""
     kind = request.headers.get("content-type", "")
     message = await read_message(api, caller, kind, await request.body(), LIMITS)
     explanation = await explaining.explain_hypothetical(api.network, caller, message)
@@ -42,6 +42,6 @@ async def explain_message(request: Request, api: Api, caller: Asking) -> Respons
 
 @router.get(SESSION + "/explanation", response_model=ExplanationView, responses={200: {"content": DRAWN}})
 async def read_explanation(request: Request, api: Api, caller: Asking, session: str) -> Response:
-    """Why a posted message went its way: rules tried, what they saw and did, and the route. Reading it is on record."""
+    """Why a posted message took its route: rules, the values they saw, and their effects. Reading it is recorded."""
     found = await explaining.explain_stored(api.network, caller, session)
     return await run_for_copies(api, caller, len(found.copies), lambda: explanation_response(request, found))

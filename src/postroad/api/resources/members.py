@@ -115,7 +115,7 @@ async def remove_member(api: Api, caller: Asking, organization: str, email: str,
     "/v1/organizations/{organization}/members/{email}/invitation", status_code=201, response_model=InvitationKey
 )
 async def invite_again(api: Api, caller: Asking, organization: str, email: str) -> Response:
-    """A new key for a person who has not set a password yet; the old one ends."""
+    """Create a new key for a person who has not set a password yet; the old one ends."""
     return answer({"key": await membership.invite_again(api.administration, caller, organization, email)}, 201)
 
 

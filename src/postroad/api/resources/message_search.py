@@ -1,7 +1,4 @@
-"""Message search for programs: the same query and results as the console's search box.
-
-What the console's search box finds, for programs: the same question, and the same answers.
-"""
+"""Message search for programs: the same query and results as the console's search box."""
 
 from __future__ import annotations
 
@@ -44,9 +41,9 @@ class WhereaboutsView(StrictShape):
     state: str
     where: str
     since: str | None
-    why: Annotated[str, Field(description="In the words of whoever said so")]
+    why: Annotated[str, Field(description="The reason, as its source stated it")]
     next: Annotated[str, Field(description="What happens next, or what to do")]
-    next_at: Annotated[str | None, Field(description="When; none: nobody can say")]
+    next_at: Annotated[str | None, Field(description="When; none: unknown")]
     expires_at: Annotated[str | None, Field(description="When it is too late, as long as it waits")]
     batch: Annotated[str, Field(description="Id of the batch that it waits in")]
     text: Annotated[str, Field(description="All of it, as sentences")]
@@ -91,10 +88,10 @@ class FoundPage(StrictShape):
 
 @router.get("/v1/find", response_model=FoundPage)
 async def find(request: Request, api: Api, caller: Asking, query: Annotated[FindQuery, Query()]) -> Response:
-    """Where is my message? Whatever is known by a text: a service, a batch, then messages, newest first.
+    """Find everything that a text identifies: a service, a batch, then messages, newest first.
 
-    A single message says for each recipient where it is, since when, and what happens next and when. What you may not see is as
-    if it did not exist.
+    If a single message is found, its status is added for each recipient: where it is, since when, and what happens
+    next and when. What you may not see is treated as if it did not exist.
     """
     asked, veil = question_key(caller.name, request), api.network.tokens.veil
     position = api.cursors.read(asked, query.cursor)

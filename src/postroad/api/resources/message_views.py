@@ -129,7 +129,7 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
 
 
 def _moves(stop: Stop) -> list[HistoryEvent]:
-    """What moved it there; a translation only goes with one."""
+    """Return what moved the message there, with its translation."""
     return [event for event in stop.events if event.what != TRANSLATED]
 
 

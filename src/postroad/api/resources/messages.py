@@ -1,6 +1,6 @@
-"""Messages as their parties see them afterwards: lists, what became of each, its whole history, and its parts.
+"""Messages for their parties: lists, the status of each message, its whole history, and its parts.
 
-Posting and polling are not here: they are served on the HTTP front's fast routes (``api/messages.py``).
+Posting and polling are served elsewhere, on the HTTP front's fast routes (``api/messages.py``).
 """
 
 from __future__ import annotations
@@ -98,17 +98,17 @@ class EventView(StrictShape):
 
 
 class HeldBackView(StrictShape):
-    until: Annotated[str | None, Field(description="None: until enough wait, or somebody asks for it")]
+    until: Annotated[str | None, Field(description="None: until enough wait, or on request")]
 
 
 class PausedView(StrictShape):
     until: Annotated[str, Field(description="When the next message is pushed to the service, as a probe")]
     failed: int
-    of: Annotated[int, Field(description="So many of the last pushes are counted")]
+    of: Annotated[int, Field(description="How many of the last pushes are counted")]
 
 
 class StopView(StrictShape):
-    delivery: Annotated[int, Field(description="Number of the delivery; what it consisted of is found under it")]
+    delivery: Annotated[int, Field(description="Number of the delivery, by which its contents are read")]
     service: str
     gcid: str
     in_transit: bool
@@ -142,9 +142,11 @@ class CopyView(StrictShape):
 
 
 class ArrivalView(StrictShape):
-    """How a message came that was not in one of the network's native formats."""
+    """How a message arrived that was not in one of the network's native formats."""
 
-    notes: Annotated[list[str], Field(description="What was said of it otherwise than it is, and what was let pass")]
+    notes: Annotated[
+        list[str], Field(description="Where its declaration differed from its content, and which errors were tolerated")
+    ]
     message_id: Annotated[str, Field(description="By AS2: what its sender calls it")]
     mic: Annotated[str, Field(description="By AS2: the digest that the receipt confirms")]
     layers: Annotated[list[str], Field(description="By AS2: signed, encrypted, compressed, from the outside in")]
@@ -165,10 +167,14 @@ class MessageView(StrictShape):
     answers: str
     code: Annotated[str, Field(description="Why the whole post was rejected; empty when it was accepted")]
     detail: Annotated[str, Field(description="The same in words")]
-    forwards: Annotated[str, Field(description="The session of what an exchange or a model lets go on with this one")]
+    forwards: Annotated[
+        str, Field(description="The session of the message that an exchange or a model forwards with this one")
+    ]
     copies: list[CopyView]
     came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
-    contained: Annotated[ContainedView | None, Field(description="Of an interchange, for whoever made it")]
+    contained: Annotated[
+        ContainedView | None, Field(description="Of an interchange, for the organization that made it")
+    ]
 
 
 class Trace(StrictShape):
@@ -202,7 +208,7 @@ async def list_messages(
 
 @router.get(SESSION, response_model=MessageStatus)
 async def read_message(api: Api, caller: Asking, session: str) -> Response:
-    """What became of a message, for each recipient and in plain words."""
+    """The status of a message for each recipient, in plain words."""
     try:
         found = await reading.load_message(api.network, caller, session)
         return await run_for_copies(api, caller, len(found.copies), lambda: answer(status_view(found)))

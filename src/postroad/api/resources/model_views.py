@@ -77,7 +77,9 @@ class Receiver(AttachmentView):
 class Shadow(StrictShape):
     node: str
     path: list[str]
-    producers: Annotated[list[str], Field(description="Who is heard there instead; empty for those who may not know")]
+    producers: Annotated[
+        list[str], Field(description="The producers that apply there instead; empty for those who may not know")
+    ]
 
 
 class ReceiverPage(StrictShape):

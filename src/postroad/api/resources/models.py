@@ -1,6 +1,6 @@
 """Models: read and change the tree, attach and detach services, and list the receivers of a topic.
 
-People ask here, and services about their own attachments.
+Open to people, and to services for their own attachments.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ async def change_model(api: Api, caller: Asking, service: str, wish: ModelPiece)
 
 @router.delete(MODEL, status_code=204)
 async def remove_model(api: Api, caller: Asking, service: str) -> Response:
-    """Remove the whole tree with all that is attached; the service stays."""
+    """Remove the whole tree with all attachments; the service stays."""
     await changing.remove(api.administration, caller, service)
     return empty_answer()
 
@@ -101,7 +101,7 @@ async def read_node(api: Api, caller: Asking, service: str, name: str) -> Respon
 
 @router.get(ATTACHMENTS, response_model=AttachmentPage)
 async def list_attachments(request: Request, api: Api, caller: Asking, service: str, query: Parts) -> Response:
-    """What is attached: all of it, depth first, for those who look after the model, and their own for others."""
+    """The attachments, depth first: all of them for the model's owners, their own for others."""
     looked = await changing.find_visible_model(api.administration, caller, service)
     directory = api.network.directory
     if not looked.all_of_it or looked.index is None:
@@ -116,7 +116,7 @@ async def list_attachments(request: Request, api: Api, caller: Asking, service: 
 
 @router.post(ATTACHMENTS, status_code=201, response_model=AttachmentView)
 async def attach(api: Api, caller: Asking, service: str, wish: NewAttachment) -> Response:
-    """Attach a service as a producer or a consumer, or change what is attached by that id; it holds from the next message on."""
+    """Attach a service as a producer or consumer, or change that attachment; it applies from the next message on."""
     wanted = attachment_of(wish)
     await changing.change(api.administration, caller, service, ModelChange(attachments=(wanted,)), "attached")
     looked = await changing.find_visible_model(api.administration, caller, service)
@@ -136,7 +136,7 @@ async def detach(api: Api, caller: Asking, service: str, name: str) -> Response:
 async def list_receivers(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[ReceiversQuery, Query()]
 ) -> Response:
-    """Who would receive a message on a topic, with the way, and where another producer stands in it; nothing is sent."""
+    """Who would receive a message on a topic, with the path to each and the other producers on it; nothing is sent."""
     looked = await changing.find_visible_model(api.administration, caller, service)
     directory, index = api.network.directory, looked.index
     if index is None:

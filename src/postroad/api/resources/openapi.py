@@ -26,7 +26,7 @@ CONDITIONS = ("last", "takes")
 
 
 def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
-    """The whole document, OpenAPI 3.1."""
+    """Return the whole document, OpenAPI 3.1."""
     document = get_openapi(
         title="postroad",
         version=__version__,
@@ -64,7 +64,7 @@ def _refer_to_conditions(properties: dict[str, Any]) -> None:
 
 
 def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:
-    """What holds for all operations of a kind: who may ask, and how it can fail."""
+    """Add what applies to all operations of a kind: permissions and errors."""
     operation["security"] = SECURITY if isinstance(route, GuardedRoute) else []
     operation["operationId"] = route.name
     statuses = set(ALWAYS if not isinstance(route, HealthRoute) else (406, 500, 503))

@@ -59,12 +59,12 @@ FIELDS = {
 }
 SECONDS = {
     "wait": ("How long to wait for a message", WAIT_MAX_S),
-    "lease": ("After how long it comes again unless acknowledged; 0: the default", LEASE_MAX_S),
+    "lease": ("After how long it is redelivered unless acknowledged; 0: the default", LEASE_MAX_S),
 }
 AS2_HEADERS = {
     "AS2-From": "The partner's AS2 name",
     "AS2-To": "How the partner calls us",
-    "Message-ID": "A message's own name, which each has; one that comes again is not delivered again",
+    "Message-ID": "The message's own ID, required; a repeated one is not delivered again",
     "Disposition-Notification-To": "Anything, where a receipt is wanted",
     "Disposition-Notification-Options": "How the receipt is to be signed",
     "Receipt-Delivery-Option": "Where to post the receipt later; in the answer otherwise",
@@ -108,7 +108,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     post = _operation("post_message",
                       "Post a message as JSON, SOAP or an envelope, or in an external format; answered once it is durable.",
                       json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
-    post["responses"]["200"] = {"description": "The same, to whoever posts SOAP", "content": XML}
+    post["responses"]["200"] = {"description": "The same, for posts in SOAP", "content": XML}
     poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
                       {"application/json": {"schema": shapes["JsonPoll"]}} | PACKED, 200,
                       {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}} | others)  # fmt: skip
@@ -137,7 +137,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _as2() -> dict[str, Any]:
-    """Who sends is proven by the message itself, so no credentials are asked for."""
+    """Describe the AS2 endpoint; the message itself authenticates the sender, so no credentials are required."""
     text = "Take a message or a receipt from an AS2 partner; answered with the receipt (MDN) that it asks for."
     headers = _headers(AS2_HEADERS)
     for header in headers:

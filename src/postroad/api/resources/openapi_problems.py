@@ -25,8 +25,8 @@ PROBLEM: dict[str, Any] = {
         "detail": {"type": "string", "description": "What went wrong, and what to do next"},
         "code": {"type": "string", "enum": sorted(REFUSALS), "description": "Stable; branch on this"},
         "pointer": {"type": "string", "description": "JSON pointer or XML path of the offending place"},
-        "session": {"type": "string", "description": "The session that this speaks of"},
-        "incident": {"type": "string", "description": "Tell us this when you report a problem of ours"},
+        "session": {"type": "string", "description": "The session that this is about"},
+        "incident": {"type": "string", "description": "Quote this when you report an internal error"},
         "errors": {
             "type": "array",
             "items": {
@@ -63,6 +63,6 @@ def wire_problems(statuses: set[int]) -> dict[str, Any]:
 
 
 def _titles(status: int) -> list[str]:
-    """Examples of what a status stands for; what only an AS2 partner can do wrong is answered at the AS2 address."""
+    """Return example titles of the codes of a status; codes that concern only AS2 partners belong to the AS2 address."""
     usual = [refusal for code, refusal in REFUSALS.items() if not code.startswith(OF_AS2)]
     return [refusal.title for refusal in usual if refusal.status == status][:6]

@@ -48,14 +48,14 @@ class OrganizationPage(StrictShape):
 
 
 class Used(StrictShape):
-    """So much of what is allowed; a limit of 0 means that there is none."""
+    """Usage of a quota; a limit of 0 means unlimited."""
 
     used: int
     limit: int
 
 
 class Usage(StrictShape):
-    """What an organization takes up of what it is allowed; its own posts count, not what others sent to it."""
+    """An organization's usage of its quotas; its own posts count, not messages sent to it."""
 
     organization: str
     posts_per_s: Annotated[int, Field(alias="postsPerSecond", description="As many as allowed; 0: no limit")]
@@ -105,7 +105,7 @@ async def read_organization(request: Request, api: Api, caller: Asking, organiza
 async def replace_organization(
     api: Api, caller: Asking, organization: str, wish: OrganizationChange, if_match: IfMatch = None
 ) -> Response:
-    """Replace what an organization says about itself."""
+    """Replace the profile of an organization."""
     found = require_organization(caller, api.network.directory, organization, Role.OWNER)
     key = found.name.casefold()
     seen = check_if_match(if_match, api.network.directory.object_version("organization", key))
@@ -126,7 +126,7 @@ async def replace_organization(
 
 @router.get("/v1/organizations/{organization}/usage", response_model=Usage)
 async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
-    """What an organization's messages take up, against what it is allowed."""
+    """An organization's usage and its quotas."""
     found = find_visible_organization(caller, api.network.directory, organization)
     held = await api.network.allowances.usage(found.name)
     limits = api.network.allowances.limits(found.name)
@@ -145,7 +145,7 @@ async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
 async def list_organization_versions(
     request: Request, api: Api, caller: Asking, organization: str, query: Paging
 ) -> Response:
-    """Every version of an organization, newest first: when, by whom, why, and what it was."""
+    """Every version of an organization, newest first: when, by whom, why, and its content."""
     found = find_visible_organization(caller, api.network.directory, organization)
     return await version_answer(request, api, caller, query, "organization", found.name.casefold())
 

@@ -1,7 +1,7 @@
 """Path converters for services, messages and their children, so that every path has one meaning.
 
-A service is named by GCID, or by its address with the slash as it is; a service whose name is one of the words that follow a
-service in a path is named by its GCID.
+A service is named by its GCID, or by its address with an unescaped slash. A service whose name is one of the words
+that follow a service in a path can be named only by its GCID.
 """
 
 from __future__ import annotations

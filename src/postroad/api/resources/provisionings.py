@@ -1,7 +1,7 @@
 """Account linking: a person connects their organization's service with a provider's; either party can end it.
 
-The confirmation is no resource: it is a message of the provider's to the network's own service. Rule: the token is in the
-answer to the one who begins, inside the address of the provider's page, and nowhere else ever.
+The confirmation is not a resource: the provider sends a message to the network's own service. Rule: the token is only
+in the answer to the person who begins, inside the address of the provider's page.
 """
 
 from __future__ import annotations
@@ -35,9 +35,9 @@ PROVISIONING = "/v1/provisionings/{service:service}"
 
 class NewProvisioning(StrictShape):
     provider: Annotated[Word, Field(description="The provider's service, by GCID or address")]
-    service: Annotated[Name, Field(description="Name of the service that is to stand for your account there")]
+    service: Annotated[Name, Field(description="Name of the service that will represent your account there")]
     return_path: Annotated[
-        StrictStr, Field(max_length=500, description="Where on this network the person goes on afterwards")
+        StrictStr, Field(max_length=500, description="Page of this network to return to afterwards")
     ] = ""
 
 
@@ -108,10 +108,7 @@ async def read_provisioning(api: Api, caller: Asking, service: str) -> Response:
 
 @router.post(PROVISIONING + "/inspection", response_model=ProvisioningView)
 async def inspect_provisioning(api: Api, caller: Asking, service: str, visit: Visit) -> Response:
-    """Reads who wants to be linked: called by the provider, with the visit's GCID and token. Changes nothing.
-
-    Changes nothing.
-    """
+    """Who wants to be linked: called by the provider, with the GCID and token of the request. Changes nothing."""
     return answer(
         provisioning_view(api, trusting.find_pending_provisioning(api.administration, caller, service, visit.token))
     )

@@ -23,7 +23,7 @@ class PauseView(StrictShape):
 
     until: Annotated[str, Field(description="When the next message is pushed")]
     failed: int
-    of: Annotated[int, Field(description="So many of the last pushes are counted")]
+    of: Annotated[int, Field(description="How many of the last pushes are counted")]
     reason: str
 
 
@@ -34,7 +34,7 @@ class PushStateView(StrictShape):
 
 
 class TriedPushView(StrictShape):
-    """What a push at once came to."""
+    """The result of an immediate push."""
 
     service: str
     outcome: Annotated[str, Field(description="`delivered`, `failed`, or `nothing` when nothing was pushed")]
@@ -60,8 +60,8 @@ async def push_state(api: Api, caller: Asking, service: str) -> Response:
 async def try_push(api: Api, caller: Asking, service: str) -> Response:
     """Push the oldest waiting message at once: for developers of the service, and for the service itself.
 
-    It is pushed during a pause too, and before its next try is due; not outside delivery windows. When it succeeds, a pause is
-    over and everything else that waits follows. The answer comes when the push has ended.
+    It is pushed even during a pause and before its retry is due, but not outside delivery windows. A success ends the
+    pause, and everything else that waits follows. The answer is returned when the push has ended.
     """
     found, tried = await pushing.try_now(api.network, caller, service)
     outcome = "nothing" if not tried.session else "delivered" if tried.is_delivered else "failed"

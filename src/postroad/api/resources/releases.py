@@ -14,7 +14,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["services"])
 
 
 class ReleaseView(StrictShape):
-    """What is going now that was held back."""
+    """The held messages that are being sent now."""
 
     service: str
     going: int
@@ -23,10 +23,7 @@ class ReleaseView(StrictShape):
 
 @router.post(SERVICE + "/release", response_model=ReleaseView)
 async def release_service(api: Api, caller: Asking, service: str) -> Response:
-    """Have everything pushed that is held back for a service: for its developers, and for the service itself.
-
-    `going` is how many messages that are; `notBefore` is when its next delivery window opens, where none is open now.
-    """
+    """Push everything that is held back for a service: for its developers, and for the service itself."""
     released = await releasing.release(api.network, caller, service)
     view = {"service": released.service.address, "going": released.going}
     return answer(view | {"notBefore": time_or_none(released.not_before_us)})

@@ -1,8 +1,8 @@
 """Middleware around every request and response: HEAD, rate-limit and security headers, and internal errors.
 
-Rule: whatever goes wrong inside is answered as a problem with an id; the log has the id and the place, the client has
-nothing else. Exceptions' own texts stay out of both, since they may quote a payload or a password. A client that leaves is no
-mistake, and nobody is told of it.
+Rule: every internal error is answered as a problem with an id; the log has the id and the location, the client only
+the id. Exception texts appear in neither, since they may quote a payload or a password. A disconnected client is not
+an error and is not logged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Checks that run before a resource sees a request, in the order that reveals least to strangers.
 
-First who is asking, then how often, then whether the answer's and the body's form are ones we speak, and only then what the body
-says. So whoever may not ask learns nothing about how to ask.
+They authenticate the caller, then check the rate limit, then the formats of the answer and the body, and only then
+the body itself. So a caller without permission learns nothing about the request format.
 """
 
 from __future__ import annotations
@@ -116,16 +116,16 @@ class GuardedRoute(OpenRoute):
 
 
 class HistoryRoute(GuardedRoute):
-    """A route about messages and deliveries; a minimum response time hides whether those of others exist.
+    """A route about messages and deliveries; a minimum response time hides whether hidden ones exist.
 
-    What others have takes longer to look up than what does not exist.
+    A hidden message takes longer to look up than a missing one.
     """
 
     absent_s = ABSENT_S
 
 
 class DocumentRoute(GuardedRoute):
-    """Takes and gives whole configuration documents."""
+    """A route that takes and returns whole configuration documents."""
 
     offered = (JSON, YAML)
     body_bytes = DOCUMENT_BYTES
@@ -165,7 +165,7 @@ class MessageRoute(ExplainedRoute):
 
 
 class TrialRoute(GuardedRoute):
-    """Takes whole messages and stylesheets, in JSON."""
+    """A route that takes whole messages and stylesheets, in JSON."""
 
     body_bytes = DOCUMENT_BYTES
 
@@ -197,7 +197,7 @@ def peer_of(request: Request) -> str:
 
 
 def check_site(request: Request) -> None:
-    """Refuse what another site makes a browser send: it adds the person's password, and the person knows nothing of it."""
+    """Refuse cross-site browser requests, to which the browser adds the person's password without their knowledge."""
     if request.method not in READING and request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
         raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
 
@@ -205,9 +205,7 @@ def check_site(request: Request) -> None:
 def check_invited(request: Request, caller: Caller) -> None:
     """Refuses people who are only invited, because the inviter has seen their key."""
     if caller.invited and request.url.path not in INVITED:
-        raise Refused(
-            "permission.denied", "An invitation sets a password and nothing else; PUT /v1/account/password first"
-        )
+        raise Refused("permission.denied", "An invitation can only set a password; PUT /v1/account/password first")
 
 
 def limit_rate(request: Request, who: str) -> None:
@@ -220,7 +218,7 @@ def limit_rate(request: Request, who: str) -> None:
 
 
 def check_accept(request: Request, offered: tuple[str, ...]) -> None:
-    """Refuse when none of the forms we offer is one that the client takes."""
+    """Refuse if the client accepts none of the offered formats."""
     ranges = {kind for kind, weight in parse_accept(request.headers.get("accept", "*/*")) if weight}
     mains = {f"{kind.partition('/')[0]}/*" for kind in offered}
     if not ranges & {"*/*", *mains, *offered}:
@@ -290,9 +288,9 @@ async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) 
 
 
 async def read_large_json(request: Request, body: bytes, reader: BodyReader) -> Any:
-    """The content of a large body: looked at in another process first, then read piece by piece in a thread.
+    """Return the content of a large body, checked in another process first, then parsed piece by piece in a thread.
 
-    A parser of JSON holds the interpreter's lock until it is through, so no piece may have very many members.
+    A JSON parser holds the interpreter lock until it has finished, so no piece may have very many members.
     """
     caller: Caller | None = getattr(request.state, "caller", None)
     who = (caller.organization or caller.name) if caller is not None else normalize_peer(peer_of(request))

@@ -1,4 +1,4 @@
-"""Rules in the two forms that the API speaks: JSON as in configuration documents, and XML."""
+"""Rules in the two formats of the API: JSON as in configuration documents, and XML."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from postroad.errors import Refused
 
 
 def read_rule_xml(body: bytes) -> dict[str, Any]:
-    """The one rule in an XML body, as it is written in JSON."""
+    """Return the single rule of an XML body in its JSON form."""
     rules = decode_rules(body, "")
     if len(rules) != 1:
         raise Refused("value.invalid", f"Send one Rule at a time; here are {len(rules)}")

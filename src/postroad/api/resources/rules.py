@@ -91,7 +91,7 @@ async def list_rules(request: Request, api: Api, caller: Asking, service: str, q
     RULES, status_code=201, response_model=RuleView, responses={201: {"content": AS_XML}}, openapi_extra=IN_XML
 )
 async def create_rule(request: Request, api: Api, caller: Asking, service: str, wish: NewRule) -> Response:
-    """Add a rule, behind the others unless you say its place. It is checked first, and every fault is named."""
+    """Add a rule, after the others unless a position is given. It is checked first, and all errors are reported."""
     owner = require_service(caller, api.network.directory, service, Role.DEVELOPER)
     position = changing.LAST if wish.place is None else wish.place - 1
     rule = await changing.add(api.administration, caller, rule_of(wish, owner.gcid, 0), position)
@@ -109,7 +109,7 @@ async def read_rule(request: Request, api: Api, caller: Asking, service: str, na
 async def replace_rule(
     request: Request, api: Api, caller: Asking, service: str, name: str, wish: RuleEntry, if_match: IfMatch = None
 ) -> Response:
-    """Replace a rule where it stands; what is left out goes back to its usual value."""
+    """Replace a rule at its position; omitted fields return to their defaults."""
     rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
     seen = check_if_match(if_match, _version(api, rule))
     if wish.name.casefold() != rule.name.casefold():
@@ -144,6 +144,6 @@ async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_matc
 async def list_rule_versions(
     request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
 ) -> Response:
-    """Every version of a rule, newest first: when, by whom, and what it was."""
+    """Every version of a rule, newest first: when, by whom, and its content."""
     owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "rule", rule_key(owner.gcid, name))

@@ -39,7 +39,7 @@ class SchemaToTry(StrictShape):
 
 
 async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, parts: Iterable[Part]) -> list[str]:
-    """What is wrong with the first document; nothing when it is valid."""
+    """Return the validation errors of the first document; empty if it is valid."""
     if not caller.has_role(caller.organization, Role.DEVELOPER):
         raise permission_denied("Only a person with the role developer may try schemas")
     if api.validator is None:

@@ -1,6 +1,6 @@
-"""Services: made with a GCID that the network draws, replaced whole, removed, suspended, and looked up by others.
+"""Services: create (the network assigns the GCID), replace, remove, suspend, and look up.
 
-Others see a public service as the directory shows it, and of a private one nothing at all.
+Other organizations see a public service as the directory shows it, and do not see private ones.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ async def create_service(api: Api, caller: Asking, wish: NewService) -> Response
 
 @router.get(SERVICE + "/versions", response_model=VersionPage)
 async def list_service_versions(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
-    """Every version of a service, newest first: when, by whom, why, and what it was."""
+    """Every version of a service, newest first: when, by whom, why, and its content."""
     found = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "service", found.gcid)
 
@@ -182,7 +182,7 @@ async def end_service_suspension(api: Api, caller: Asking, service: str) -> Resp
 
 @router.get(SERVICE, response_model=ServiceView | PublicService)
 async def read_service(request: Request, api: Api, caller: Asking, service: str) -> Response:
-    """One service by GCID or address: whole for its own organization, as in the directory for others."""
+    """One service by GCID or address: complete for its own organization, the directory entry for others."""
     found = find_visible_service(caller, api.network.directory, service)
     if is_own(caller, found):
         view = service_view(api, found)
@@ -197,7 +197,7 @@ async def read_service(request: Request, api: Api, caller: Asking, service: str)
 async def replace_service(
     api: Api, caller: Asking, service: str, wish: ServiceChange, if_match: IfMatch = None
 ) -> Response:
-    """Replace a service's profile; what is left out goes back to its usual value."""
+    """Replace a service's profile; omitted fields return to their defaults."""
     found = require_service(caller, api.network.directory, service, Role.DEVELOPER)
     seen = check_if_match(if_match, api.network.directory.object_version("service", found.gcid))
     changed = await directory_changes.replace_service(api.administration, caller, found.gcid, wish.name, wish, seen)

@@ -1,7 +1,4 @@
-"""Health and status: probes without credentials for monitoring, and a status report for users.
-
-For those who watch it (no credentials needed, nothing told), and for its users.
-"""
+"""Health and status: probes without credentials for monitoring, and a status report for users."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ router = APIRouter(route_class=HistoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
 
 PARTS = SESSION + "/stops/{delivery}/parts"
-Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as the trace tells")]
+Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as in the trace")]
 
 
 class PartView(StrictShape):
@@ -36,20 +36,20 @@ class PartList(StrictShape):
 
 @router.get(PARTS, response_model=PartList)
 async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
-    """The parts of a message as it was delivered to one stop, without those that its sender withheld there."""
+    """The parts of a message as delivered to one stop, without those that its sender withheld there."""
     parts = await reading.list_parts_at_stop(api.network, caller, session, delivery)
     return answer({"items": [_view(part) for part in parts]})
 
 
 @payloads.get(PARTS + "/{part:path}", response_class=Response)
 async def read_part_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery, part: str) -> Response:
-    """The bytes of one part as it was delivered to one stop. When a person asks, that is on record."""
+    """The bytes of one part as delivered to one stop. Access by a person is recorded."""
     return part_answer(part, await reading.read_part_at_stop(api.network, caller, session, delivery, part))
 
 
 @router.get(SESSION + "/stops/{delivery}/receipt", response_class=Response)
 async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
-    """The signed receipt by which an AS2 partner has confirmed a message, as it came: its headers and every byte of its body."""
+    """The signed MDN by which an AS2 partner has confirmed a message, unchanged: its headers and every byte of its body."""
     receipt = await read_mdn_at_stop(api.network, caller, session, delivery)
     headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
     return Response(receipt, headers=headers, media_type="message/rfc822")

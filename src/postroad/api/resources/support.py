@@ -80,7 +80,7 @@ def _newest_first(request: SupportRequest) -> str:
 
 @router.get("/v1/support", response_model=RequestPage)
 async def list_requests(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
-    """What your organization has asked the operators; for operators, what all have."""
+    """The support requests of your organization; for operators, those of all organizations."""
     found = sorted(asking.list_requests(caller, api.network.directory), key=_newest_first)
     page = make_page(request, api, caller, query, found, _newest_first)
     return page_answer(request, page._replace(items=[request_view(one) for one in page.items]))

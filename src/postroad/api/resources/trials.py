@@ -58,7 +58,7 @@ class TryWish(StrictShape):
 
 
 class TrialView(StrictShape):
-    """What came of it: of a rule or condition whether it held and what it saw, a stylesheet's output, or a schema's verdict."""
+    """The result of a trial: whether a rule or condition held and what it saw, a stylesheet's output, or a schema's verdict."""
 
     role: RuleRole | None = None
     held: bool | None = None
@@ -74,7 +74,7 @@ class TrialView(StrictShape):
 
 @router.post("/v1/try", response_model=TrialView)
 async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
-    """What a rule, a condition, a stylesheet or a schema would do with a message; nothing is stored, sent or switched on."""
+    """Try a rule, a condition, a stylesheet or a schema on a message; nothing is stored, sent or enabled."""
     if wish.stylesheet is not None:
         return answer({"output": await _transformed(api, caller, wish)})
     if wish.schema_ is not None:

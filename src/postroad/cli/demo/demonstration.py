@@ -1,6 +1,6 @@
 """Runs the demo: starts a network, registers six organizations, plays the purchase order and shows the trace.
 
-Afterwards the network keeps running, and so does Acme's application, so that whoever watches can take a part.
+Afterwards the network and Acme's application keep running, so that the user can try more.
 """
 
 from __future__ import annotations

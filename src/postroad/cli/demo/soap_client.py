@@ -38,6 +38,6 @@ class SoapClient:
         SOAP11.decode_settlement_result(await self._answer(SOAP11.encode_settlement(settlement)))
 
     async def _answer(self, envelope: bytes, wait_s: float = 0.0) -> bytes:
-        """The envelope that comes back; reading it raises what a fault in it says."""
+        """Return the envelope of the answer; reading it raises the refusal in a fault."""
         answer = await self._http.post("/soap", content=envelope, timeout=wait_s + GRACE_S)
         return answer.content

@@ -1,7 +1,7 @@
 """The network and the key that a command uses: from options, the environment, or a network on this machine.
 
-A network that runs here leaves its address in its data folder (``url``) beside the first operator's key, so that whoever may read
-that folder needs to say nothing at all.
+A network that runs here writes its address to its data folder (``url``) beside the first operator's key, so that
+readers of that folder need no options.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class NetworkConnection(NamedTuple):
         if self.key or known.get("POSTROAD_KEY"):
             return "the key that --key gives" if self.key else "the key in POSTROAD_KEY"
         if known.get("POSTROAD_KEY_FILE"):
-            return f"the key in {known['POSTROAD_KEY_FILE']}, as POSTROAD_KEY_FILE says"
+            return f"the key in {known['POSTROAD_KEY_FILE']}, set by POSTROAD_KEY_FILE"
         data = Path(self.data) if self.data else local_data_folder(environment)
         return f"the operator's key in {data}; --key-file names another"
 

@@ -17,7 +17,7 @@ class ExitCode(IntEnum):
     CHANGES = 2  # `apply --dry-run` found changes; also click's code for a wrong command line
     REFUSED = 3  # the network said no; trying again the same way will not help
     UNAVAILABLE = 4  # the network cannot be reached or is too busy; try again later
-    NOT_COMPARED = 5  # `verify` found no fault, and had nothing to compare the journal with
+    NOT_COMPARED = 5  # `verify` found no difference, and had nothing to compare the journal with
     INTERRUPTED = 130  # Ctrl-C, as shells count it
 
 

@@ -1,9 +1,9 @@
 """The output of commands: text and colours for people, or JSON for scripts, never both.
 
-Results go to standard output and everything else (progress, errors) to standard error, so that output can be piped. In JSON mode
-each value is one line. Nothing that others wrote (a partner's answer, a document) reaches the terminal's cursor, title or
-clipboard: of all control characters, only those of colours, lines and tabs pass. Nor does it change the order in which other
-characters are shown.
+Results go to standard output and everything else (progress, errors) to standard error, so that output can be piped.
+In JSON mode each value is one line. Text from others (a partner's answer, a document) cannot affect the terminal's
+cursor, title or clipboard: of all control characters, only those of colours, lines and tabs pass. Nor can it change
+the order in which other characters are shown.
 """
 
 from __future__ import annotations
@@ -61,10 +61,7 @@ class Output:
             click.echo(msgspec.json.encode(value).decode())
 
     def show(self, *drawn: Any) -> None:
-        """Print Rich objects such as styled text or trees; never plain strings, which Rich would parse as markup.
-
-        Never a plain string, which rich would read as markup.
-        """
+        """Print Rich objects such as styled text or trees; never plain strings, which Rich would parse as markup."""
         if not self.as_json:
             with self.console.capture() as captured:
                 self.console.print(*drawn)

@@ -1,7 +1,7 @@
 """Progress bars for Spark jobs: one for the job with rows and time left, and one per running stage.
 
-Rule: they are drawn on standard error, and only while a terminal looks at it. Whoever has no terminal, as a program that
-started the job, can have the same written to a file.
+Rule: they are drawn on standard error, and only on a terminal. Without a terminal, for example for a program that
+started the job, progress can be written to a file.
 """
 
 from __future__ import annotations

@@ -1,9 +1,8 @@
 """Runs a network from the command line: signals, the published address, and the log on standard error.
 
-The server's log on standard error: text for people, or one JSON object per line.
-
-Rule: what was attached to a record (``extra``) becomes fields of the JSON line; an exception is told whole, since it is a
-programming mistake or an outage, and neither carries a payload.
+The log is text for people, or one JSON object per line. Rule: the ``extra`` fields of a record become fields of the
+JSON line; an exception is logged completely, since it is a programming error or an outage, and neither contains a
+payload.
 """
 
 from __future__ import annotations
@@ -65,7 +64,7 @@ def describe_listen_error(settings: Settings, error: OSError) -> OSError | Misco
         return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
     faults = {
         EADDRINUSE: f"port: {where} is taken; stop the program that listens there, or choose another port with --port",
-        EADDRNOTAVAIL: f"host: {settings.host} is no address of this machine; 127.0.0.1 always is, and 0.0.0.0 means all of them",
+        EADDRNOTAVAIL: f"host: {settings.host} is not an address of this machine; use 127.0.0.1 or 0.0.0.0 (all addresses)",
         EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
     }
     return Misconfigured([faults[error.errno]]) if error.errno in faults else error

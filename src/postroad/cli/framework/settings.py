@@ -44,7 +44,7 @@ def gather_settings(
         if not equals:
             errors.append(f"--set {change}: write it as NAME=VALUE")
         elif setting not in Settings.__dataclass_fields__:
-            errors.append(f"--set {setting}: there is no such setting; see `postroad doctor --settings`")
+            errors.append(f"--set {setting}: unknown setting; see `postroad doctor --settings`")
         else:
             overrides[setting] = value
     try:

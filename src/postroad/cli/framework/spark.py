@@ -1,7 +1,7 @@
 """Options of commands that run on Spark, and the Spark session made from them.
 
-Rule: nothing of Spark or Arrow is imported before a command really runs, so that help and everything else work without the
-extra ``postroad[warehouse]``; where it is missing, the command says how to get it.
+Rule: Spark and Arrow are imported only when a command really runs, so that help and everything else work without the
+extra ``postroad[warehouse]``; if it is missing, the command explains how to install it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Cluster(NamedTuple):
 
 
 def with_cluster(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add options that say where Spark runs, passed to the command as ``cluster``."""
+    """Add options for where Spark runs, passed to the command as ``cluster``."""
 
     @functools.wraps(function)
     def run(*arguments: Any, master: str, driver_memory: str, conf: tuple[str, ...], **options: Any) -> Any:

@@ -1,7 +1,7 @@
 """Access to a network's journal and index on this machine: read only, or with the server stopped.
 
-Rule: nothing here writes where a running server writes. What must write takes the journal's lock first, and says who holds
-it otherwise.
+Rule: nothing here writes where a running server writes. Commands that must write take the journal's lock first, and
+otherwise report who holds it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ def with_archive_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages that have no From."),
         click.option(
-            "--at", type=click.DateTime(), help="When they are taken to be posted (UTC); else now. A journal says it."
+            "--at", type=click.DateTime(), help="Assumed time of posting (UTC); default: now. A journal contains it."
         ),
         click.option("--ndjson", is_flag=True, help="Write lines of JSON too."),
         with_cluster,

@@ -1,10 +1,8 @@
 """Configuration files, joined into one document, with the contents of the secrets, keys and assets they name.
 
-Configuration files as one document, with the secrets, keys and assets that they name.
-
-Rule: a secret never stands in a file under version control. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
-resolved here, where the files are; so are ``file: PATH`` of an asset and ``file:PATH`` among certificates. A relative path
-counts from the folder of the file that names it.
+Rule: a file under version control never contains a secret. ``passwordFrom: env:NAME`` and ``keyFrom: file:PATH`` are
+resolved here, where the files are; so are ``file: PATH`` of an asset and ``file:PATH`` among certificates. A relative
+path counts from the folder of the file that names it.
 """
 
 from __future__ import annotations
@@ -77,7 +75,7 @@ def read_configuration_files(
 ) -> dict[str, Any]:
     """Join all files (``-`` is standard input) to one document; ``make_key`` makes missing key files.
 
-    ``prepare`` sees each file before anything in it is looked up: who needs no secrets leaves them out there.
+    ``prepare`` gets each file before anything in it is resolved; callers that need no secrets remove them there.
     """
     faults: list[str] = []
     joined: dict[str, Any] = {}
@@ -110,7 +108,7 @@ def _join(joined: dict[str, Any], content: dict[str, Any], file: str, faults: li
             joined[name] = value
         elif isinstance(known, dict) and isinstance(value, dict):
             twice = sorted(set(known) & set(value))
-            faults += [f"{file}: {name}: {one} stands in another file too; keep it in one place" for one in twice]
+            faults += [f"{file}: {name}: {one} is in another file too; keep it in one place" for one in twice]
             joined[name] = known | value
         elif known != value:
             faults.append(f"{file}: {name}: the files disagree about it")

@@ -34,7 +34,7 @@ def read_noted_heads(heads: Sequence[str], public_key: Path | None) -> list[Jour
         except BadHead as bad:
             raise Misconfigured([f"--head {text}: {bad}"]) from None
     if heads and not found:
-        raise Misconfigured([f"--head {' '.join(heads)}: there is no head in it"])
+        raise Misconfigured([f"--head {' '.join(heads)}: it contains no head"])
     return found
 
 

@@ -1,7 +1,4 @@
-"""Command-line options as values: ``NAME=VALUE`` pairs, times, recipients, documents and properties of a message.
-
-Builds the parts of a message from command-line options.
-"""
+"""Command-line options as values: ``NAME=VALUE`` pairs, times, recipients, documents and properties of a message."""
 
 from __future__ import annotations
 
@@ -39,7 +36,7 @@ def parse_moment(text: str, *, past: bool = False) -> datetime:
     try:
         read = datetime.fromisoformat(text)
     except ValueError:
-        raise click.UsageError(f"{text!r} is no time; write 2026-11-15T10:00:00Z, or 30m, 48h, 30d") from None
+        raise click.UsageError(f"{text!r} is not a time; write 2026-11-15T10:00:00Z, or 30m, 48h, 30d") from None
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 

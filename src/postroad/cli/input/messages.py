@@ -1,12 +1,11 @@
 """Messages and documents in files: their bytes, formats and headers, for commands that read them.
 
-A file is a message when it is written as one could be posted: a SOAP envelope, or JSON with the fields of a post. Anything else
-is a document, and becomes a message with what the options say.
+A file is a message if it is written as one could be posted: a SOAP envelope, or JSON with the fields of a post.
+Anything else is a document, and becomes a message with the given options.
 
-Messages of other systems in files: their bytes, and the headers they were received with.
-
-Those are said by options, by a file beside the message (``order.dime.content-type``), or by the message itself where it was
-captured with its head: a request or an answer of HTTP, or header lines and an empty line.
+The headers of messages of other systems come from options, from a file beside the message
+(``order.dime.content-type``), or from the message itself if it was captured with its head: a request or an answer of
+HTTP, or header lines and an empty line.
 """
 
 from __future__ import annotations
@@ -103,10 +102,7 @@ def _beside(file: str) -> str:
 
 
 def parse_captured(body: bytes) -> Wire:
-    """Split bytes that may begin with an HTTP head or header lines; a plain MIME entity is left as it is.
-
-    What is nothing more than a MIME entity is left as it is.
-    """
+    """Split bytes that may begin with an HTTP head or header lines; a plain MIME entity is left as it is."""
     start = _START_LINE.match(body)
     if start is None and body.startswith(b"--"):
         return Wire([], body)  # a boundary, which may look like a header

@@ -1,6 +1,6 @@
 """Rules and model trees in files: YAML or JSON as in a configuration document, or XML for rules.
 
-Model trees in files: YAML, or JSON, which is read much faster for large trees.
+JSON is read much faster for large trees.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Changes that a service made to documents: removed and added lines of each part.
 
-XML and JSON are broken into a line for each element or member first, so that a document in one long line shows small changes too.
+XML and JSON are first split into a line for each element or member, so that a document in one long line shows small
+changes too.
 """
 
 from __future__ import annotations

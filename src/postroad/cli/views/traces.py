@@ -1,8 +1,8 @@
 """A transaction's history as a tree: messages, their copies, the stops of each copy, and events with times.
 
-Answers stand below the message they answer, and what an exchange or a model forwards below what it was sent. Times count from the
-transaction's first message. Where the contents are known, each message shows its documents and each stop what the service there
-changed in them.
+Answers are listed below the message they answer, and forwards of an exchange or a model below the original. Times
+count from the transaction's first message. If the contents are known, each message shows its documents and each stop
+the changes of its service.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ MOVES = {
     "let-go": BatchMove(
         step=steering.let_go, title="Let it go", told="It is held back no longer.", states=LIVING, held=True
     ),
-    "resume": BatchMove(step=steering.resume, title="Resume it", told="It goes on.", states=(BatchState.SUSPENDED,)),
+    "resume": BatchMove(step=steering.resume, title="Resume it", told="It continues.", states=(BatchState.SUSPENDED,)),
     "drop": BatchMove(
         step=steering.drop,
         title="Drop it",
@@ -104,7 +104,7 @@ async def steer(request: Request) -> Response:
         raise not_found()
     reason = form.get("reason", "").strip()
     if move.reasoned and not reason:
-        return await _shown(request, "Say why: it goes on record.")
+        return await _shown(request, "Enter a reason; it is recorded.")
     try:
         await move.step(console.network, caller_of(request), asked["batch"], reason, None)
     except Refused as refusal:
@@ -118,13 +118,13 @@ async def take_out(request: Request) -> Response:
     if number is None:
         raise not_found()
     if not reason:
-        return await _shown(request, "Say why the message is taken out: it goes on record.")
+        return await _shown(request, "Enter a reason for removing the message; it is recorded.")
     real = console.network.tokens.veil.real_number(number)
     try:
         await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, None)
     except Refused as refusal:
         return await _shown(request, refusal_errors(refusal)[0].detail)
-    return redirect(f"/batches/{asked['batch']}", "It is a dead letter now; the others go on.")
+    return redirect(f"/batches/{asked['batch']}", "It is a dead letter now; the others continue.")
 
 
 async def _shown(request: Request, fault: str = "") -> Response:

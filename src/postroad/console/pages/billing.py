@@ -1,7 +1,7 @@
 """The billing pages: the current month with its forecast, invoices, balances, and the messages behind each line.
 
-Rules: members see their own organization's bills, operators all; a message is named and linked to only as whoever asks
-knows it, by its session or its pseudonym, and not at all where they do not know it.
+Rules: members see their own organization's bills, operators all. A message is named and linked only as the viewer
+knows it, by its session or its pseudonym, and otherwise not at all.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Resending or dropping all dead letters of a group: preview, then page by page with progress.
 
-Rules: a run goes no further than the letters that were there when it began; one that is refused does not hold up the
-others; whoever leaves in the middle has dealt with whole letters only, and begins again with what is left. With scripts the next
-page asks for itself, without them somebody presses a button; it is the same form.
+Rules: a run ends with the letters that existed when it began. A refused letter does not hold up the others. A run can
+be left at any time: every letter is processed completely or not at all, and a new run continues with the rest. With
+scripts the next page loads by itself, without them the person presses a button; it is the same form.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ async def _run_next(request: Request, act: str) -> Response:
     form = await read_form(request)
     run = _run(request, act, form)
     if act == "drop" and not run.reason:
-        fault = "Say why they are dropped; that goes on record."
+        fault = "Enter a reason for dropping them; it is recorded."
         return await _preview_run(request, act, run.service, run.cause, fault)
     run = await _advance_run(request, run)
     template = "dead_letters_run_part.html" if is_part(request) else "dead_letters_run.html"

@@ -1,7 +1,7 @@
 """The dead-letter pages: groups by service and cause, a preview of a resend, and resend or drop.
 
-Rules: nothing is resent that was not shown before, with what the network would refuse of it; dropping wants a reason. Many
-are dealt with in runs (``dead_letter_runs``).
+Rules: everything is shown before it is resent, including what the network would refuse; dropping requires a reason.
+Many letters are processed in runs (``dead_letter_runs``).
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ async def drop_one(request: Request) -> Response:
     console, number = console_of(request), request.path_params["delivery"]
     reason = (await read_form(request)).get("reason", "").strip()[:MAX_REASON]
     if not reason:
-        return await _shown(request, drop_fault="Say why it is dropped; that goes on record.")
+        return await _shown(request, drop_fault="Enter a reason for dropping it; it is recorded.")
     try:
         await dealing.drop(console.network, caller_of(request), number, reason)
     except Refused as refusal:

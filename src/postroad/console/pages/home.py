@@ -1,6 +1,7 @@
 """The home page: waiting and failed messages, expiring credentials, the latest messages, and next steps.
 
-Rule: it is opened most often, so it asks for little: everything is counted up to a limit, and says so where that is reached.
+Rule: this page is opened most often, so it must be cheap: everything is counted up to a limit, and the page shows
+when that is reached.
 """
 
 from __future__ import annotations
@@ -90,10 +91,7 @@ def _by_cause(groups: list[LetterGroup]) -> list[tuple[Cause, str, int]]:
 
 
 def _expiring_credentials(console: Console, caller: Caller) -> list[tuple[Expiring, str]]:
-    """Return keys and certificates that expire soon or have expired, soonest first; for operators, of all.
-
-    Operators see those of all.
-    """
+    """Return keys and certificates that expire soon or have expired, soonest first; for operators, of all."""
     now_us, directory = console.now_us, console.directory
     if caller.operator:
         found = [one for one in expiring_credentials(directory) if due_warning(one.expires_at_us, now_us) is not None]

@@ -1,6 +1,6 @@
 """The live page: traffic, queues, failures and the latest messages, updated by a stream.
 
-Rule: the page itself has everything as of now, so it serves without scripts too; with them it goes on (``watching``).
+Rule: the page itself has the current state, so it works without scripts; with them ``live_updates`` keeps it current.
 """
 
 from __future__ import annotations

@@ -50,8 +50,8 @@ async def login(request: Request) -> Response:
 async def login_link_page(request: Request) -> Response:
     """Ask whether to log in as the person of the link; the button logs in and uses the link up.
 
-    Opening the link changes nothing: mail scanners, chat previews and browsers that prefetch open links too. The question
-    also shows in whose account the person will work, where another site has led them to this link.
+    Opening the link changes nothing, because mail scanners, chat previews and prefetching browsers open links too.
+    The question also names the account, in case another site has sent the person to this link.
     """
     key, person = _linked(request, request.query_params.get("once", ""))
     if person is None:

@@ -1,7 +1,7 @@
 """The account-linking pages (provisioning): consent, the redirect to the provider, and the return.
 
-Rules: nothing happens before the person agrees to what the page says; the provider they are sent to is the one that they
-have read of; nothing that the page one comes back to is given can confirm anything.
+Rules: nothing happens before the person agrees. They are sent only to the provider that the page named. Nothing that
+the return page receives can confirm anything.
 """
 
 from __future__ import annotations

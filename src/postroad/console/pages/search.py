@@ -1,7 +1,4 @@
-"""The search page: one box for session IDs, handles, search keys, batches and services.
-
-One box for everything by which a message can be known.
-"""
+"""The search page: one box for session IDs, handles, search keys, batches and services."""
 
 from __future__ import annotations
 

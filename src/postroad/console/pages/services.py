@@ -230,9 +230,7 @@ def _profile_in(form: Form) -> dict[str, Any]:
     profile = parse_yaml_text(form.get("more", ""))
     twice = sorted(profile.keys() & set(PLAIN))
     if twice:
-        raise InvalidForm(
-            [DocumentError("", f"{', '.join(twice)} has a field of its own above; take it out of the text")]
-        )
+        raise InvalidForm([DocumentError("", f"{', '.join(twice)} has its own field above; remove it from the text")])
     profile |= {name: form[name] for name in PLAIN if form.get(name, "")}
     push = profile.get("push") or {}
     if form.get("url") and isinstance(push, dict):  # what it is otherwise is told with all other faults

@@ -1,6 +1,6 @@
 """The tariff pages for operators: current tariffs, and all billing settings as text that is applied whole.
 
-Rule: the text goes the way of a network file: what would change is shown before, and carried out in one entry or not at all.
+Rule: the text is handled like a configuration file: changes are shown first, and applied in one entry or not at all.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from postroad.flow.administration.versions import ConfigurationVersion, list_ver
 
 SECTION = "/billing"
 MAX_TEXT = 1 << 20  # characters; operators alone write them
-CHANGED = "Somebody has changed the tariffs since you opened this page; open it again, and repeat what you want"
+CHANGED = "The tariffs have changed since you opened this page; open it again, and repeat your change"
 
 
 async def show_tariffs(request: Request) -> Response:
@@ -96,7 +96,11 @@ def _document(text: str) -> dict[str, Any]:
     others = sorted(section.keys() - {"books", "tariffs"})
     if others:
         raise InvalidForm(
-            [DocumentError("", f"Here stand books and tariffs; {', '.join(map(str, others))} is kept elsewhere")]
+            [
+                DocumentError(
+                    "", f"This page takes only books and tariffs; {', '.join(map(str, others))} is kept elsewhere"
+                )
+            ]
         )
     return {"postroad": 1, "organizations": {}, "billing": {"tariffs": {}} | section}
 
@@ -124,7 +128,7 @@ def _digest_of(text: str) -> str:
 def _require_operator(request: Request) -> Console:
     if not caller_of(request).operator:
         raise permission_denied(
-            "Tariffs are for the network's operators; what your organization pays stands under Billing"
+            "Tariffs are for the network's operators; what your organization pays is shown under Billing"
         )
     return console_of(request)
 

@@ -1,7 +1,7 @@
 """The what-if pages: start a run with a changed configuration, watch it, and read its report.
 
-Rules: a report tells of everybody's traffic and bills, so it is for operators; what is tried is checked first as if it were
-applied; and a document from a browser never makes the server read its own files or variables.
+Rules: a report contains everyone's traffic and bills, so it is for operators. A configuration is checked as if it
+were applied. A document from a browser never makes the server read its own files or variables.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ async def page(request: Request) -> Response:
 async def stop(request: Request) -> Response:
     run = _run(request)
     run.stop()
-    return redirect(f"/whatif/{run.id}", "It is told to stop.")
+    return redirect(f"/whatif/{run.id}", "It is being stopped.")
 
 
 async def remove(request: Request) -> Response:
     await asyncio.to_thread(_run(request).remove)
-    return redirect("/whatif", "It is gone.")
+    return redirect("/whatif", "It was removed.")
 
 
 def _form(request: Request, values: Mapping[str, str], faults: list[DocumentError]) -> Response:
@@ -154,7 +154,7 @@ def _plot(report: Mapping[str, Any]) -> Plot:
 
 def _runs(request: Request) -> WhatIfRuns:
     if not caller_of(request).operator:
-        raise permission_denied("What-if tells of everybody's traffic; it is for the network's operators")
+        raise permission_denied("What-if shows everyone's traffic; it is for the network's operators")
     return WhatIfRuns(settings=console_of(request).running.settings)
 
 

@@ -1,4 +1,1 @@
-"""Decides whether a sender may post this message to this recipient now; each refusal has a stable code.
-
-Pure decisions; each refusal has a stable code.
-"""
+"""Decides whether a sender may post this message to this recipient now; each refusal has a stable code."""

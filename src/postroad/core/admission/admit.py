@@ -46,7 +46,7 @@ def _admitted(message: Message, sender: Service, caller: Caller, now_us: int) ->
     else:
         _check_referring(message)
     if message.expires_at_us and message.expires_at_us <= now_us:
-        raise Refused("message.expired", "The expiration lies in the past; post it again with a later one, or without")
+        raise Refused("message.expired", "The expiration is in the past; post it again with a later one, or without")
     expires_at_us = message.expires_at_us or now_us + sender.default_expiration_s * 1_000_000
     return Admitted(message, sender, caller, now_us, expires_at_us)
 
@@ -62,7 +62,7 @@ def _sender(message: Message, caller: Caller, directory: Directory) -> Service:
     ):
         raise Refused(
             "sender.mismatch",
-            f"From says {message.sender[:120]!r}, but these credentials belong to {sender.address}; "
+            f"From is {message.sender[:120]!r}, but these credentials belong to {sender.address}; "
             "leave From out or use that service's own credentials",
             pointer="/from",
         )

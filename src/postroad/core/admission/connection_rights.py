@@ -1,6 +1,6 @@
 """Who may bind a queue to an exchange or attach a service to a model.
 
-Rule: an exchange or model of others that is not open is, to whoever asks, as if it did not exist.
+Rule: an exchange or model of others that is not open to the caller is treated as if it did not exist.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who may send to whom; a private service is reported to outsiders as not existing.
 
-Rule: to an outsider, a private service and one that does not exist give the very same answer.
+Rule: for an outsider, a private service and a missing one give exactly the same answer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Translates journal entries into live events: sent, arrived, delivered, failed …
 
-Rule: pure and cheap, since every entry passes here while somebody watches; who may know of what is decided elsewhere, by
-whose service it happened at.
+Rule: pure and fast, since every entry is translated while anyone watches. Other modules decide who may see an event,
+by the service at which it happened.
 """
 
 from __future__ import annotations

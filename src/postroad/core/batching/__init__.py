@@ -1,15 +1,16 @@
-"""Batching: which messages leave together, and when.
+"""Batching: decides which messages leave together, and when.
 
-    arrival_of  Subject → Arrival: what the policy wants to know of a message, read once
-    arrive      Arrival → the batch that it is in now, and the one that it closed by coming
-    due         Batch → when it goes, by which criterion, and why it has not gone yet
-    elapsed     Batch → the same, or closed, because it is time
-    in_order    members → the order in which they are assembled
+    arrival_of      Subject → ArrivingMessage: what the policy needs to know of a message, read once
+    add_to_batch    ArrivingMessage → the batch that it is in now, and the one that it closed by arriving
+    find_due        Batch → when it will be sent, by which criterion, and why it has not been sent yet
+    close_if_due    Batch → the batch, closed if its time has come
+    order_members   members → the order in which they are assembled
 
-A batch's life is the table ``BATCH_MOVES`` in ``core.model.batch``; ``moves`` has a function for each of its moves.
+A batch's lifecycle is the table ``BATCH_MOVES`` in ``core.model.batch``; ``moves`` has a function for each move.
 
-Rules: a batch of a fixed policy and fixed arrivals is closed at the same moment whoever looks, however late: what is overdue
-when a message comes is closed before it, as of the time at which it was due. The first criterion wins. Time and ids are given.
+Rules: with a fixed policy and fixed arrivals, a batch closes at the same moment whenever it is checked: a batch that is
+overdue when a message arrives is closed before it, as of its due time. The first criterion wins. Time and ids are
+arguments.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Adds a message to the open batch of its key, to a new batch, or to none.
 
-Rules: what is overdue is closed before the message, so it does not matter whether a timer was late; a message that would
-make a batch too large, is of another type or restarts the application's batch closes the one before it; and every message that
-is taken is in exactly one batch. In a batch that the application marks, only the application and its time-out decide.
+Rules: an overdue batch is closed before the message is added, so a late timer makes no difference. A message that
+would make a batch too large, has another type or restarts the application's batch closes the current batch first.
+Every message that is taken is in exactly one batch. A batch that the application marks is closed only by the
+application and its time-out.
 """
 
 from __future__ import annotations
@@ -78,10 +79,7 @@ def arrival_without_content(policy: BatchPolicy, member: BatchMember) -> Arrivin
 def add_to_batch(
     policy: BatchPolicy, port: Port, arrival: ArrivingMessage, current: Batch | None, batch_id: str, now_us: int
 ) -> ArrivalResult:
-    """Add the message; ``current`` is the open batch of its key, ``batch_id`` the ID for a new one.
-
-    ``current`` is the open batch of its key, if any; ``batch_id`` is for a new one.
-    """
+    """Add the message; ``current`` is the open batch of its key, ``batch_id`` the ID for a new one."""
     if not arrival.taken:
         return ArrivalResult(None)
     before = (
@@ -176,7 +174,7 @@ def _key(policy: BatchPolicy, subject: Subject, member: BatchMember) -> tuple[st
 
 
 def _group_value(subject: Subject, place: ValueLocation) -> str:
-    """The one value at a place as it is; none or several as a JSON array, which no single value is taken for."""
+    """Return the single value at a location; none or several as a JSON array, which no single value can equal."""
     texts = subject.found(lookup_of(place)).texts
     if len(texts) == 1 and not texts[0].startswith("["):
         return _bounded(str(texts[0]))

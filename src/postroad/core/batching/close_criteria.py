@@ -1,7 +1,7 @@
 """When an open batch closes, and which criterion it waits for.
 
-Rule: every criterion of a policy can be read at any time, so nobody has to guess why a batch has not gone; and a time comes
-from the batch and its policy alone, never from when somebody looked.
+Rule: every criterion of a policy can be read at any time, so that the owner can always see why a batch has not been
+sent. Times depend only on the batch and its policy, never on when they are checked.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
 """Cron expressions: minute, hour, day of the month, month, weekday.
 
-Fields are ``*``, numbers, names (``mon``, ``jan``), ranges, lists and steps (``8-18/2``); the day ``L`` is the month's last, and
-Sunday is 0 or 7. Where both days are given, either will do, as in every cron. ``@hourly``, ``@daily``, ``@weekly``, ``@monthly``
-and ``@yearly`` are short for what they say.
+Fields are ``*``, numbers, names (``mon``, ``jan``), ranges, lists and steps (``8-18/2``); the day ``L`` is the last
+of the month, and Sunday is 0 or 7. If both days are given, either matches, as in every cron. ``@hourly``, ``@daily``,
+``@weekly``, ``@monthly`` and ``@yearly`` are abbreviations.
 
-Rule: a schedule that names hours goes off once for each day and time that it names, whatever is done to the clocks: what
-they skip goes off when they jump over it, and what they show twice goes off the first time. One that is for every hour goes off
-whenever the wall clock shows it, so the hour that comes twice is like every other.
+Rule: a schedule with fixed hours fires once for each day and time that it names, whatever the clock change: skipped
+times fire when the clock jumps over them, and repeated times fire the first time. A schedule for every hour fires
+whenever the wall clock shows its time, so the repeated hour is like every other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Converts messages to batch members, and closed batches to interchange envelopes.
 
-Rule: the server and a job over an archive ask here, so both count the same bytes, see the same types and write the same
-envelope. The interchange is dated by when its batch was closed, not by when somebody came to assemble it.
+Rule: the server and warehouse jobs both use this module, so they count the same bytes, see the same types and write
+the same envelope. The interchange is dated by the closing of its batch, not by its assembly.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The order of the members of a batch in its interchange.
 
-Rule: the order is total and depends on the members alone. Members without a value, or with one that is not of its type, come
-last; what is equal in everything stays in the order of arrival.
+Rule: the order is total and depends on the members alone. Members without a value, or with a value of another type,
+come last; equal members stay in the order of arrival.
 """
 
 from __future__ import annotations

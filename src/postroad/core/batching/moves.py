@@ -1,6 +1,6 @@
 """The state transitions of a batch, one function for each.
 
-Rule: what ``BATCH_MOVES`` does not know is refused, and nothing else changes a batch.
+Rule: a move that ``BATCH_MOVES`` does not contain is refused, and nothing else changes a batch.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Calls a batcher plug-in about a batch. Rule: a plug-in that raises suspends only that batch.
+"""Calls a batcher plug-in about a batch.
 
-Rule: a plug-in that raises suspends the batch, and nothing else stops.
+Rule: a plug-in that raises suspends only that batch.
 """
 
 from __future__ import annotations

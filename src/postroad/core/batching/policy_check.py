@@ -1,6 +1,6 @@
 """Checks a batch policy when it is saved.
 
-Rule: what could never close a batch, or never do what it says, is refused here, naming the place that is wrong.
+Rule: a setting that could never close a batch, or never take effect, is refused with its location.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def _check_criteria(policy: BatchPolicy) -> None:
     if not policy.cron and policy.before_close_s is None:
         raise _invalid("empty", "an empty batch goes at a scheduled time; give a schedule")
     if policy.group_by or policy.types is Types.APART:
-        raise _invalid(
-            "empty", "where messages are grouped, nobody can say which group is empty; leave one of both out"
-        )
+        raise _invalid("empty", "where messages are grouped, an empty batch would have no group; remove one of both")
 
 
 def _check_calendar(policy: BatchPolicy, port: Port) -> None:
@@ -99,7 +97,7 @@ def _check_controlled(controlled: Controlled) -> None:
     _check_number("unfinished_after_s", controlled.unfinished_after_s, 1, MAX_SECONDS)
     names = (controlled.id_property, controlled.start_property, controlled.end_property)
     if not all(names) or len(set(names)) < len(names):
-        raise _invalid("controlled", "the batch's id, start and end are three properties; give each a name of its own")
+        raise _invalid("controlled", "the batch's id, start and end are three properties; give each a different name")
 
 
 def _invalid(pointer: str, detail: str) -> Refused:

@@ -1,6 +1,6 @@
 """Tries a batch policy on messages: the batches it would make, and their members.
 
-Rule: messages arrive by the very functions with which a batcher gathers them, so a trial and the batcher cannot differ.
+Rule: messages are gathered by the functions that a batcher uses, so a trial and the batcher cannot differ.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Control numbers for a batch that is assembled again on a gap-free send port.
 
-Rule: what the batch has drawn before is used first, each number once; only what that does not cover is drawn again.
+Rule: the numbers that the batch drew before are used first, each once; new numbers are drawn only when these run out.
 """
 
 from __future__ import annotations

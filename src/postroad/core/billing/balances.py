@@ -1,6 +1,6 @@
 """Balances: invoices with their corrections and payments.
 
-Rule: a payment counts for the whole affair, the invoice and everything that corrects it, whichever document it names.
+Rule: a payment counts for the invoice and all its corrections together, whichever of these documents it names.
 """
 
 from __future__ import annotations

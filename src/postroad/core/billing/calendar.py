@@ -32,7 +32,7 @@ def begins_us(day: date, time_zone: str) -> int:
 
 def check_period(period: str) -> str:
     if not MONTH.match(period):
-        raise Refused("value.invalid", f"{period[:20]!r} is no month; write it as 2026-10")
+        raise Refused("value.invalid", f"{period[:20]!r} is not a month; write it as 2026-10")
     return period
 
 

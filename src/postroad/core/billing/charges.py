@@ -1,13 +1,10 @@
 """Rates uses: the price of units by tiers, and the reference calculation of charges.
 
-Rule: the cost of the next units is what all cost together less what those before cost, so that whatever way a period is cut
-into messages, the whole costs the same.
-
-Rates uses: the reference calculation of charges, use by use.
-
-Rules: allowances and tiers are counted per originating organization, month and rate, in the order of the journal. So a use
-that comes to light later (a node whose clock was behind) is rated after those that were known, and never changes their price.
-A use is counted once, however often it is given; where it was given differently, the last one holds.
+Rules: the cost of the next units is the cost of all units less the cost of the earlier ones, so a period costs the
+same however it is divided into messages. Allowances and tiers are counted per originating organization, month and
+rate, in the order of the journal. So a use that is recorded late (a node whose clock was behind) is rated after the
+known ones, and never changes their price. A use is counted once, however often it is passed; if its versions differ,
+the last one counts.
 """
 
 from __future__ import annotations

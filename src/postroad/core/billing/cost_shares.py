@@ -1,8 +1,9 @@
 """Divides the price of a use among originator, in-transit services and recipient.
 
-Rules: shares add up to the price, to the micro-unit. Parties stand in a line (originator, in-transit services in the order
-of the route, recipient) and each bears the difference between what all up to it bear, rounded down, and what those before it do.
-What would fall on a service whose cost somebody took over falls on them; so does the whole price of its invocation.
+Rules: shares add up to the price, to the micro-unit. Parties are ordered (originator, in-transit services in the
+order of the route, recipient). Each pays the difference between the rounded-down total up to it and the total before
+it. If another service has taken over a service's cost, it pays that service's share, and the whole price of its
+invocation.
 """
 
 from __future__ import annotations

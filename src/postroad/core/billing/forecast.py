@@ -1,7 +1,7 @@
 """Forecasts the total of a month from the charges so far.
 
-Rule: a forecast says no more than the days behind it: what was charged until now, spread over the time that it took, is
-taken for the rest of the month too. Allowances that are used up and tiers that are not reached yet are no part of it.
+Rule: a forecast is a linear projection: the charges so far, per time elapsed, are assumed for the rest of the month.
+Used-up allowances and tiers that are not reached yet are not considered.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Sums charges into invoice lines and invoices, and computes corrections.
 
-Rules: a line is summed up exactly and rounded once, half away from zero, to what can be paid in its currency; a total is the
-sum of rounded lines. An invoice is never changed: what turns out otherwise later (a message that came to light late, a tariff
-that was put right) is the difference between what the lines are now and what was invoiced, and becomes a document of its own.
+Rules: a line is summed exactly and rounded once, half away from zero, to the smallest unit of its currency; a total
+is the sum of rounded lines. An invoice never changes: later changes (a late message, a corrected tariff) give the
+difference between the current lines and the invoiced ones, which becomes a document of its own.
 """
 
 from __future__ import annotations

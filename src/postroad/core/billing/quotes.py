@@ -1,7 +1,8 @@
 """Quotes the price of one message before its month is rated; an inexact quote is an upper limit.
 
-Rules: the same uses, tariffs and shares as in ``rating``. How much of an allowance or a tier is used up only the whole month
-tells, so a quote is then made of the dearest price of the tariff, and says that it is not exact; it is never too low.
+Rules: uses, tariffs and shares are those of ``charges``. Only the whole month determines how much of an allowance or
+a tier is used up, so a quote then uses the highest price of the tariff, and is marked as inexact; it is never too
+low.
 """
 
 from __future__ import annotations

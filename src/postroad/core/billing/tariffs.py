@@ -1,7 +1,7 @@
 """Selects the tariff of an organization in a month, and finds contradictions between tariffs.
 
-Rule: in any month at most one version of one tariff holds for an organization: the one that names it, or else the one that
-names nobody. So a price follows from the month alone, and never from the order in which tariffs were written down.
+Rule: in any month at most one version of one tariff applies to an organization: the one that names it, or else the
+one that names no organization. So a price depends on the month alone, and never on the order of tariffs.
 """
 
 from __future__ import annotations

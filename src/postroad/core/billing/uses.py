@@ -1,8 +1,8 @@
 """Derives billable uses from journal entries.
 
-Rules: messages count, not attempts. A copy counts when the message is accepted, refused ones never; an in-transit service
-counts when it has returned without an error; what the network itself says counts for nobody. So each use rests on one entry,
-and on nothing that happens later.
+Rules: messages count, not attempts. A copy counts when the message is accepted; refused copies never count. An
+in-transit service counts when it has returned without an error. The network's own messages count for no one. So each
+use depends on one entry, and on nothing later.
 """
 
 from __future__ import annotations

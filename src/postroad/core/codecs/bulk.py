@@ -1,7 +1,7 @@
 """Many messages in one call: NDJSON, multipart/mixed, or an array of envelopes.
 
-Rule: order is kept, and one bad message never spoils the others; it is answered with its own refusal in its
-place. Only a body whose framing itself is broken is refused as a whole.
+Rule: order is kept, and one invalid message never affects the others; its own refusal is returned at its position.
+Only a body whose framing itself is broken is refused as a whole.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Cells of CSV files that spreadsheets open.
 
-Rule: names and texts are written by others, and spreadsheets take some of them for formulas; an apostrophe goes before these.
+Rule: names and texts come from other parties, and spreadsheets interpret some of them as formulas; these get a
+leading apostrophe.
 """
 
 from __future__ import annotations

@@ -1,9 +1,4 @@
-"""The envelope form: msgpack with the metadata outside the payload, for those who post by the thousand.
-
-An envelope is an array whose shortest spelling is ``[to, payload]``; everything after it has a default, in the order
-of ``Envelope``. Bulk is an array of envelopes. What the network hands out, and requests around it, are maps whose
-keys are the field names of the model, so that any msgpack library reads them without a table.
-"""
+"""The envelope form: msgpack with the metadata outside the payload, for senders that post by the thousand."""
 
 from __future__ import annotations
 

@@ -79,7 +79,7 @@ def _place(text: str) -> tuple[str, str]:
 
 
 def _check_names(body: bytes) -> None:
-    """Refuse an object with a name twice. Mostly no name at all comes twice, which one search shows.
+    """Refuse an object with a name twice. Mostly no name at all occurs twice, which one search shows.
 
     The search gives up at a backslash and reports it, since only a decoder can tell what an escaped name says.
     """
@@ -94,7 +94,7 @@ def _check_object(value: object, pointer: str) -> None:
         for name, inner in value:
             place = f"{pointer}/{name.replace('~', '~0').replace('/', '~1')}"
             if name in seen:
-                raise malformed(f"the name {name[:80]!r} comes twice in one object", place)
+                raise malformed(f"the name {name[:80]!r} occurs twice in one object", place)
             seen.add(name)
             if name != "json":  # a document is its owner's business
                 _check_object(inner, place)

@@ -1,7 +1,7 @@
 """How times, numbers, booleans and header texts are written in every wire form.
 
-Rule: whatever one form accepts, every form can write. So header texts hold only characters that XML can carry,
-numbers keep their digits and follow JSON's grammar, and times name their zone.
+Rule: everything that one form accepts, every form can write. So header texts contain only characters that XML can
+carry, numbers keep their digits and follow JSON's grammar, and times name their zone.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def read_boolean(text: str, pointer: str) -> bool:
 def read_routing(text: str, pointer: str) -> str:
     """How the message is to be routed; empty means as each service has chosen."""
     if text and text not in ROUTINGS:
-        raise malformed(f"{text[:40]!r} is no way of routing; use {' or '.join(ROUTINGS)}, or leave it out", pointer)
+        raise malformed(f"{text[:40]!r} is not a routing; use {' or '.join(ROUTINGS)}, or leave it out", pointer)
     return text
 
 
@@ -96,7 +96,7 @@ def read_text(text: str, pointer: str, limits: WireLimits) -> str:
     found = NOT_XML.search(text)
     if found:
         raise malformed(
-            f"the character U+{ord(found.group()):04X} cannot stand in a header value",
+            f"the character U+{ord(found.group()):04X} is not allowed in a header value",
             pointer,
         )
     return text

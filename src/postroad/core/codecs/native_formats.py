@@ -84,7 +84,7 @@ def detect_native_form(content_type: str, body: bytes) -> NativeForm | None:
         return _undeclared(kind, body)
     found = _found(body)
     if found == "empty":
-        raise malformed(f"Content-Type says {kind}, but the body is empty")
+        raise malformed(f"Content-Type is {kind}, but the body is empty")
     codec = _by_bytes(kind, body, found)
     return NativeForm(codec, _note(kind, codec, found)) if codec is not None else None
 
@@ -176,13 +176,13 @@ def _by_bytes(kind: str, body: bytes, found: str) -> Codec | None:
         return SOAP12 if kind == "application/soap+xml" else SOAP11
     if found == "msgpack" or (found == "something else" and CODECS.get(kind) is ENVELOPE_FORM):
         return ENVELOPE_FORM
-    raise malformed(f"Content-Type says {kind}, but the body is {found}")
+    raise malformed(f"Content-Type is {kind}, but the body is {found}")
 
 
 def _note(kind: str, codec: Codec, found: str) -> str:
     if kind == "application/xml" or CODECS.get(kind) is codec:
         return ""
-    return f"said to be {kind[:80] or 'nothing'}, and is {found}"
+    return f"declared as {kind[:80] or 'nothing'}, but is {found}"
 
 
 def _has_fields(body: bytes, *names: str) -> bool:

@@ -1,7 +1,7 @@
 """Rules in XML: ``<Rule>`` in the namespace ``urn:postroad:rules:1``, several of them in ``<Rules>``.
 
-The elements are those of the JSON form, under the names that operators and actions have in XML; ``rule_xml_writing`` writes them.
-Rule: what is not known is refused, with the line it stands on. Whether a rule makes sense is not judged here.
+The elements are those of the JSON form, under the XML names of operators and actions; ``rule_xml_writer`` writes them.
+Rule: an unknown element is refused with its line. Whether a rule makes sense is not checked here.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def _comparison(element: Tree, operator: Comparing) -> ValueComparison:
             case where if where in WHERE and place is None:
                 place = _place(child)
             case twice:
-                raise _fault(child, f"{twice} stands once in a comparison")
+                raise _fault(child, f"{twice} must be in a comparison once")
     if place is None:
         raise _fault(element, f"{operator.value} needs one of {', '.join(WHERE)}")
     kind = _chosen(element, "as", ValueType, ValueType.STRING)
@@ -197,7 +197,7 @@ def _once(element: Tree, names: list[str]) -> None:
     """The other forms have no way to say a name twice, and would keep one of them."""
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise _fault(element, f"{twice[:80]!r} stands twice in {_name(element)}; leave one out")
+        raise _fault(element, f"{twice[:80]!r} is twice in {_name(element)}; leave one out")
 
 
 def _fault(element: Tree, detail: str) -> Refused:
@@ -221,12 +221,12 @@ def _attributes(element: Tree, *known: str) -> dict[str, str]:
 def _children(element: Tree, *known: str, once: bool = False) -> Iterator[Tree]:
     """The child elements, which must be known ones with nothing but white space between them."""
     if any((text or "").strip() for text in (element.text, *(child.tail for child in element))):
-        raise _fault(element, f"no text can stand in {_name(element)}")
+        raise _fault(element, f"no text is allowed in {_name(element)}")
     seen: set[str] = set()
     for child in element:
         name = _name(child)
         if name not in known or (once and name in seen):
-            what = "stands there twice" if name in known else "is not known there"
+            what = "is there twice" if name in known else "is not known there"
             allowed = f"; use {', '.join(known)}" if known else ""
             raise _fault(child, f"{name[:80]} {what} in {_name(element)}{allowed}")
         seen.add(name)
@@ -236,14 +236,14 @@ def _children(element: Tree, *known: str, once: bool = False) -> Iterator[Tree]:
 def _only_child(element: Tree) -> Tree:
     children = list(_children(element, *COMBINING, *COMPARING, *WHERE))
     if len(children) != 1:
-        raise _fault(element, f"exactly one element stands in {_name(element)}")
+        raise _fault(element, f"exactly one element is required in {_name(element)}")
     return children[0]
 
 
 def _characters(element: Tree, *attributes: str) -> str:
     _attributes(element, *attributes)
     if len(element):
-        raise _fault(element, f"only text can stand in {_name(element)}; write markup as text, in a CDATA section")
+        raise _fault(element, f"only text is allowed in {_name(element)}; write markup as text, in a CDATA section")
     return element.text or ""
 
 

@@ -1,6 +1,6 @@
 """Writes rules as indented XML; default values are left out.
 
-Rule: whatever is written here, ``rule_xml`` reads as the very same rule.
+Rule: ``rule_xml`` reads the output as the same rule.
 """
 
 from __future__ import annotations

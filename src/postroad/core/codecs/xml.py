@@ -1,12 +1,12 @@
 """The one safe XML parser of the project; nothing else may touch lxml or expat.
 
-Rules: no DTD, so no entities and nothing external; only encodings we know, turned into UTF-8 before parsing;
-depth, elements and attributes are limited, and proved by counting bytes where that suffices; what libxml2 remembers of
-documents goes with them (``xml_names``). ``parse`` builds a tree for whoever must look inside one; ``new_scanner`` gives
-the expat parser with which the SOAP codec reads an envelope and learns where in the bytes things stand.
+Rules: no DTD, so no entities and nothing external. Only known encodings are accepted, and converted to UTF-8 before
+parsing. Depth, elements and attributes are limited, and proved by counting bytes where that suffices. What libxml2
+caches of documents is freed with them (``xml_names``). ``parse`` builds a tree; ``new_scanner`` returns the expat
+parser with which the SOAP codec reads an envelope and finds byte positions in it.
 
-A usual document is read once, by libxml2, which refuses by itself what is not well-formed or too deep. One that begins
-unusually, of which libxml2 complains, or whose counts prove nothing, is scanned by expat too.
+A usual document is read once, by libxml2, which refuses by itself what is not well-formed or too deep. One that
+begins unusually, of which libxml2 complains, or whose counts prove nothing, is scanned by expat too.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """The name dictionaries of libxml2, kept small and used by one thread each.
 
-lxml has one dictionary for each thread. In it stays every name, prefix, namespace and run of blanks that was ever read there:
-whoever sends ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from anybody. Nor has it a
-lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads break each other's memory where one
-reads a document while the other looks into a tree of the same dictionary, or reads with a parser that the first has used.
+lxml has one dictionary for each thread. In it stays every name, prefix, namespace and run of blanks that was ever
+read there: whoever sends ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from
+anybody. Nor has it a lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads
+break each other's memory where one reads a document while the other looks into a tree of the same dictionary, or
+reads with a parser that the first has used.
 
-Rules: a parser stays with its thread, and a new parser brings a new dictionary. Small documents that are read and looked
-at in one thread share a dictionary up to so many bytes of them; any other has one of its own, to which nothing is added later.
-Either goes with the last tree that was read with it. Where lxml keeps it is lxml's own affair: in the state of the thread, under
-a name that a test of this module would find changed.
+Rules: a parser stays in its thread, and a new parser has a new dictionary. Small documents that are read in one
+thread share a dictionary up to a total size; any other has its own, to which nothing is added later. Either is freed
+with the last tree that was read with it. lxml stores the dictionary in the state of the thread, under a name that a
+test of this module checks.
 """
 
 from __future__ import annotations

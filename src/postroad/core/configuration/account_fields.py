@@ -1,8 +1,7 @@
 """Checks e-mail addresses, names and labels that people enter.
 
-Checked alike at every door.
-
-Rule: to the last character, and within bounds; forms of the console and bodies of the API come here alike.
+Rule: every character is checked, and lengths are limited; forms of the console and bodies of the API use the same
+checks.
 """
 
 from __future__ import annotations

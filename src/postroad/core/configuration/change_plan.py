@@ -1,8 +1,8 @@
 """A change plan: its steps, and the context that sections share while planning.
 
-A plan's ``version`` covers every step and the versions of what it touches, so applying it is refused once any of that has moved.
-
-Shared state of planning: wanted objects, what sections may know, and the errors they find.
+A plan's ``version`` covers every step and the versions of the objects it changes, so applying it is refused once any
+of them has changed. The shared context contains the desired objects, what sections may know, and the errors they
+find.
 """
 
 from __future__ import annotations

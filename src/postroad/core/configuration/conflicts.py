@@ -1,12 +1,10 @@
 """Finds conflicts in a document: with itself, or with the network after its steps are applied.
 
-Conflicts of AS2 identities: an organization has each pair of AS2 names once.
+AS2 identities: an organization has each pair of AS2 names once. Other organizations do not matter; each has its own
+address, and their pairs stay undisclosed.
 
-Rule: other organizations do not matter. Each has an address of its own, and a pair that they have cannot be found out.
-
-Limits the number of new patterns in a document.
-
-Compiling a pattern takes some milliseconds in which nothing else runs, so a document of members has a limit.
+New patterns: a document of members has a limit on them, since compiling a pattern takes some milliseconds in which
+nothing else runs.
 """
 
 from __future__ import annotations
@@ -82,10 +80,7 @@ def find_confusable_names(wanted: Sequence[WantedObject], directory: Directory) 
 
 
 def find_shared_certificates(wanted: Sequence[WantedObject], directory: Directory) -> Iterator[DocumentError]:
-    """Find new certificates that another service already has, without naming that service.
-
-    Whose it is, is not told.
-    """
+    """Find new certificates that another service already has, without naming that service."""
     proofs = [item for item in wanted if isinstance(item.value, Credential)]
     owners: dict[str, set[str]] = {}
     for credential in (*directory.credentials.values(), *(item.value for item in proofs)):

@@ -1,8 +1,8 @@
 """The configuration document: what people write in YAML, keep in version control, and apply.
 
-Secrets never stand in it. A password or key is given by reference (``passwordFrom: env:NAME``); the command line resolves the
-reference where it runs and sends the secret itself over its own connection. An exported credential says ``kept: true``: it exists
-already and stays as it is, so applying an export changes nothing.
+Secrets are never part of it. A password or key is given by reference (``passwordFrom: env:NAME``); the command line
+resolves the reference locally and sends the secret itself over its own connection. An exported credential has ``kept:
+true``: it exists already and stays unchanged, so applying an export changes nothing.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SHOULD = re.compile(r"^(?:Input|String|Tuple|List|Dictionary|Value) should ")
 _INSTANCE = re.compile(r" or instance of \w+$")
 _PLAIN = {
     "Field required": "is missing",
-    "Extra inputs are not permitted": "is not known here; check how it is spelled, and in which section it stands",
+    "Extra inputs are not permitted": "is not known here; check its spelling, and the section it is in",
     "Input should be a valid tuple": "must be a list",
     "Input should be a valid list": "must be a list",
     "Input should be a valid dictionary": "must be a section of names and values",
@@ -52,7 +52,7 @@ _PLAIN = {
     "Input should be a valid number": "must be a number, without quotes",
     "Input should be a valid boolean": "must be true or false, without quotes",
     f"String should match pattern '{NAME}'": (
-        "must begin with a letter or digit and go on with letters, digits, blanks and . & ( ) + - _, not ending in a blank"
+        "must begin with a letter or digit and continue with letters, digits, blanks and . & ( ) + - _, not ending in a blank"
     ),
     f"String should match pattern '{GCID}'": "must be a GCID: 16 digits of 0-9 and a-f",
 }
@@ -68,7 +68,7 @@ class DocumentError(NamedTuple):
 
 
 class CredentialEntry(StrictShape):
-    """How a service proves itself; the label tells its credentials apart."""
+    """How a service authenticates; the label distinguishes its credentials."""
 
     label: Word
     kind: CredentialKind | None = None
@@ -76,7 +76,9 @@ class CredentialEntry(StrictShape):
     password_from: SecretFrom | None = None
     key: Annotated[Key | None, Field(description="Never written in a file: sent by the command line")] = None
     key_from: SecretFrom | None = None
-    certificate: Annotated[Pem | None, Field(description="A certificate in PEM; public, so it may stand here")] = None
+    certificate: Annotated[Pem | None, Field(description="A certificate in PEM; public, so it may be written here")] = (
+        None
+    )
     challenge: Annotated[Line | None, Field(description="Never written in a file: sent by the command line")] = None
     signature: Annotated[
         StrictStr | None,
@@ -89,14 +91,14 @@ class CredentialEntry(StrictShape):
         if sum(bool(getattr(self, name)) for name in PROOF_FIELDS) != 1:
             raise ValueError("needs exactly one of passwordFrom, keyFrom, certificate or kept: true")
         if self.kept and self.kind is None:
-            raise ValueError("a credential that is kept says its kind: password, key or certificate")
+            raise ValueError("a credential that is kept needs its kind: password, key or certificate")
         if not self.kept and self.kind is not None and self.kind is not self.proof:
             raise ValueError(f"its kind is {self.proof.value}; correct it or leave it out")
         return self
 
     @property
     def proof(self) -> CredentialKind:
-        """The kind of credential that this entry stands for."""
+        """The kind of credential in this entry."""
         if self.password or self.password_from:
             return CredentialKind.PASSWORD
         if self.key or self.key_from:
@@ -109,7 +111,8 @@ class ServiceEntry(ServiceProfile, AssetSections):
     credentials: Annotated[tuple[CredentialEntry, ...] | None, Field(max_length=100)] = None
     rules: Annotated[tuple[RuleEntry, ...] | None, Field(max_length=1_000, description="In their order")] = None
     cookies: Annotated[
-        tuple[CookieEntry, ...] | None, Field(max_length=10_000, description="What it is told with a sender's messages")
+        tuple[CookieEntry, ...] | None,
+        Field(max_length=10_000, description="What it receives with a sender's messages"),
     ] = None
     bindings: Annotated[
         dict[Name, BindingEntry] | None, Field(max_length=100_000, description="Of an exchange: which queue wants what")
@@ -122,7 +125,7 @@ class PersonEntry(StrictShape):
 
 
 class OrganizationLimitsProfile(StrictShape):
-    """What the organization's own posts may take up; 0: the network's usual limit. Set by operators."""
+    """Quotas of an organization's own posts; 0: the network's default. Set by operators."""
 
     message_bytes: Annotated[Count, Field(description="Of the largest message")] = 0
     stored_bytes: Annotated[Count, Field(description="Of messages that are not delivered everywhere yet")] = 0

@@ -1,9 +1,9 @@
 """Proof that the person who registers a client certificate has its private key.
 
-Certificates are public, and connections that present one act as the service that has registered it. So the network makes a
-challenge for the person who registers, and that person signs it with the key of the certificate. Rules: a challenge is for one
-person, ends after 15 minutes, and nothing is stored for it; the text that is signed says what it is for, so a signature that
-was made for something else cannot be used here.
+Certificates are public, and connections that present one act as the service that has registered it. So the network
+creates a challenge for the person who registers it, and that person signs it with the key of the certificate. Rules:
+a challenge is for one person, ends after 15 minutes, and is not stored. The signed text contains its purpose, so a
+signature that was made for another purpose cannot be used here.
 """
 
 from __future__ import annotations

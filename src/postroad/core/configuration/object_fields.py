@@ -1,6 +1,6 @@
 """Configuration objects under the field names that people write, and the differences between two of them.
 
-Rule: a secret is never shown; of one that differs it is only said that it is new.
+Rule: a secret is never shown; a changed secret is only shown as new.
 """
 
 from __future__ import annotations
@@ -36,10 +36,7 @@ SECTIONS = ("batching", "splitting")  # of a profile, whose fields are told one 
 
 
 def find_changed_fields(before: Any | None, after: Any) -> tuple[ChangedField, ...]:
-    """Return the changed fields under the names that people write; secrets are never shown.
-
-    A secret is only said to be new.
-    """
+    """Return the changed fields under the names that people write; secrets are never shown."""
     old, new = (
         _split_sections(written_fields(before) if before is not None else _default_fields(after)),
         _split_sections(written_fields(after)),

@@ -1,7 +1,7 @@
 """Plans a document: additions, changes field by field, and removals when pruning.
 
-Rules: pure, so a plan shown is a plan applied; all contradictions are found, not only the first; nothing is removed unless
-asked, and pruning never looks beyond the organizations that the document names.
+Rules: pure, so the shown plan is the applied plan. All errors are found, not only the first. Nothing is removed
+unless requested, and pruning is limited to the organizations that the document names.
 """
 
 from __future__ import annotations

@@ -1,12 +1,10 @@
 """Checks send ports, splitters and the options agreed on with partners when they are saved.
 
-Rules: all faults are found at once, each at its place in the profile as people write it; nothing is found out by a batch
-that could have been known here, so the envelope is tried by assembling an interchange of nothing. Who is private to others is to
-them as if it did not exist.
+Rules: all errors are found at once, each with its location in the profile as people write it. Every error that can be
+known here is reported here rather than by a later batch, so the envelope is tested by assembling an empty
+interchange. Private services of others are treated as missing.
 
-Checks the options that a splitter has agreed on with its partner.
-
-Rule: a splitter that takes whatever it recognises may have the facts of every standard that is recognised.
+The options agreed on with a partner may be those of every standard that the splitter accepts.
 """
 
 from __future__ import annotations
@@ -265,7 +263,7 @@ def agreement_errors(splitting: Splitting, here: str, standards: StandardCatalog
         if name not in AGREEMENT_OPTIONS and known is not None and name not in known:
             near = get_close_matches(name, (*known, *AGREEMENT_OPTIONS), n=3) or sorted(AGREEMENT_OPTIONS)
             yield DocumentError(
-                f"{here}/{written_name(name)}", f"it says nothing here; take {', '.join(map(written_name, near))}"
+                f"{here}/{written_name(name)}", f"it has no effect here; use {', '.join(map(written_name, near))}"
             )
         elif allowed and text not in allowed:
             yield DocumentError(f"{here}/{written_name(name)}", f"{text[:40]!r} is neither {' nor '.join(allowed)}")

@@ -1,8 +1,8 @@
 """Base types of profiles and entries: strict, bounded, written in camelCase.
 
-Rule: nothing is converted silently. A number in quotes is a mistake, an unknown field is a mistake, and each is named by its
-place. Pydantic does the checking here (and not msgspec, as elsewhere in core), because it finds every fault at once and because
-FastAPI can document the very same types.
+Rule: nothing is converted silently. A number in quotes and an unknown field are errors, each reported with its
+location. Pydantic does the checking here (and not msgspec, as elsewhere in core), because it finds all errors at once
+and because FastAPI can document the same types.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads and writes YAML; multi-line texts such as stylesheets are written as block text.
 
-Rule: what is read is what was written. A name that comes twice is a fault, and not the last of them.
+Rule: the result is exactly what was written. A repeated name is an error; the last value does not win.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _check_names(node: yaml.MappingNode) -> None:
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
             if key.value in seen:
-                raise ConstructorError(None, None, f"{key.value[:80]!r} stands there twice", key.start_mark)
+                raise ConstructorError(None, None, f"{key.value[:80]!r} is there twice", key.start_mark)
             seen.add(key.value)
 
 

@@ -1,8 +1,8 @@
 """A circuit breaker for one receiver: when most pushes fail, pause pushing and send one probe a minute.
 
-Rule: while closed, everything passes. It opens when at least half of the last twenty pushes failed (and five are known). While
-open, only one probe a minute passes; ``probe_now`` lets the next one pass at once. A push that succeeds closes it and clears
-what it remembers. Time is an argument, in seconds of any clock that does not go back.
+Rule: a closed breaker lets every push pass. It opens when at least half of the last twenty pushes failed (and at
+least five are known). An open breaker lets one probe a minute pass; ``probe_now`` lets the next push pass at once. A
+successful push closes the breaker and clears its record. Time is an argument, in seconds of any monotonic clock.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ class Breaker:
             self._probe_at_s = now_s
 
     def allows(self, now_s: float) -> bool:
-        """True if a push may be made now; while open, True means a probe, and the next one is a minute later.
-
-        A yes while open is the probe: the next one is a minute later, whatever becomes of this.
-        """
+        """True if a push may be made now; while open, True means a probe, and the next one is a minute later."""
         if self._probe_at_s is None:
             return True
         if now_s < self._probe_at_s:
@@ -59,7 +56,7 @@ class Breaker:
         return True
 
     def allows_from(self, now_s: float) -> float:
-        """The first moment from ``now_s`` on at which ``allows`` may say yes; asking takes no probe."""
+        """Return the first moment from ``now_s`` on at which ``allows`` may return True; this takes no probe."""
         return now_s if self._probe_at_s is None else max(now_s, self._probe_at_s)
 
     def succeeded(self, now_s: float) -> bool:
@@ -72,10 +69,7 @@ class Breaker:
         return has_closed
 
     def failed(self, now_s: float) -> None:
-        """Record a push that failed; while the breaker is open this changes nothing.
-
-        While open this changes nothing: the next probe is already set.
-        """
+        """Record a push that failed; while the breaker is open this changes nothing."""
         if self._probe_at_s is not None:
             return
         self._outcomes.append(True)

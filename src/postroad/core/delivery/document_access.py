@@ -1,7 +1,8 @@
 """The documents that an in-transit service may read and change, as set by the message's sender.
 
-Rules: a withheld document never leaves the network and is there again afterwards, in its old place and byte for byte. Who
-stands in another one's place, or is kept to itself by another one, is given no more than that one, which the sender can name.
+Rules: a withheld document never leaves the network and is restored afterwards, at its old position and byte for byte.
+A service that replaces another one, or is isolated by another one, gets no more access than that one, which the
+sender can name.
 """
 
 from __future__ import annotations
@@ -51,8 +52,10 @@ def _find_withholding_sender(queued: Queued, directory: Directory) -> Service | 
 
 
 def _responsible_services(queued: Queued, contexts: list[Context], ancestry: Ancestry) -> Iterator[str]:
-    """GCIDs of the first of these, and of those in whose place it stands or who keep it to themselves, as far as they are
-    in transit too: the recipient is given everything."""
+    """Return the GCIDs of the first service, and of the in-transit services that it replaces or that isolate it.
+
+    The recipient has full access.
+    """
     receiving = _receiving_services(queued, ancestry)
     for context in contexts:
         hop = ancestry.hop(context.id)
@@ -65,7 +68,7 @@ def _responsible_services(queued: Queued, contexts: list[Context], ancestry: Anc
 
 
 def _receiving_services(queued: Queued, ancestry: Ancestry) -> set[str]:
-    """GCIDs of the recipient and of who has redirected to it."""
+    """Return the GCIDs of the recipient and of the services that redirected to it."""
     hops: list[Hop | None] = [ancestry.hop(context.id) for context in ancestry.upwards(len(queued.hops) - 1)]
     return {hop.service for hop in hops if hop is not None}
 
@@ -99,7 +102,8 @@ def may_read(part_id: str, access: Access) -> bool:
 def merge_parts(parts: tuple[Part, ...], returned: tuple[Part, ...], access: Access) -> tuple[Part, ...]:
     """Return the message's parts after the service returned some; Refused if it changed a read-only part.
 
-    Parts that it may change and did not return are gone; those that it may only read stay whether it returns them or not.
+    Parts that the service may change and did not return are removed; parts that it may only read stay whether it
+    returns them or not.
     """
     if not access:
         return returned

@@ -1,10 +1,10 @@
 """A service's mailbox: the order of deliveries, leases, and redelivery after a lease ends.
 
-Rule: deliveries leave in the order of their numbers, which is the order in which they were accepted; one that was given back
-or whose lease lapsed comes again at its old place. Time is an argument, so the same code serves the clock and the simulator.
-Only the head of a long queue is kept here; ``spilled_to`` tells that more lies in the index.
-A delivery that waits for its next push is not leased: a push takes it when the pause is over, an early claim takes it at once.
-A lease does not change when its next push is due.
+Rule: deliveries leave in the order of their numbers, which is the order in which they were accepted. A delivery that
+was returned or whose lease ended is offered again at its old position. Time is an argument, so the same code serves
+the clock and the simulator. Only the head of a long queue is in memory; ``spilled_to`` shows that the index has more.
+A delivery that waits for a push retry is not leased: a push takes it when the pause is over, an early claim takes it
+at once. A lease does not change the time of the next push.
 """
 
 from __future__ import annotations
@@ -95,8 +95,9 @@ class Mailbox:
     ) -> ClaimedDeliveries:
         """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good.
 
-        ``until`` may be ``UNRECORDED``. None has a number above ``up_to``. ``early``: also those that wait for their next push.
-        All that match up to ``searched_to`` are in memory, also where the head of the queue ends before.
+        ``until`` may be ``UNRECORDED``. Only numbers up to ``up_to`` are leased. ``early`` includes deliveries that
+        wait for a push retry. All matching deliveries up to ``searched_to`` are in memory, even if the head of the
+        queue ends before.
         """
         self._lapse(now)
         taken = ClaimedDeliveries([], [], [])
@@ -214,7 +215,7 @@ class Mailbox:
                 heapq.heappush(self._again, number)
 
     def _wait_for_push(self, queued: Queued) -> None:
-        """Have a delivery that is not leased wait for its next push, or be available where none is due."""
+        """Make an unleased delivery wait for its next push, or make it available if none is due."""
         if queued.retry_at:
             self._put_off.add(queued.number)
             heapq.heappush(self._due, (queued.retry_at, queued.number))
@@ -244,7 +245,7 @@ class Mailbox:
                 yield self._waiting.popitem(last=False)[0]
 
     def _all_in_order(self, reach: int) -> Iterator[int]:
-        """Everything that is not leased, also what waits for its next push, in the order of numbers."""
+        """Yield everything that is not leased, including what waits for a push retry, in the order of numbers."""
         aside = deque(self._set_aside(early=True))
         while True:
             first = next(iter(self._waiting), EVERY_NUMBER)
@@ -257,7 +258,7 @@ class Mailbox:
                 yield number
 
     def _set_aside(self, early: bool) -> list[int]:
-        """The numbers that come again, in order; ``early``: also those that wait for their next push."""
+        """Yield the numbers that are offered again, in order; ``early`` includes those that wait for a push retry."""
         return sorted({*self._again, *self._put_off} if early else set(self._again))
 
     def _first(self) -> int:

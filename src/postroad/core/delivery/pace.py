@@ -1,8 +1,8 @@
 """Limits concurrent pushes to a receiver, and records whether the receiver is fast.
 
-Rule: nobody is trusted before it has answered. A receiver that is new, or has just failed, gets one push at a time; each
-success doubles that. It is quick while its answers come within a second; whoever is not, or has yet to show it, shares places
-with others of its kind and not with the quick ones.
+Rule: a receiver that is new, or has just failed, gets one push at a time; each success doubles the limit. A receiver
+is quick while it answers within a second. Receivers that are slow, or have not answered yet, share slots with each
+other and not with the quick ones.
 """
 
 from __future__ import annotations

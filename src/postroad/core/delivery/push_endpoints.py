@@ -1,8 +1,8 @@
 """The push endpoints of a service, main and backup, and their circuit breakers.
 
-Rules: a delivery's first tries are for the main place, the next ones for the backup. What a breaker keeps from the one goes
-to the other meanwhile, so that a service of which one place is well is never let alone. A place whose address is gone for good
-gets nothing more, as long as there is another. Time is an argument, as for breakers.
+Rules: a delivery's first attempts go to the main endpoint, later ones to the backup. What a breaker stops at one
+endpoint goes to the other meanwhile, so that a service with one working endpoint is always served. An endpoint whose
+address is gone for good gets nothing more, as long as there is another. Time is an argument, as for breakers.
 """
 
 from __future__ import annotations

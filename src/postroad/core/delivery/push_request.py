@@ -1,6 +1,6 @@
 """The request and the response of a push, as values.
 
-Rule: whatever a receiver does, from a clean answer to silence, is a ``PushAnswer``; nothing it does is an exception.
+Rule: every behaviour of a receiver, from a clean answer to silence, is a ``PushAnswer``; none is an exception.
 """
 
 from __future__ import annotations

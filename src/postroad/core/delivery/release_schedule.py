@@ -1,8 +1,9 @@
 """Store and forward: when waiting deliveries of a service are released, and when they expire.
 
-Rule: whichever comes first wins, and a further message never puts a release off. The period counts from the oldest message
-that waits, so nobody waits longer than it, and a restart changes nothing: all that counts is what waits, since when, and how
-much of it was released before. A time limit counts for each message by itself. Time is an argument.
+Rule: the first criterion that is met wins, and a further message never delays a release. The period counts from the
+oldest waiting message, so no message waits longer, and a restart changes nothing: the result depends only on what
+waits, since when, and how much was released before. A time limit applies to each message by itself. Time is an
+argument.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Decides what follows a push: delivered, retried, given up, or pushes switched off.
 
-Rule: any 2xx is a yes and nothing else is, but where a receipt was agreed on and is still to come; a redirect is a failure,
-since following it would let a receiver choose where the network connects to. A receiver that asks for patience (``Retry-After``)
-gets it, for a day at most. 410 means that the address is gone for good; where there is another place, it is tried there. What
-moves on to the backup does so at once. The decision is a value: whoever carries it out keeps the time.
+Rule: only a 2xx status is a success, and not even that while an agreed MDN is outstanding. A redirect is a failure,
+since following it would let a receiver choose where the network connects to. ``Retry-After`` is respected, up to one
+day. 410 means that the address is gone for good; if there is another endpoint, the push is tried there. A change to
+the backup happens at once. The decision is a value; the caller keeps the time.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def _again(delay_s: float, reason: Reason, now_us: int) -> PushRetry:
 
 
 def _scheduled_s(attempt: int, push: Push, jitter: float) -> float:
-    """The pause after a try, spread so that deliveries which failed together do not come again together."""
+    """Return the pause after an attempt, spread so that deliveries that failed together are not retried together."""
     pause_s = float(push.retry_interval_s) or SCHEDULE_S[min(attempt, len(SCHEDULE_S) - 1)]
     return pause_s * (1.0 - JITTER + 2.0 * JITTER * jitter)
 

@@ -1,10 +1,11 @@
 """Delivery windows: when a service may be pushed to, in its own time zone.
 
-Rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which it
-has not reached ``closes``. So a window that opens in an hour that daylight saving skips opens at the first moment after it; one
-that closes there closes there; one that lies wholly in it is left out that day; and one that meets an hour that comes twice is
-open once, right through. A window belongs to the weekday on which it opens, and crosses midnight when it closes earlier than it
-opens. Time is an argument: the same windows, zone and moment give the same answer.
+Rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which
+it has not reached ``closes``. A window that opens in an hour that daylight saving skips opens at the first moment
+after it. A window that closes there closes there. A window entirely within the skipped hour is left out that day. A
+window that meets a repeated hour is open once, without interruption. A window belongs to the weekday on which it
+opens, and crosses midnight when it closes earlier than it opens. Time is an argument: equal windows, zone and moment
+give the same answer.
 """
 
 from __future__ import annotations
@@ -66,8 +67,9 @@ def spread_s(
 ) -> float:
     """Return seconds to wait after ``next_opening``, so that deliveries are spread after a window opens.
 
-    Each delivery has its own place in the first minute (less in a short window); once that has passed, it need not wait.
-    Give the same ``delivery`` to all of a service's deliveries to spread services and keep their deliveries together.
+    Each delivery has a fixed offset in the first minute (less in a short window); once that has passed, it need not
+    wait. Pass the same ``delivery`` for all of a service's deliveries to spread services and keep their deliveries
+    together.
     """
     if not windows:
         return 0.0
@@ -79,7 +81,7 @@ def spread_s(
 
 
 def _open_at(windows: tuple[DeliveryWindow, ...], time_zone: str, moment_us: int) -> OpenSpan:
-    """The span around an open moment, windows that touch taken together: for who is open all day, midnight is no opening."""
+    """Return the span around an open moment; adjacent windows are merged, so midnight is no opening for all-day windows."""
     days = _days_around(time_zone, moment_us, 1)
     spans = sorted(span for day in days for span in _spans(windows, time_zone, day))
     around = OpenSpan(moment_us, moment_us + 1)
@@ -98,13 +100,13 @@ def _joined(one: OpenSpan, other: OpenSpan) -> OpenSpan:
 
 
 def _place(service_gcid: str, delivery: int) -> float:
-    """A number from 0 to below 1 that is always the same for the same delivery."""
+    """Return a number from 0 to below 1 that is always the same for the same delivery."""
     digest = blake2b(f"{service_gcid}/{delivery}".encode(), digest_size=4).digest()
     return int.from_bytes(digest, "big") / (1 << 32)
 
 
 def _days_around(time_zone: str, moment_us: int, ahead: int) -> Iterator[date]:
-    """The days, by the wall clock, whose windows can matter at a moment and for some days from then."""
+    """Return the days, by the wall clock, whose windows can matter at a moment and for some days from then."""
     today = (EPOCH + moment_us * MICROSECOND).astimezone(zone_of(time_zone)).date()
     return (today + number * DAY for number in range(-DAYS_BEFORE, ahead + 1))
 
@@ -118,7 +120,7 @@ def _spans(windows: tuple[DeliveryWindow, ...], time_zone: str, day: date) -> tu
 
 
 def _span(window: DeliveryWindow, zone: ZoneInfo, midnight: datetime) -> OpenSpan:
-    """``midnight`` and all times on the wall are without a zone: the zone tells at which moments they are shown."""
+    """Return the span of a window; ``midnight`` and all wall-clock times are naive, and the zone converts them to moments."""
     opens, closes = midnight + _since_midnight(window.opens), midnight + _since_midnight(window.closes)
     return OpenSpan(reached_us(opens, zone), _passed_us(closes + DAY if closes < opens else closes, zone))
 
@@ -135,13 +137,13 @@ def reached_us(wall: datetime, zone: ZoneInfo) -> int:
 
 
 def moments_shown(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
-    """Every moment at which the wall clock shows this: none, one or two."""
+    """Return every moment at which the wall clock shows this time: none, one or two."""
     first, second = _moments(wall, zone)
     return () if first > second else tuple(sorted({_us(first), _us(second)}))
 
 
 def _passed_us(wall: datetime, zone: ZoneInfo) -> int:
-    """The moment from which on the wall clock never again shows less than this."""
+    """Return the moment from which on the wall clock never again shows less than this."""
     first, second = _moments(wall, zone)
     if first > second:
         return _us(_jump(wall, zone, second, first))
@@ -150,7 +152,7 @@ def _passed_us(wall: datetime, zone: ZoneInfo) -> int:
 
 
 def _moments(wall: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
-    """The moment of a time on the wall, twice: first before second if it is shown twice, after it if it is skipped."""
+    """Return the moments of a wall-clock time: first before second if it is repeated, first after second if skipped."""
     return (
         wall.replace(tzinfo=zone, fold=0).astimezone(UTC),
         wall.replace(tzinfo=zone, fold=1).astimezone(UTC),
@@ -158,7 +160,7 @@ def _moments(wall: datetime, zone: ZoneInfo) -> tuple[datetime, datetime]:
 
 
 def _jump(wall: datetime, zone: ZoneInfo, before: datetime, after: datetime) -> datetime:
-    """The moment at which the wall clock jumped over a time, found by halving; clocks are set at whole seconds."""
+    """Return the moment at which the wall clock jumped over a time, by bisection; clocks change at whole seconds."""
     while after - before > timedelta(seconds=1):
         middle = before + timedelta(seconds=(after - before) // timedelta(seconds=2))
         if _shown(middle, zone) < wall:

@@ -1,1 +1,1 @@
-"""Business documents inside messages: which kind they are, from their bytes. They stand on codecs for the one XML parser."""
+"""Business documents inside messages: detects their kind from their bytes, with the XML parser of the codecs."""

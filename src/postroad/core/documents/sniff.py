@@ -1,7 +1,7 @@
 """Detects the kind of a document from its bytes.
 
-Rules: nothing is believed but the bytes, nothing is raised, and only the beginning is looked at; JSON alone is read to its
-end, because its first byte proves nothing. Which sign is looked for where is written in one table, the first that fits wins.
+Rules: only the bytes count, nothing is raised, and only the beginning is read; JSON alone is read to its end, because
+its first byte proves nothing. One table lists the signs and their locations; the first match wins.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Analyses an expression as a condition: its effective boolean value, before any message arrives.
 
-Rules: a judgement that is not exact is still necessary. Negating one that is not exact leaves nothing certain; neither
-does negating, or joining by and, what is said of one node out of several.
+Rules: an inexact condition is still necessary. Negating an inexact condition leaves nothing certain; neither does
+negating, or joining by and, a condition about one node out of several.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tests a value, or prepares a test for all constants that bindings compare the same values with.
 
-Rule: a test made ready costs next to nothing for each constant, since there may be thousands of them.
+Rule: a prepared test costs next to nothing for each constant, since there may be thousands of them.
 """
 
 from __future__ import annotations

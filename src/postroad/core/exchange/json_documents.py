@@ -24,7 +24,7 @@ def read_json(content: bytes) -> JsonDocument:
     try:
         document: JsonDocument = _DECODER.decode(content.removeprefix(_BYTE_ORDER_MARK).decode())
     except (ValueError, RecursionError) as fault:
-        raise malformed(f"this is no JSON: {fault}") from None
+        raise malformed(f"this is not JSON: {fault}") from None
     return document
 
 
@@ -34,7 +34,7 @@ def _first_of_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _refuse_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is no number in JSON")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 _DECODER = json.JSONDecoder(object_pairs_hook=_first_of_each, parse_int=float, parse_constant=_refuse_constant)

@@ -35,5 +35,5 @@ def to_re2_pattern(pattern: str) -> str | None:
 
 
 def has_match(pattern: str, text: str) -> bool:
-    """Whether a pattern that ``same_pattern`` has given is found anywhere in the text."""
+    """Whether a pattern, already converted for RE2, is found anywhere in the text."""
     return pattern_of(pattern)(text) is not None

@@ -1,10 +1,10 @@
 """Resolves a change of a model: what to save and what to remove, or a refusal that names the error.
 
-    Piece (as wished) ──worked_out(index, piece)──▶ WorkedOut (as it will be saved)
+    ModelChange (as requested) ──resolve_change(index, change)──▶ ResolvedChange (as it will be saved)
 
-Whatever a piece says comes in one order: what is detached, nodes that go, nodes that come or change, what is attached, ways of
-topics. Rules: the index is only looked at, so a refused piece changes nothing; what is already as wished is not saved again,
-so a piece may be sent twice; after a piece the model is as sound as before.
+The parts of a change are applied in one order: detachments, removed nodes, new or changed nodes, attachments, directions of
+topics. Rules: the index is only read, so a refused change changes nothing. What is already as requested is not saved again,
+so a change may be sent twice. The model is as valid after a change as before.
 """
 
 from __future__ import annotations

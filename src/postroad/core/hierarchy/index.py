@@ -1,7 +1,7 @@
 """A live model: changed while messages flow, and queried for the receivers of a message.
 
-The index knows the nodes, the attachments, and one routing table for each topic. Rules: a refused change changes nothing;
-after any number of changes, the index answers as one that is rebuilt of its description.
+The index contains the nodes, the attachments, and one routing table for each topic. Rules: a refused change changes
+nothing. After any number of changes, the index answers like one that is rebuilt from its description.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class ModelIndex:
 
     @classmethod
     def of(cls, model: Model) -> ModelIndex:
-        """The index of a description, or a refusal that names what is wrong with it."""
+        """Return the index of a description, or a refusal that names its errors."""
         if not model.nodes:
             raise Refused("value.invalid", f"model {model.name!r} has no nodes; give it a root")
         index = cls(model.name, model.nodes[0])
@@ -51,7 +51,7 @@ class ModelIndex:
         return index
 
     def described(self) -> Model:
-        """The model as it is now, depth first."""
+        """Return the current model, depth first."""
         return Model(
             name=self.name,
             nodes=tuple(_described(node) for node in self._tree),

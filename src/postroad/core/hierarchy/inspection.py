@@ -1,6 +1,6 @@
 """Reads a live model page by page, and previews who would receive a message and by which way.
 
-Rules: a page costs what it shows, wherever it lies; a position stays good when what stood there has gone.
+Rules: a page costs only what it shows, wherever it is; a position stays valid after its object was removed.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def preview_from_service(index: ModelIndex, service: str, topic: str, node: str 
     sources = [one for one in index.sources(service, topic) if not node or one.node == node]
     if not sources:
         where = f" at node {node[:80]!r}" if node else ""
-        raise Refused("value.invalid", f"it is no producer of topic {topic[:80]!r}{where}; attach it as one first")
+        raise Refused("value.invalid", f"it is not a producer of topic {topic[:80]!r}{where}; attach it as one first")
     nodes = list(dict.fromkeys(one.node for one in sources))
     if len(nodes) > 1:
         known = ", ".join(one or "beside the tree" for one in nodes[:10])

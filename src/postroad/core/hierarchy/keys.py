@@ -1,10 +1,11 @@
 """Keys of tree positions as bytes that sort depth first.
 
-A node's key is its parent's and one step more; a step is the child's number, with its length before it, so that no step is the
-beginning of another. What is attached has its node's key, a zero, and a number: it sorts behind its node and before the node's
-children. So everything below a node lies side by side, and comparing two places is comparing two short strings.
+A node's key is its parent's and one step more; a step is the child's number, preceded by its length, so that no step
+is a prefix of another. The key of an attachment is its node's key, a zero, and a number: it sorts behind its node and
+before the node's children. So everything below a node is contiguous, and comparing two positions is comparing two
+short strings.
 
-Rule: a key says where something stands among all others without looking at any of them; nothing is ever renumbered.
+Rule: a key gives a position among all others without reading any of them; nothing is ever renumbered.
 """
 
 from __future__ import annotations

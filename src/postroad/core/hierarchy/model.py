@@ -1,7 +1,7 @@
 """The written form of a model: nodes, attachments, and routing strategies of topics.
 
-A description is flat, with every node after the one it stands under, so that a million nodes are one tuple and no recursion.
-Rule: a description is only words. Whether it makes sense is found out when a ``ModelIndex`` is made of it.
+A description is flat, with every node after its parent, so that a million nodes are one tuple and no recursion. Rule:
+a description is not validated. That happens when a ``ModelIndex`` is made of it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ class Strategy:
 class Attachment:
     """A service at a node, or, without a node, beside the tree at one topic.
 
-    Beside the tree, a producer's messages come in above the root, and a consumer hears the topic wherever it is published.
+    Beside the tree, a producer's messages enter above the root, and a consumer receives the topic wherever it is
+    published.
     """
 
     id: str

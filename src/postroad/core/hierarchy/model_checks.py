@@ -1,6 +1,6 @@
 """Validates model elements, and words the refusals.
 
-Rule: every refusal names what is wrong and what to do next; each is found before anything is changed.
+Rule: every refusal names the error and the next step; each is found before anything is changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def check_attachment(attachment: Attachment) -> None:
 
 def check_strategy(strategy: Strategy) -> None:
     if strategy.within is not None and not 0 <= strategy.within <= MAX_DEPTH:
-        raise Refused("value.invalid", f"within says how many levels: a number from 0 to {MAX_DEPTH}")
+        raise Refused("value.invalid", f"within is the number of levels, from 0 to {MAX_DEPTH}")
     if strategy.within is not None and strategy.way is Way.SIBLINGS:
         raise Refused("value.invalid", "siblings are all on one level; leave within out, or take another strategy")
     if not all(is_line(tag, ID_CHARS) for tag in strategy.tags):
@@ -77,14 +77,12 @@ def goes_and_comes(tag: str) -> Refused:
 
 
 def two_roots(tag: str, root: str) -> Refused:
-    return Refused(
-        "configuration.conflict", f"node {tag[:80]!r} stands under no other, but {root!r} is the root already"
-    )
+    return Refused("configuration.conflict", f"node {tag[:80]!r} has no parent, but {root!r} is the root already")
 
 
 def too_deep(tag: str) -> Refused:
     return Refused(
-        "value.invalid", f"node {tag[:80]!r} would stand more than {MAX_DEPTH} levels deep; keep the tree flatter"
+        "value.invalid", f"node {tag[:80]!r} would be more than {MAX_DEPTH} levels deep; keep the tree flatter"
     )
 
 
@@ -99,13 +97,13 @@ def root_stays(tag: str) -> Refused:
 def under_itself(tag: str, under: str) -> Refused:
     return Refused(
         "configuration.conflict",
-        f"{tag!r} cannot stand under {under!r}, which is itself or below it; move that one first",
+        f"{tag!r} cannot be moved under {under!r}, which is itself or below it; move that one first",
     )
 
 
 def has_children(tag: str) -> Refused:
     return Refused(
-        "configuration.conflict", f"other nodes stand under {tag!r}; move them away, or remove it with its descendants"
+        "configuration.conflict", f"other nodes are under {tag!r}; move them away, or remove it with its descendants"
     )
 
 
@@ -127,4 +125,4 @@ def topic_in_use(topic: str, tag: str, id: str) -> Refused:
 
 
 def no_producer(id: str, topic: str) -> Refused:
-    return Refused("value.invalid", f"{id[:80]!r} is no producer of topic {topic[:80]!r}; attach it as one first")
+    return Refused("value.invalid", f"{id[:80]!r} is not a producer of topic {topic[:80]!r}; attach it as one first")

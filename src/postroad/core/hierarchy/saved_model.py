@@ -1,10 +1,11 @@
 """Converts between saved and live models: opens a model in steps, and applies every change to it.
 
-Rules: opening stops after every few parts, so that whoever drives it can do other things meanwhile. A change is followed in
-place; where that is not possible it is refused, and the model is to be reopened. What is saved and fits nowhere (another node
-of the network has removed what it stood on at the same moment) is left out, and the model is then not whole.
+Rules: opening pauses after every few parts, so that its caller can do other work meanwhile. A change is applied in
+place; if that is not possible it is refused, and the model must be reopened. A saved object that fits nowhere
+(another node of the network has removed its parent at the same moment) is left out, and the model is then marked as
+incomplete.
 
-Converts a resolved model change into configuration objects.
+This module also converts a resolved model change into configuration objects.
 """
 
 from __future__ import annotations
@@ -200,7 +201,7 @@ def _take_away(index: ModelIndex, service: str, tag: str, directory: Directory) 
     kept = [key for key in below if directory.object(NODE, key) is not None]
     kept += [key for key in there if directory.object(ATTACHMENT, key) is not None]
     if kept:
-        raise Refused("configuration.conflict", f"{kept[0]} stands on a node that was removed; the model is reopened")
+        raise Refused("configuration.conflict", f"{kept[0]} is on a node that was removed; the model is reopened")
     index.remove_node(tag, with_descendants=True)
 
 

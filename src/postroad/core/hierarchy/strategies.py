@@ -1,7 +1,7 @@
 """Routing strategies: the ways that a message can take through a model.
 
-Rules: the usual way looks at nobody but the receivers. ``within`` jumps over what is too deep, a branch at a time; ``tags``
-is a sieve over those whom the way finds. A nearer producer shadows what comes from above, and only that: messages that go up or
+Rules: the usual way visits only the receivers. ``within`` skips what is too deep, a branch at a time; ``tags``
+filters the receivers that were found. A nearer producer shadows only what comes from above: messages that go up or
 aside reach producers of the same topic too.
 """
 

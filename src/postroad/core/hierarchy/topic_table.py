@@ -1,7 +1,7 @@
 """The routing table of one topic: which consumers receive from which producers, computed in advance.
 
-A region is a node that produces the topic, with all consumers that hear it there: those below it that are below no nearer
-producer. Consumers under no producer at all make up the outermost region, which is that of producers beside the tree.
+A region is a node that produces the topic, with all its consumers: those below it that are below no nearer producer.
+Consumers under no producer at all make up the outermost region, which is that of producers beside the tree.
 
 Rule: every consumer at a node is in exactly one region, that of the nearest producer at its node or above.
 """

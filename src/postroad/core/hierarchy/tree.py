@@ -1,6 +1,6 @@
 """The nodes of a live model: found by tag, kept depth first, moved with their subtrees.
 
-Rule: a circle cannot come about. A node is added under one that is there, and never moved below itself.
+Rule: a cycle is impossible. A node is added below an existing one, and never moved below itself.
 """
 
 from __future__ import annotations

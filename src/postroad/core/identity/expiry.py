@@ -1,6 +1,6 @@
 """Expiry warnings: 30, 14, 7 and 1 days before something expires, and when it has expired.
 
-Rule: what is meant to end by itself (a login, a browser session, an invitation) is nothing to warn of.
+Rule: there is no warning for things that expire by design (a login, a browser session, an invitation).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Tokens: the receipt handle of a delivery, which proves that its holder received it.
 
-Rules: a token is derived from the network's key, so neither journal nor index stores a secret; one for a receiver that
-must not recognise the message by other means carries the pseudonym of the delivery's number in its place.
+Rules: a token is derived from the network's key, so neither journal nor index stores a secret. A token for a receiver
+that must not recognise the message contains the pseudonym of the delivery's number instead of the number.
 """
 
 from __future__ import annotations

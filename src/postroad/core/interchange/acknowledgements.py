@@ -1,14 +1,12 @@
 """Functional acknowledgments of every standard in one vocabulary, matched to what was sent.
 
-    of_x12, of_edifact, of_hl7, of_swift   an interchange that came → what it says: TA1, 997, 999, CONTRL, ACK, F21
-    matched                                what was said, and what was sent → what became of each document
+    read_x12_statuses, read_edifact_statuses, …   a received interchange → its statuses: TA1, 997, 999, CONTRL, ACK, F21
+    match_statuses                                statuses and sent documents → the status of each document
+    summarize_statuses                            the statuses of one batch → its status, and the documents with another one
 
-Rules: something said is matched by the names that it uses and by nothing else. A rejection of what a document is in is its
-own; a document of which nothing is said shares the fate of what it is in. What names nothing that was sent is told, not dropped.
-
-Summarizes functional acknowledgments for one batch: its status, and the documents with another status.
-
-Rule: what is said of some documents is not said of the others; where only some are spoken of, the rest was received.
+Rules: a status is matched only by the names that it uses. A rejected group or interchange rejects its documents; a document
+without a status has that of what contains it. Unmatched statuses are reported, not dropped. A status of some documents does
+not apply to the others; if only some are named, the rest counts as received.
 """
 
 from __future__ import annotations
@@ -193,10 +191,10 @@ _NAMED: dict[StatusScope, Callable[[ReportedStatus], str]] = {
 
 
 def match_statuses(said: Iterable[ReportedStatus], filed: Iterable[DocumentPosition]) -> MatchedStatuses:
-    """Finds the status of each document that is named, directly or through what contains it.
+    """Return the status of each document that is named, directly or through its group or interchange.
 
-    Of two things that are said of the same, the later counts: received, then accepted. What names nothing but a document is
-    about the first of that name, so whoever asks gives the newest interchange first.
+    If two statuses name the same document, the later one counts: received, then accepted. A status that names only a
+    document applies to the first one with that name, so the caller passes the newest interchange first.
     """
     told: dict[_Names, ReportedStatus] = {}
     nameless: list[ReportedStatus] = []
@@ -252,7 +250,7 @@ def _names_as(
 
 
 def normalize_name(name: str) -> str:
-    """The form in which names are compared: numbers are the same with and without leading zeros."""
+    """Return the form in which names are compared: leading zeros of numbers are removed."""
     text = name.strip()
     return text.lstrip("0") or "0" if text.isdecimal() else text
 

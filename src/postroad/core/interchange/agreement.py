@@ -7,9 +7,9 @@ duplicates     refuse or pass: what becomes of an interchange that came before
 our_name, partner_name   both sides, as the batcher names them
 topic          kind or keep: of documents
 
-Names of the envelope options of each standard, as the reference pages list them.
+Lists the envelope option names of each standard, too, as the reference pages show them.
 
-Rule: a name that a standard does not know is a mistake of who wrote it, and is told when it is saved.
+Rule: a name that a standard does not know is an error, reported when it is saved.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The catalogue of standards and what each can do; and the interface for plug-ins.
 
-A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under the standard's
-own name. Rules: what is built in cannot be replaced; every standard is called in the same way, whatever its room needs.
+A plug-in is a ``Standard`` that a package names in its entry points, in the group ``postroad.interchanges``, under
+the standard's own name. Rules: built-in standards cannot be replaced; every standard has the same interface.
 """
 
 from __future__ import annotations
@@ -49,10 +49,7 @@ class Acknowledge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Standard:
-    """One standard. A missing ability is None.
-
-    What it cannot do is none.
-    """
+    """One standard; an ability that it lacks is None."""
 
     name: str  # x12, edifact …
     title: str  # for people
@@ -130,7 +127,7 @@ class StandardCatalogue:
         every = dict(self._batchers)
         for one in batchers:
             if not _NAME.fullmatch(one.name) or one.name in every:
-                detail = f"{one.name!r} is taken, or is no name for a batcher: small letters, digits and _"
+                detail = f"{one.name!r} is taken, or is not a batcher name: use lower-case letters, digits and _"
                 raise Refused("interchange.unfit", detail)
             every[one.name] = one
         return StandardCatalogue(self, every.values())
@@ -149,7 +146,9 @@ class StandardCatalogue:
 
     def _add(self, one: Standard) -> None:
         if not _NAME.fullmatch(one.name):
-            raise Refused("interchange.unfit", f"{one.name!r} is no name for a standard: small letters, digits and _")
+            raise Refused(
+                "interchange.unfit", f"{one.name!r} is not the name of a standard: use lower-case letters, digits and _"
+            )
         if one.name in self._standards:
             raise Refused(
                 "interchange.unfit", f"there is a standard {one.name!r} already; give the plug-in's another name"

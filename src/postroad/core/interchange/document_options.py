@@ -3,9 +3,10 @@
     content type   application/edifact; delimiters=3a.2b.2c.3f.20.27; charset=iso-8859-2
     properties     document.delimiters = 3a 2b 2c 3f 20 27 · document.charset = iso-8859-2 · document.syntax = UNOD
 
-A splitter writes these, and so can any sender of a single document. An assembler reads them and converts the document to its
-envelope's. Rules: the content type describes the bytes it comes with, so it wins, and a document that contradicts it is refused.
-A property may describe an earlier version of the document, so it counts only where the document can be read by it.
+A splitter writes these, and so can any sender of a single document. An assembler reads them and converts the document
+to the options of its envelope. Rules: the content type describes the bytes that it comes with, so it wins, and a
+document that contradicts it is refused. A property may describe an earlier version of the document, so it counts only
+if the document can be read with it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _WIDE = ("utf-16", "utf-32")
 
 
 def read_declared_options(standard: str, content_type: str, properties: Iterable[Property]) -> dict[str, str]:
-    """What a message declares about its document, by name; of properties, only what is about this standard."""
+    """Return the options that a message declares about its document; of properties, only those of this standard."""
     options: dict[str, str] = {}
     told = {one.name: one.value for one in properties}
     if told.get(STANDARD_PROPERTY, standard) == standard:
@@ -63,7 +64,7 @@ def read_delimiters(standard: str, text: str) -> Mapping[str, bytes]:
 
 @lru_cache(maxsize=256)
 def codec_of(charset: str) -> str:
-    """The codec of a charset by any of its names; refuses what is unknown."""
+    """Return the codec of a charset by any of its names; refuses unknown ones."""
     try:
         if _CHARSET.fullmatch(charset.lower()):
             return codecs.lookup(charset).name
@@ -73,7 +74,7 @@ def codec_of(charset: str) -> str:
 
 
 def to_ascii_superset(data: bytes, options: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]]:
-    """The document in UTF-8 where it declares UTF-16 or UTF-32, with its options; else as it is."""
+    """Return the document in UTF-8 if it declares UTF-16 or UTF-32, with its options; else unchanged."""
     charset = options.get("charset", "")
     if not charset or not codec_of(charset).startswith(_WIDE):
         return data, options

@@ -1,7 +1,8 @@
 """Reads what a partner sent, by its agreed options: interchanges, documents and acknowledgments.
 
-Rules: bytes in which no interchange can be seen are refused, for then there is nobody to tell; of a message all is taken or
-nothing. What is refused is given with everything that was found, so that the partner can be told why.
+Rules: bytes without a recognisable interchange are refused, since there is no partner to answer. A message is
+accepted completely or not at all. A refusal contains everything that was found, so that the partner can be told the
+reason.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """JSON Lines: one document per line, in UTF-8, without an envelope.
 
-Rules: a document's bytes stay as they are, but for line ends between its tokens, which JSON Lines has no room for; a line
-that is no JSON is a fault of that member, since where it ends is certain.
+Rules: a document's bytes stay the same, except for line ends between its tokens, which JSON Lines cannot contain. A
+line that is not JSON is an error of that member, since its end is certain.
 """
 
 from __future__ import annotations
@@ -47,14 +47,11 @@ def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBER
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """Yields one piece per member. There is no envelope, so neither its values nor numbers are used.
-
-    Nothing stands around them, so neither envelope nor numbers are asked.
-    """
+    """Yields one piece per member. There is no envelope, so neither its values nor numbers are used."""
     for position, member in enumerate(members):
         line = bytes(member).removeprefix(_BOM).strip(_BLANKS)
         if wrong := _what_is_wrong(line):
-            raise unfit_member(position, f"it is no JSON in UTF-8: {wrong}")
+            raise unfit_member(position, f"it is not JSON in UTF-8: {wrong}")
         # Inside a string a line end is written \n, so those that are left stand between tokens.
         yield line.translate(None, b"\r\n") + b"\n"
 

@@ -1,11 +1,9 @@
 """Decides about an interchange with errors: accepted, repaired or refused; the same for every standard.
 
-Rules: what leaves it open where a member begins or ends is never let pass, whatever was agreed on; a repair puts every fault
-right or none, and is made of what the rest of the interchange proves.
+Rules: an error that makes member boundaries uncertain is never tolerated, whatever was agreed on. A repair fixes
+every error or none, and uses only what the rest of the interchange proves.
 
-Decides about an interchange whose errors affect no member.
-
-For standards in which a repair is nothing but passing over what changes no member.
+In standards where no error can affect a member, a repair only ignores the errors.
 """
 
 from __future__ import annotations
@@ -83,7 +81,7 @@ def refusal_of(found: Split) -> Refused:
 
 
 def is_same_number(one: str, other: str) -> bool:
-    """Numbers are the same with and without leading zeros; anything else must be the same text."""
+    """Whether two numbers are equal without leading zeros; anything else must be the same text."""
     if one == other:
         return True
     return one.isdecimal() and other.isdecimal() and one.lstrip("0") == other.lstrip("0")
@@ -95,7 +93,7 @@ def without_breaks(reference: str) -> str:
 
 
 def judge_harmless(found: Split, dirt: Dirt, harmless: Container[str]) -> Split:
-    """``harmless`` are codes of faults that touch no member: a repair needs nothing but to know of them."""
+    """Judge errors of which the codes in ``harmless`` touch no member, so a repair only records them."""
     return judge_with_repair(found, dirt, Repair(harmless=harmless))
 
 

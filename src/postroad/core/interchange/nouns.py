@@ -42,7 +42,8 @@ class InterchangeFault:
 class Member(Struct, frozen=True, gc=False):
     """One document of an interchange: a transaction set, a message, a record.
 
-    There may be a million: hence a Struct, and one that can be made without naming its fields, in two thirds of the time.
+    There may be a million members, hence a Struct, which is also created without field names, in two thirds of the
+    time.
     """
 
     data: Buffer  # from its first byte to its last, as it came
@@ -55,7 +56,7 @@ class Member(Struct, frozen=True, gc=False):
 
 
 class DescribedDocument(Struct, frozen=True, gc=False):
-    """A document for an assembler, with the options that its message declares (``declared.declared_options``)."""
+    """A document for an assembler, with the options that its message declares (``read_declared_options``)."""
 
     data: Buffer
     options: Mapping[str, str]
@@ -88,10 +89,7 @@ class Split:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Envelope:
-    """The envelope of a batch: sender, receiver, time and options.
-
-    Times and numbers are given.
-    """
+    """The envelope of a batch: sender, receiver, time and options; the caller passes time and numbers."""
 
     sender: str
     receiver: str
@@ -100,7 +98,7 @@ class Envelope:
 
 
 class Numbers(Protocol):
-    """Control numbers of one partner, drawn once each; persistent behind this, and never given twice."""
+    """Control numbers of one partner, drawn once each; persistent, and never issued twice."""
 
     def next(self, scope: str) -> int:
         """The next number of a scope: interchange, group, member …"""

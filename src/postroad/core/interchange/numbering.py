@@ -1,7 +1,7 @@
 """Control numbers from one party to another: drawn from where the last interchange ended.
 
-Rule: a number is used up only by the entry that holds the interchange with it. So numbers are drawn here in thought, and
-whoever writes that entry gives them with it; of two that drew the same at the same time, the second draws again.
+Rule: a number is used up only by the entry that contains the interchange with it. So numbers are only reserved here,
+and the writer of that entry stores them with it; if two writers draw the same number, the second draws again.
 """
 
 from __future__ import annotations
@@ -16,10 +16,7 @@ SCOPES = ("interchange", "group", "member")
 
 
 class NumberingParties(NamedTuple):
-    """The parties of a number series. The organization is included, because envelope names are not authenticated.
-
-    Anybody may write any name into an envelope, so its numbers are its own.
-    """
+    """The parties of a number series. The organization is included, because envelope names are not authenticated."""
 
     organization: str
     standard: str

@@ -1,7 +1,7 @@
 """Writes the options that a splitter declares for each document it takes out of an interchange.
 
-Rule: every document declares its delimiters as a property. The content type adds them where they are not the usual ones, and the
-charset where the document has letters beyond ASCII.
+Rule: every document declares its delimiters as a property. The content type contains them if they are unusual, and
+the charset if the document has letters beyond ASCII.
 """
 
 from __future__ import annotations

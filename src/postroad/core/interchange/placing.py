@@ -1,8 +1,6 @@
-"""Positions of documents in standards whose acknowledgments name none: each is identified by its place.
+"""Positions of documents in standards whose acknowledgments name none: each is identified by its position.
 
-Rule: every document of a batch is told of.
-
-Records where a document of a batch is in its interchange, so that an acknowledgment can be matched to it.
+Rule: the position of every document of a batch is recorded, so that an acknowledgment can be matched to it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Finds both AS2 identities of a partnership, and its terms, from a service's profile.
 
-Rules: an agreement is found by the organization and both names, so that a partner may know us by several; keys come from
-outside and stay in memory.
+Rules: a partnership is found by the organization and both names, so that a partner may know us by several names. Keys
+are passed in and stay in memory.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ USUAL_PORTS = {"http": 80, "https": 443}
 
 
 class Partnership(NamedTuple):
-    """Our station, the partner's, and what both have agreed on."""
+    """Our identity, the partner's, and the agreed terms."""
 
     own: As2Identity
     partner: As2Identity
@@ -29,10 +29,10 @@ class Partnership(NamedTuple):
 
 
 def partner_between(directory: Directory, partner: str, own: str, organization: str = "") -> Service | None:
-    """The service of the organization that represents the AS2 partner with this name, which uses the other name for us.
+    """Return the organization's service that represents the AS2 partner with this name and uses the other name for us.
 
-    Without an organization: the service that was first to have both names in the whole network, for partners that post to the
-    address that all organizations share.
+    Without an organization: the first service in the whole network with both names, for partners that post to the
+    shared address.
     """
     if organization:
         return _known(directory).get((organization.casefold(), partner, own))
@@ -82,7 +82,7 @@ def _server_of(url: SplitResult) -> tuple[str, str | None, int | None]:
 
 
 def partnership(as2: As2, key_pem: str, receipt_url: str = "") -> Partnership:
-    """``key_pem`` is what ``secret_from`` stands for; ``receipt_url`` where asynchronous receipts are to be posted."""
+    """Return the partnership; ``key_pem`` is the content of ``secret_from``, ``receipt_url`` the URL for asynchronous MDNs."""
     return Partnership(
         own=As2Identity(name=as2.own_name, identities=_identities(key_pem) if key_pem else ()),
         partner=As2Identity(name=as2.name, certificates=tuple([_certificate(pem) for pem in as2.certificates])),

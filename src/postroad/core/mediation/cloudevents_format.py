@@ -1,6 +1,7 @@
 """CloudEvents: type is the topic, id the handle, and other attributes are properties named ``ce.…``.
 
-An event has one document. A message of several is an event whose data lists them, as the network's JSON form does.
+An event has one document. A message with several documents is an event whose data lists them, as the network's JSON
+form does.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ _INTEGERS = range(-(1 << 31), 1 << 31)
 
 
 class Parts(Struct, omit_defaults=True, forbid_unknown_fields=True):
-    """The data of an event that stands for several documents."""
+    """The data of an event with several documents."""
 
     documents: list[JsonPart] = []
     attachments: list[JsonPart] = []
@@ -55,7 +56,7 @@ _PARTS = msgspec.json.Decoder(Parts)
 
 
 def is_binary(wire: Wire) -> bool:
-    """Whether the attributes of the event stand in the headers, and there alone: a whole event may have them there too."""
+    """Whether all attributes of the event are in the headers; a structured event may repeat them there."""
     return bool(wire.header("ce-specversion")) and media_type_of(wire.content_type) != STRUCTURED
 
 
@@ -106,7 +107,7 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
 
 
 def event_of(message: OutgoingMessage) -> CloudEvent:
-    """The event that stands for a message."""
+    """Return the event that represents a message."""
     misfits = {entry.name for entry in _misfits(message.properties)}
     said = {name: entry for name, entry in _said(message.properties) if entry.name not in misfits}
     texts = {name: said.pop(name).value if name in said else "" for name in TEXTS}
@@ -134,7 +135,7 @@ def _said(properties: Iterable[Property]) -> list[tuple[str, Property]]:
 
 
 def _misfits(properties: Iterable[Property]) -> list[Property]:
-    """Those that only look like attributes: their names or values cannot stand in an event."""
+    """Return properties that look like attributes, but whose names or values an event cannot contain."""
     return [entry for name, entry in _said(properties) if not _fits(name, entry.value)]
 
 

@@ -1,7 +1,8 @@
 """Describes in sentences what is lost when a message is converted to a format.
 
-Rule: whatever a reader of the given bytes would not find again is named here: ids, types, headers, expirations, which parts
-are documents and which attachments. Two spellings of one thing are no loss: ``text/xml`` and ``application/xml`` (RFC 7303).
+Rule: everything that a reader of the written bytes cannot recover is named here: ids, types, headers, expirations,
+and which parts are documents or attachments. Two spellings of one thing are no loss: ``text/xml`` and
+``application/xml`` (RFC 7303).
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def id_lost(part: Part, format: str) -> Iterator[str]:
 
 
 def spelling_lost(part: Part) -> Iterator[str]:
-    """Ids and types that cannot stand in a header as they are."""
+    """Return ids and types that a header cannot contain unchanged."""
     if encode_id(part.id) != part.id:
         yield f"{_named(part)}: its id is written in this way, since it has characters that no header can hold"
     if to_one_line(part.content_type) != part.content_type:
@@ -53,7 +54,7 @@ def spelling_lost(part: Part) -> Iterator[str]:
 
 
 def type_lost(part: Part, format: str, meant: Container[str] = XML_TYPES) -> Iterator[str]:
-    """The type of a document that stands in an envelope, where it says more than that it is XML."""
+    """Return the type of a document in an envelope, if it says more than that the document is XML."""
     if media_type_of(part.content_type) not in meant or not _is_bare(part.content_type):
         yield f"{_named(part)}: its type {to_one_line(part.content_type)[:80]} has no place in {format}"
 
@@ -67,14 +68,14 @@ def _is_bare(content_type: str) -> bool:
 
 
 def places_lost(parts: Sequence[Part], format: str) -> Iterator[str]:
-    """In a format that knows one document and its attachments: what is the one and ought to be the other."""
+    """For a format with one document and attachments: return documents and attachments that change roles."""
     for number, part in enumerate(parts):
         if part.attachment != (number > 0):
             yield f"{_named(part)}: that it is {_kind(part)} has no place in {format}"
 
 
 def disposition_lost(parts: Iterable[Part], format: str) -> Iterator[str]:
-    """In a format where the disposition says what is an attachment: parts whose disposition says otherwise."""
+    """For a format whose disposition marks attachments: return parts with a different disposition."""
     for part in parts:
         if reads_as_attachment(part) != part.attachment:
             yield f"{_named(part)}: that it is {_kind(part)} has no place in {format} beside its Content-Disposition"
@@ -90,13 +91,13 @@ def list_location_header(part: Part) -> tuple[str, ...]:
 
 
 def action_lost(setting: Wrapper, format: str) -> Iterator[str]:
-    """What SOAP says beside its envelope, for formats without one."""
+    """Return the SOAP action, for formats without one."""
     if said := setting.action.strip('" '):
         yield f"the SOAPAction {said[:80]} has no place in {format}"
 
 
 def wrapping_lost(setting: Wrapper) -> Iterator[str]:
-    """What was said of several parts as a whole, which is found again only where they are given as they came."""
+    """Return headers of several parts as a whole, which survive only in the original wrapper."""
     fields = setting.header_block().headers()
     declared = next((value for name, value in fields if name.lower() == "content-type"), setting.media_type)
     kind = media_type_of(declared)

@@ -1,7 +1,7 @@
-"""DIME: a SOAP envelope as the first record where the message has one, and a record for every other part.
+"""DIME: a SOAP envelope as the first record if the message has one, and a record for every other part.
 
-Types and ids stay as they are, transfer encodings are undone, large parts go in chunks. Further MIME headers of a part, and its
-expiration, go in the options of its record, and are found there on the way back.
+Types and ids stay the same, transfer encodings are removed, large parts are chunked. Further MIME headers of a part,
+and its expiration, are stored in the options of its record, and read back from there.
 """
 
 from __future__ import annotations
@@ -109,8 +109,10 @@ def _carried(record: DimeRecord, number: int, limits: WireLimits) -> tuple[tuple
 
 
 def _agrees(name: str, value: str, number: int) -> bool:
-    """In DIME the first record is the document and others are attachments: a disposition that says otherwise, or no more than
-    that, is not carried."""
+    """Whether the header is carried: all are, except a disposition that contradicts or only repeats the position.
+
+    In DIME the first record is the document and others are attachments.
+    """
     if name.lower() != DISPOSITION.lower():
         return True
     return (media_type_of(value) == ATTACHMENT) == (number > 1) and value.lower() != ATTACHMENT

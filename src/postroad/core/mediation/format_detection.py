@@ -1,7 +1,8 @@
 """Detects the external format of a message from its bytes; the declared content type is a hint.
 
-Rules: the bytes decide. Where they and the declared type disagree, ``Found.note`` says so, and the journal keeps it; only
-where the bytes show nothing does the declared type say whose reader is to refuse them. Looking never fails.
+Rules: the bytes decide. If they contradict the declared type, ``DetectedFormat.note`` records it, and the journal
+keeps it. Only if the bytes show nothing does the declared type choose the reader that refuses them. Detection never
+fails.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ _OF_CONTENT = re.compile(rb"^(?:content-type|mime-version):", re.IGNORECASE | re
 
 
 class DetectedFormat(NamedTuple):
-    """The format, the content type under which its bytes are read, and where that contradicts what was declared."""
+    """The format, the content type used for reading its bytes, and a note if that contradicts the declared one."""
 
     format: Format
     content_type: str
@@ -67,18 +68,18 @@ def detect_format(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DetectedFo
         return DetectedFormat(_meant(wire, kind), wire.content_type)
     if shown.format is Format.MIME or kind in AGREEING[shown.format]:
         return shown
-    return shown._replace(note=f"said to be {kind[:80]}, and is {shown.format.value}")
+    return shown._replace(note=f"declared as {kind[:80]}, but is {shown.format.value}")
 
 
 def _meant(wire: Wire, kind: str) -> Format:
-    """What the transport says that it is."""
+    """Return the format that the transport declares."""
     if kind in XML_TYPES and wire.header("soapaction"):
         return Format.SOAP
     return DECLARED.get(kind, Format.MIME)
 
 
 def _shown(wire: Wire, kind: str, limits: WireLimits) -> DetectedFormat | None:
-    """What the bytes show themselves to be, if anything."""
+    """Return the format that the bytes show, if any."""
     body, declared = wire.body, wire.content_type
     if looks_like_dime(body):
         return DetectedFormat(Format.DIME, declared)
@@ -92,7 +93,7 @@ def _shown(wire: Wire, kind: str, limits: WireLimits) -> DetectedFormat | None:
 
 
 def _undeclared(body: bytes, limits: WireLimits) -> DetectedFormat | None:
-    """Bytes of which nobody said what they are: an entity with its header block, or a multipart without it."""
+    """Detect undeclared bytes: an entity with its header block, or a multipart without it."""
     start = body[:_LOOK]
     block = _HEADER_BLOCK.match(start)
     if block and _OF_CONTENT.search(block[0]):
@@ -110,7 +111,7 @@ def _is_multipart(body: bytes, declared: str, limits: WireLimits) -> bool:
 
 
 def _multipart(body: bytes, declared: str, limits: WireLimits) -> DetectedFormat:
-    """SOAP with attachments, if the root is an envelope; what keeps it from being read is for its reader to say."""
+    """Return SOAP with attachments if the root is an envelope; its reader reports errors."""
     if media_type_of(declared) != RELATED:
         return DetectedFormat(Format.MIME, declared)
     try:
@@ -121,7 +122,7 @@ def _multipart(body: bytes, declared: str, limits: WireLimits) -> DetectedFormat
 
 
 class _Claims(Struct):
-    """What makes a JSON object an event."""
+    """The members of a JSON object that make it an event."""
 
     specversion: str
     id: str

@@ -1,7 +1,7 @@
 """Tries a conversion: reads bytes in any form or format, and writes the message in another.
 
-Rule: bytes are read and written by what reads posts and writes deliveries, so what is shown is what a receiver would get,
-but for signatures and encryption of AS2, which take keys.
+Rule: bytes are read and written by the code that reads posts and writes deliveries, so the result is what a receiver
+would get, except for AS2 signatures and encryption, which need keys.
 """
 
 from __future__ import annotations

@@ -84,7 +84,7 @@ def message_of(wire: Wire, taken: DecodedMessage, limits: WireLimits = DEFAULT_L
 
 
 def external_format_of(service: Service) -> Format | None:
-    """The external format of a service; None if it receives a native form."""
+    """Return the external format of a service; None if it receives a native form."""
     return Format(service.format) if service.format in PLAIN else None
 
 
@@ -99,7 +99,7 @@ def outgoing_of(delivered: Delivered, soap_body: str = "") -> OutgoingMessage:
 
 
 def seed_of(session: str, recipient: str) -> bytes:
-    """The seed for boundaries: the same for all attempts at a delivery, different for each receiver."""
+    """Return the seed for boundaries: the same for all attempts at a delivery, different for each receiver."""
     return f"{session}.{recipient}".encode()
 
 

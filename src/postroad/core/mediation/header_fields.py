@@ -1,12 +1,11 @@
 """The network's header as HTTP or MIME fields (``Postroad-To: MyBiz/Purchasing``), for external formats.
 
-Rules: values are printable ASCII, everything else percent-encoded as CloudEvents does it, so that any client can write and
-read them; lists are repeated fields or separated by commas; what belongs to an entry follows it after semicolons, ``name=value``.
+Rules: values are printable ASCII, everything else is percent-encoded as in CloudEvents, so that any client can write
+and read them. Lists are repeated fields or separated by commas. Attributes of an entry follow it after semicolons,
+``name=value``.
 
-Drops header entries that are too long for one HTTP field.
-
-Rule: a message that its receiver's software cannot even read would come again and again; so what is too long is left out,
-and said like everything that has no place.
+Entries that are too long for one HTTP field are dropped and reported as losses; otherwise the receiver's software
+could not read the message at all, and it would be redelivered again and again.
 """
 
 from __future__ import annotations
@@ -51,7 +50,7 @@ class FieldEntry(NamedTuple):
     pairs: tuple[tuple[str, str], ...]
 
     def named(self, pointer: str, *known: str) -> dict[str, str]:
-        """The pairs by name, of which only these are known and none comes twice."""
+        """Return the pairs by name; only these names are allowed, each once."""
         found = {header_text(name): header_text(value) for name, value in self.pairs}
         if len(found) < len(self.pairs) or found.keys() - set(known):
             raise malformed(f"only {' and '.join(known)} may follow here, each once", pointer)
@@ -108,7 +107,7 @@ def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[FieldEnt
         elif field not in ONCE:
             raise malformed(f"the field {pointer} is not known; leave it out", pointer)
         elif field in once:
-            raise malformed(f"the field {pointer} comes twice", pointer)
+            raise malformed(f"the field {pointer} occurs twice", pointer)
         else:
             once[field] = value.strip()
     return once, lists
@@ -131,7 +130,7 @@ def _type(text: str) -> MessageType:
         return MessageType(text) if text else MessageType.NOTIFICATION
     except ValueError:
         known = ", ".join(kind.value for kind in MessageType)
-        raise malformed(f"{text[:40]!r} is no message type; use one of {known}", _pointer("type")) from None
+        raise malformed(f"{text[:40]!r} is not a message type; use one of {known}", _pointer("type")) from None
 
 
 def _services(entries: Iterable[FieldEntry], field: str, limits: WireLimits) -> tuple[Recipient, ...]:
@@ -166,7 +165,7 @@ def _property_type(text: str, pointer: str) -> PropertyType:
         return PropertyType(text)
     except ValueError:
         known = ", ".join(kind.value for kind in PropertyType)
-        raise malformed(f"{text[:40]!r} is no property type; use one of {known}", pointer) from None
+        raise malformed(f"{text[:40]!r} is not a property type; use one of {known}", pointer) from None
 
 
 def _status(once: dict[str, str], limits: WireLimits) -> Status | None:
@@ -260,16 +259,16 @@ _Entry = TypeVar("_Entry")
 
 
 def fit_header_fields(delivered: Delivered) -> tuple[Delivered, tuple[str, ...]]:
-    """The delivery with what fits, and a sentence for each thing that does not."""
+    """Return the delivery with the entries that fit, and a sentence for each that does not."""
     properties, too_many = _split_fitting(delivered.properties, write_property)
     arguments, too_much = _split_fitting(delivered.arguments, write_argument)
     cookie = delivered.cookie
     is_long = cookie is not None and len(write_cookie(cookie)) > MAX_FIELD_CHARS
     if not (too_many or too_much or is_long):
         return delivered, ()
-    dropped = [f"the property {entry.name[:80]} is too long to stand beside the message" for entry in too_many]
-    dropped += [f"the argument {entry.name[:80]} is too long to stand beside the message" for entry in too_much]
-    dropped += ["the cookie is too long to stand beside the message"] if is_long else []
+    dropped = [f"the property {entry.name[:80]} is too long to be sent beside the message" for entry in too_many]
+    dropped += [f"the argument {entry.name[:80]} is too long to be sent beside the message" for entry in too_much]
+    dropped += ["the cookie is too long to be sent beside the message"] if is_long else []
     fits = replace(delivered, properties=properties, arguments=arguments, cookie=None if is_long else cookie)
     return fits, tuple(dropped)
 

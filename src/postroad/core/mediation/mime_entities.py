@@ -34,9 +34,9 @@ Fields = list[tuple[str, str]]
 def parts_of(
     entities: Sequence[Entity], first: int, limits: WireLimits, *, attached: bool = False, said: Iterable[str] = ()
 ) -> tuple[Part, ...]:
-    """The parts that stand in these entities; where they are not all attached, each says so by its disposition.
+    """Return the parts in these entities; unless all are attachments, each gets a disposition.
 
-    ``said`` are ids of parts that stand elsewhere.
+    ``said`` are ids of parts in other places.
     """
     ordered = entities if attached else in_order(entities)
     ids = {*said, *list_ids(entities)}
@@ -89,7 +89,7 @@ def part_of(
 
 
 def _gathered(headers: Headers) -> dict[str, tuple[str, str]]:
-    """Headers by their names in lower case; one that comes twice is one entry with both values."""
+    """Headers by their names in lower case; one that occurs twice is one entry with both values."""
     said: dict[str, tuple[str, str]] = {}
     for name, value in headers:
         text, key = decode_header_value(value), name.lower()
@@ -101,10 +101,7 @@ def _gathered(headers: Headers) -> dict[str, tuple[str, str]]:
 
 
 def decode_header_value(value: str) -> str:
-    """Decodes a header value that was read as Latin-1: UTF-8 if it is valid, otherwise as it is. Tabs become spaces.
-
-    Tabs come from folding.
-    """
+    """Decode a header value that was read as Latin-1: UTF-8 if it is valid, otherwise unchanged. Tabs become spaces."""
     if not value.isascii():
         with suppress(UnicodeError):
             value = value.encode("latin-1").decode()

@@ -1,7 +1,7 @@
 """Plain MIME: one document as it is, or several in a multipart.
 
-What AS2 carries is the same: an entity with a header block of its own. Rule: beside a single document, only headers that
-speak of content are read from the transport or given to it, since all others mean something to HTTP.
+AS2 carries the same: an entity with its own header block. Rule: beside a single document, only content headers are
+read from the transport or passed to it, since HTTP uses all others itself.
 """
 
 from __future__ import annotations
@@ -92,10 +92,7 @@ def _several(body: bytes, content_type: str, format: Format, limits: WireLimits)
 
 
 def encode_entity(message: OutgoingMessage) -> EncodedMessage:
-    """Writes the entity that AS2 sends. It has no place for the network's properties.
-
-    Nothing stands beside it, so the network's properties have no place.
-    """
+    """Write the entity that AS2 sends. It has no place for the network's properties."""
     given = encode_message(message, Format.AS2)
     lost = tuple([f"the property {entry.name[:80]} has no place in AS2" for entry in message.properties])
     return replace(given, dropped=given.dropped + lost) if lost else given

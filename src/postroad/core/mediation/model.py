@@ -57,7 +57,7 @@ class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
     soap_body: str = ""  # what becomes of its SOAP part: strip or keep; empty: as the format has it
 
     def in_wrapper(self, *formats: Format) -> Wrapper | None:
-        """The setting, if the parts fit into it and it is of one of these formats."""
+        """Return the wrapper if the parts fit into it and it is of one of these formats."""
         setting = self.setting
         return setting if setting is not None and setting.format in formats and setting.fits(self.parts) else None
 

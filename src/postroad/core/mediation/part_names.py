@@ -1,8 +1,9 @@
 """Names of a part in each format: an ID here, a Content-ID or Content-Location in MIME, a URI in DIME.
 
-``a@b`` is ``Content-ID: <a@b>`` and ``cid:a@b`` (RFC 2392). A URI that is no ``cid:`` is the id itself and stands in the part's
-Content-Location, so that a reference to it still leads to the part. A part without any id has the number of its place, which
-every reader gives it again; so that is never written. Where the sender calls another part so, the number gets a mark.
+``a@b`` is ``Content-ID: <a@b>`` and ``cid:a@b`` (RFC 2392). A URI that is not a ``cid:`` is the id itself and is
+written as the part's Content-Location, so that references to it still work. A part without an id gets the number of
+its position, which every reader derives again; so the number is never written. If the sender uses that number for
+another part, it gets a mark.
 """
 
 from __future__ import annotations

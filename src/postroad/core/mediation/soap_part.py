@@ -1,8 +1,8 @@
 """Removes the SOAP part of a message for AS2 partners, who receive the attachments only.
 
-What is the SOAP part: the envelope itself, where it says more than one document (an empty Body, header blocks), or the document
-that stood in its Body. Rules: a message without attachments keeps its document, since there is nothing else to send; an empty
-envelope is dropped without a word, and everything else that is dropped is on record.
+The SOAP part is the envelope itself if it contains more than one document (an empty Body, header blocks), or the
+document in its Body. Rules: a message without attachments keeps its document, since there is nothing else to send. An
+empty envelope is dropped silently, and everything else that is dropped is recorded.
 """
 
 from __future__ import annotations

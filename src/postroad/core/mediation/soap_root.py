@@ -1,8 +1,8 @@
 """The SOAP envelope at the root of a message, as SOAP, SOAP with attachments and DIME share it.
 
-The document of an envelope is the child of its Body; see ``codecs/soap/plain.py`` for envelopes that say more. A message of
-several documents that no envelope holds together gets one of the network's: ``pr:Message`` in its Body, with the parts in it
-or beside it. A document that goes into a Body leaves its XML declaration behind, which says nothing there.
+The document of an envelope is the child of its Body; see ``codecs/soap/external_envelope.py`` for envelopes with more
+content. A message of several documents without an envelope gets one of the network's: ``pr:Message`` in its Body,
+with the parts in it or beside it. A document in a Body loses its XML declaration, which has no effect there.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""SOAP with attachments: multipart/related whose root is the envelope; MTOM is the same, its includes left where they are."""
+"""SOAP with attachments: multipart/related whose root is the envelope; MTOM is the same, its includes unchanged."""
 
 from __future__ import annotations
 

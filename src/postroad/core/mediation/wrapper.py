@@ -1,7 +1,7 @@
 """The wrapper of a received message: all of its bytes except the parts, so that it can be reproduced exactly.
 
-The wire is kept as pieces: bytes as they stand, and slots into which parts go. It lies behind the parts in the journal, and is
-forgotten with them. A setting fits only the very parts with which it came.
+The wire is stored as pieces: unchanged bytes, and slots for the parts. It is stored behind the parts in the journal,
+and deleted with them. A wrapper fits only the parts with which it arrived.
 """
 
 from __future__ import annotations
@@ -102,8 +102,8 @@ def _in_slot(slot: Slot, data: bytes) -> Buffer:
 def cut_wire(wire: bytes, stretches: Iterable[tuple[Buffer, Slot]]) -> Pieces:
     """Cuts the wire into pieces, with slots where these stretches of parts are.
 
-    They are looked for in their order. It does not matter where one is found, since the same bytes go back there; what is not
-    found, because it is spelled in another way, stays in the wire as it stands.
+    They are searched in order. A match at any position is correct, since the same bytes return there; a part that is
+    spelled differently stays in the wire.
     """
     pieces: list[Piece] = []
     at = missed = 0

@@ -1,6 +1,6 @@
 """Assets: named things that a hosted service works with, and schemas that rules know default attributes from.
 
-They are configuration objects like services and rules: checked when saved, versioned, exported and applied with the rest.
+They are configuration objects like services and rules: checked when saved, versioned, exported and applied together.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """A batch: messages that will leave as one, and the table of what may happen to it.
 
-The states and moves below are the whole life of a batch. A batch is a record of fixed size, however many members it has: these
-are kept beside it, under its id. Rule: "in a batch", "in an interchange" and "sent" are different things; a member may leave
-until its batch is assembled, and a batch that was once assembled is sent again with the same bytes unless it has lost a member.
+The states and moves below are the complete lifecycle of a batch. A batch is a record of fixed size, however many
+members it has; these are stored beside it, under its id. Rule: "in a batch", "in an interchange" and "sent" are
+different things. A member may leave until its batch is assembled, and a batch that was assembled is sent again with
+the same bytes unless it has lost a member.
 """
 
 from __future__ import annotations
@@ -77,7 +78,7 @@ BATCH_MOVES: dict[BatchState, dict[str, BatchState]] = {
 
 
 class BatchMember(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
-    """One message in a batch: what ordering and counting need of it, read when it came."""
+    """One message in a batch, with the data for ordering and counting, read when it arrived."""
 
     number: int  # of its delivery; they are in the order of arrival
     bytes: int
@@ -86,10 +87,7 @@ class BatchMember(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
 
 
 class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
-    """A batch after a change. Fields are only added at the end, because journals store them.
-
-    Fields are only ever added at the end: journals keep them.
-    """
+    """A batch after a change. Fields are only added at the end, because journals store them."""
 
     id: str
     key: tuple[str, ...]  # what its members have in common

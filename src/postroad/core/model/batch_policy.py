@@ -1,8 +1,8 @@
 """Send ports and their way back: which messages are gathered, when and as what they go, and how what comes is taken apart.
 
-Policies are data, saved whole with the service they belong to: a *batcher*, whose mailbox is a send port, or a *splitter*, to
-which partners send. What they mean is decided in ``core.batching`` and ``core.interchange``; here they are only described. Kept
-rule: every criterion may be combined with every other, and 0 or nothing means that it is not one.
+Policies are data, saved completely with their service: a *batcher*, whose mailbox is a send port, or a *splitter*, to
+which partners send. ``core.batching`` and ``core.interchange`` interpret them; here they are only described. Rule:
+every criterion may be combined with every other, and 0 or empty disables a criterion.
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class Empty(StrEnum):
 
 
 class Unfinished(StrEnum):
-    """What becomes of a batch whose application does not end it in time."""
+    """What happens to a batch whose application does not end it in time."""
 
     SEND = "send"  # as it is
     SUSPEND = "suspend"  # somebody looks into it
 
 
 class Recovery(StrEnum):
-    """What becomes of a batch that was open when the network stopped without warning."""
+    """What happens to a batch that was open when the network stopped without warning."""
 
     GO_ON = "goOn"
     PASS = "pass"  # noqa: S105 - no password: it is closed and sent as it is
@@ -46,7 +46,7 @@ class Recovery(StrEnum):
 
 
 class Dirt(StrEnum):
-    """What becomes of an interchange with something wrong in it; agreed on with each partner."""
+    """What happens to an interchange with envelope errors; agreed on with each partner."""
 
     REFUSE = "refuse"  # nothing of it is taken
     REPAIR = "repair"  # what can be put right without guessing is; the rest is refused

@@ -1,9 +1,10 @@
 """The interface of a batcher plug-in: code that decides when a batch is complete.
 
-A package names a ``BatcherPlugIn`` in its entry points, in the group ``postroad.batchers``, under the plug-in's own name. A batch
-keeps what the plug-in knows of it as text (``state``), in the journal with every change of the batch. Rules: every function gives
-the same result for the same arguments and waits for nothing, so that a batch continues after a restart, on another node and in a
-job over an archive; one that raises suspends the batch, with the error as the reason.
+A package names a ``BatcherPlugIn`` in its entry points, in the group ``postroad.batchers``, under the plug-in's own
+name. A batch stores the plug-in's data as text (``state``), in the journal with every change of the batch. Rules:
+every function returns the same result for the same arguments and waits for nothing, so that a batch continues after a
+restart, on another node and in a warehouse job. A function that raises suspends the batch, with the error as the
+reason.
 """
 
 from __future__ import annotations

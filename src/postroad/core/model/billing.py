@@ -1,7 +1,7 @@
 """The types of billing: uses, tariffs, charges, invoices and payments.
 
-Rule: money is never a float. Prices and amounts are decimals; what is worked out with them are whole micro-units
-(millionths) of a currency. Books, tariffs, invoices and payments are configuration objects: facts of the journal, with versions.
+Rule: money is never a float. Prices and amounts are decimals; calculations use whole micro-units (millionths) of a
+currency. Books, tariffs, invoices and payments are configuration objects: facts of the journal, with versions.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class BilledService(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
-    """One thing that counts. It is known by its journal entry and its place among the copies in it."""
+    """One billable use, identified by its journal entry and the position of the copy in it."""
 
     seq: int
     ordinal: int
@@ -98,7 +98,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
-    """A version of a price plan, from one month on. It holds for the organizations it names, or for all that none names."""
+    """A version of a price plan, valid from one month on, for the organizations that it names, or for all that none names."""
 
     name: str
     valid_from: str  # a month, such as 2026-10
@@ -127,10 +127,7 @@ class BillingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """The amount one organization owes for a use, or is owed (negative); ``part_number`` tells charges of a use apart.
-
-    Several share a use; ``part_number`` tells them apart.
-    """
+    """The amount one organization owes for a use, or is owed (negative); ``part_number`` tells charges of a use apart."""
 
     seq: int
     ordinal: int
@@ -187,7 +184,7 @@ class InvoiceLine:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Invoice:
-    """A bill as it was issued; never changed. ``corrects`` names the invoice that this one sets right."""
+    """A bill as issued; never changed. ``corrects`` names the invoice that this one corrects."""
 
     number: str
     document: DocumentKind = DocumentKind.INVOICE
@@ -212,7 +209,7 @@ class Invoice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payment:
-    """Money that came in for an invoice, or went back (below zero)."""
+    """Money received for an invoice, or refunded (below zero)."""
 
     id: str
     invoice: str

@@ -1,6 +1,6 @@
 """The authenticated caller of a request: a service or a person, and how it authenticated.
 
-Every question about somebody's things takes a Caller, so that it cannot be asked without saying for whom.
+Every query takes a Caller, so that it cannot be made without one.
 """
 
 from __future__ import annotations

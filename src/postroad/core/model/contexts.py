@@ -1,7 +1,7 @@
 """Contexts along a route: invokers, what each service sees, and how far an error goes up.
 
-Rule: contexts are never changed. What an invoked service returns is kept beside them and seen from the invocations that it
-concerns, so after every return each context is what it was before the invocation.
+Rule: contexts never change. The results of an invoked service are stored beside them and visible to the invocations
+concerned, so after every return each context is the same as before the invocation.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Ancestry:
     def after_error(self, place: int) -> int | None:
         """Return where the message continues after the service at this place failed; None if the route ends.
 
-        The nearest invoker that absorbs the errors of what it brought in does so: all of that is left out.
+        The nearest invoker that absorbs the errors of its invoked services handles it: all of these are skipped.
         """
         absorbing = next((context for context in self.upwards(place) if context.absorbs), None)
         if absorbing is None:
@@ -58,8 +58,8 @@ class Ancestry:
     def returned_to(self, place: int) -> tuple[int, ...]:
         """Return the invocations that receive what the service at this place returns.
 
-        That is its invoker; and where the invoker takes part by its rules alone, and does not isolate what it includes, also the
-        invoker's own, because nobody else passes it on.
+        That is its invoker; and if the invoker takes part by its rules alone, and does not isolate what it includes,
+        also the invoker's own, because no one else passes it on.
         """
         reached = []
         for context in self.upwards(place):

@@ -1,6 +1,6 @@
-"""Records of cross-reference maps as the journal has them.
+"""Records of cross-reference maps in the journal.
 
-As in all entries, fields are only ever added at the end, with a default.
+As in all entries, fields are only added at the end, with a default.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from msgspec import Struct
 
 
 class Key(Struct, gc=False, frozen=True, array_like=True):
-    """A record in a cross-reference map: whose it is, and the name and value of its key."""
+    """A record in a cross-reference map: its owner, and the name and value of its key."""
 
     service: str  # GCID
     name: str

@@ -1,7 +1,8 @@
 """A delivery: one copy of a message at one service, and the table of what may happen to it.
 
-The states and moves below are the whole life of a delivery; the documentation draws its diagram from ``MOVES`` and the index
-stores the state's number. A lease is not a state: it is kept in memory, and losing it only means being handed out again.
+The states and moves below are the complete lifecycle of a delivery; the documentation draws its diagram from
+``MOVES`` and the index stores the state's number. A lease is not a state: it is in memory, and losing it only means
+being handed out again.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ FINAL: dict[str, DeliveryState] = {
 class DeliveryContent(Struct, gc=False, frozen=True, array_like=True):
     """The parts that a delivery carries, and the position of their bytes (segment, offset, length, digest).
 
-    Further on its way also the route where that has changed, and what invoked services added to contexts.
+    After the first service, also the route if that has changed, and the context data that invoked services added.
     """
 
     parts: tuple[PartFacts, ...]
@@ -144,7 +145,7 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
 
 
 class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
-    """A delivery that is put into its receiver's external format, and what that needs of how the message came."""
+    """A delivery to be encoded in its receiver's external format, with the arrival data of the message that this needs."""
 
     form: str = ""  # in which it came
     setting: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know

@@ -1,7 +1,7 @@
 """The directory objects: organizations, people, services with profiles, and credentials.
 
-These are configuration objects: each is saved whole as a journal fact, with a version that grows by one, so the directory exists
-as of any moment. Secrets are kept as hashes only. Fields of a profile that no stage uses yet are already checked and kept.
+These are configuration objects: each is saved completely as a journal fact, with a version that grows by one, so the
+directory exists as of any moment. Secrets are stored only as hashes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Bindings of queues to exchanges, and the journal record of a forwarded message.
 
-An exchange is a service that the network runs. A queue is the mailbox of a service. Whatever an exchange is sent goes to every
-queue of which a binding says yes. A binding is saved whole, as a configuration object of its exchange; there may be a hundred
-thousand of them. Of what is in the journal, fields are only ever added at the end, with a default.
+An exchange is a service that the network runs. A queue is the mailbox of a service. An exchange forwards each message
+to every queue with a matching binding. A binding is saved completely, as a configuration object of its exchange;
+there may be a hundred thousand of them. Fields in the journal are only added at the end, with a default.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ANYONE = "*"
 class Binding:
     """One queue at one exchange, and on which messages: by routing key, by what decides, or by both.
 
-    At most one of ``query``, ``script`` and ``routing`` is given. With none of them the routing key alone decides.
+    At most one of ``query``, ``script`` and ``routing`` is set. Without them the routing key alone decides.
     """
 
     exchange: str  # GCID

@@ -1,7 +1,7 @@
-"""The formats in which a service may want its messages: the network's native formats, and the plain ones of others.
+"""The formats in which a service may receive its messages: the network's native formats, and external ones.
 
-A native format puts the network's header around the documents. An external format leaves the partner's bytes as they are,
-with the network's header beside them.
+A native format puts the network's header around the documents. An external format leaves the partner's bytes
+unchanged, with the network's header beside them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""Names and numbers by which things in the network are known.
+"""Names and numbers that identify things in the network.
 
-A service has a GCID (8 random bytes in hex) and an address ``Organization/Service``; either names it anywhere. A session names a
-posted message and sorts by time; a delivery number names one copy on its way to one service, and a token is that number with a
-proof that only its receiver was given. Random bytes and time are arguments: core draws neither.
+A service has a GCID (8 random bytes in hex) and an address ``Organization/Service``; either names it anywhere. A
+session identifies a posted message and sorts by time. A delivery number identifies one copy on its way to one
+service, and a token is that number with a proof that only its receiver has. Random bytes and time are arguments: core
+draws neither.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def short(now_us: int, random_bytes: bytes) -> str:
 
 
 def next_batch(batch_id: str) -> str:
-    """The id right behind another one's; of none, the first of all."""
+    """Return the id right after another one; for an empty one, the first of all."""
     return f"{int(batch_id or '0', 16) + 1:020x}"
 
 
@@ -72,7 +73,7 @@ def token(number: int, session_id: str, recipient: str, key: bytes) -> str:
 
 
 def token_number(text: str) -> int | None:
-    """The delivery number a token speaks of, or None when it is not even shaped like one."""
+    """Return the delivery number in a token, or None if it is not a token."""
     shape = TOKEN.match(text)
     return int(shape[1], 16) if shape is not None else None
 

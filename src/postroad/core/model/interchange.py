@@ -1,6 +1,6 @@
-"""Interchanges as the journal records them: control numbers, document positions and acknowledgements.
+"""Interchanges in the journal: control numbers, document positions and acknowledgments.
 
-As in all entries, fields are only ever added at the end, with a default.
+As in all entries, fields are only added at the end, with a default.
 """
 
 from __future__ import annotations

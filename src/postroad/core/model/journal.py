@@ -1,9 +1,9 @@
-"""Journal entries: the facts from which everything else is made.
+"""Journal entries: the facts from which everything else is derived.
 
-An entry is one decision that was carried out, whole: its kind is a past participle, its fields say when, who, what and how much.
-A step of the flow writes one entry, so it is there completely or not at all. Fields are only ever added at the end, with a
-default; a kind is never given another meaning. Bodies are not part of an entry: the journal keeps them beside it and the entry
-lists the parts and their sizes. ``by`` names who did it: a GCID, an e-mail, or ``network``.
+An entry is one complete decision: its kind is a past participle, its fields contain when, who, what and how much. A
+step of the flow writes one entry, completely or not at all. Fields are only added at the end, with a default; a kind
+never changes its meaning. Bodies are not part of an entry: the journal stores them beside it and the entry lists the
+parts and their sizes. ``by`` names the actor: a GCID, an e-mail, or ``network``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ BY_NETWORK = "network"  # who acts, and the form of messages, where no client do
 class Context(Struct, gc=False, frozen=True, array_like=True):
     """The circumstances of an invocation, apart from its arguments; kept with the route, so every return finds them again.
 
-    Invocations of a copy are numbered; the sender is number 0, and ``parent`` is the number of the one that brought this in.
+    Invocations of a copy are numbered; the sender is number 0, and ``parent`` is the number of the invoker.
     """
 
     id: int
@@ -174,7 +174,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
-    """A poll handed these deliveries out; they come again unless acknowledged before the lease ends."""
+    """A poll handed these deliveries out; they are redelivered unless acknowledged before the lease ends."""
 
     at_us: int
     by: str
@@ -185,9 +185,9 @@ class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field
 class DeliveriesAcknowledged(
     Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.acknowledged"
 ):
-    """The receiver has taken these deliveries over; they are final and never handed out again.
+    """The receiver has acknowledged these deliveries; they are final and never handed out again.
 
-    The body, where there is one, is the receipt by which an AS2 partner has proven it, as it came.
+    The body, if there is one, is the signed MDN of an AS2 partner, unchanged.
     """
 
     at_us: int
@@ -208,7 +208,7 @@ class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
 
 
 class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.attempted"):
-    """A push was made and did not bring the delivery to its end; it goes on waiting, and is tried again after the delay."""
+    """A push that did not end the delivery; it keeps waiting, and is tried again after the delay."""
 
     at_us: int
     by: str  # GCID of the service that was pushed to
@@ -230,7 +230,7 @@ class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_fiel
 
 
 class DeliveryTranslated(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.translated"):
-    """A delivery was put into its receiver's format, and not all that came with the message has a place there."""
+    """A delivery was encoded in its receiver's format, which could not carry everything."""
 
     at_us: int
     by: str  # GCID of the receiver
@@ -256,7 +256,7 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
 class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.resent"):
     """A dead letter was resent to the service where it failed; a new round begins there.
 
-    The new delivery has this entry's number; so has its journey, where the copy is followed.
+    The new delivery has this entry's number; so has its journey, if the copy is followed.
     """
 
     at_us: int
@@ -298,10 +298,11 @@ class DeliveriesReleased(Struct, gc=False, frozen=True, array_like=True, tag_fie
 
 
 class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="batch.changed"):
-    """Something happened to batches: messages joined, a batch was closed, held back, let go, suspended, resumed …
+    """Batches changed: messages joined, a batch was closed, paused, resumed or suspended …
 
-    What joined goes on waiting, and is handed out to nobody until its batch is sent, or it leaves. Assembling, sending and
-    dropping a batch are told by the entries that do so: ``message.posted``, ``delivery.acknowledged``, ``delivery.ended``.
+    Joined messages keep waiting, and are not handed out until their batch is sent, or they leave it. Assembling,
+    sending and dropping a batch are recorded by the entries that do so: ``message.posted``,
+    ``delivery.acknowledged``, ``delivery.ended``.
     """
 
     at_us: int

@@ -1,9 +1,9 @@
-"""The message: one model, whatever wire form it came in or leaves by.
+"""The message: one model for all wire formats.
 
-``Message`` is what a service posts; ``Delivered`` is what a service receives: the same plus what the network adds (session,
-token, invoker …) and without what only served the construction of the route. Parts keep their bytes exactly as posted.
-These are msgspec Structs rather than dataclasses because one is made for every message on the hot path; they hold no cycles, so
-the garbage collector need not look at the many that wait in queues (``gc=False``).
+``Message`` is what a service posts; ``Delivered`` is what a service receives: the same plus what the network adds
+(session, token, invoker …) and without what only served routing. Parts keep their bytes exactly as posted. These are
+msgspec Structs rather than dataclasses because one is created for every message on the hot path; they contain no
+cycles, so the garbage collector need not visit the many that wait in queues (``gc=False``).
 """
 
 from __future__ import annotations

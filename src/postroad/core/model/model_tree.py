@@ -1,6 +1,6 @@
-"""A model as it is saved: every node, every attachment and every topic that goes a way of its own is an object of its service.
+"""A model as it is saved: every node, attachment and topic with its own direction is an object of its service.
 
-So one of a million changes without the others. What they mean together is decided in ``core.hierarchy``.
+So one of a million changes without the others. ``core.hierarchy`` interprets them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Objects by key, by the million, in a table that never changes: a change makes another one that shares the rest.
+"""Objects by key, by the million, in an immutable table: a change creates another one that shares the rest.
 
-A key begins with the GCID of the service that owns the object, so that what one service owns is found at once. Rule: saving
-or removing one costs the same however many there are.
+A key begins with the GCID of the service that owns the object, so that the objects of one service are found at once.
+Rule: saving or removing one costs the same however many there are.
 """
 
 from __future__ import annotations

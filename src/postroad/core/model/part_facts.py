@@ -1,6 +1,7 @@
-"""How the journal describes the documents and attachments of a message, and how a message arrived.
+"""Documents and attachments of a message in the journal, and how a message arrived.
 
-Rule: the size of a message at any stage is the bytes of its documents and attachments. The bytes on the wire are told apart.
+Rule: the size of a message at any stage is the bytes of its documents and attachments. The bytes on the wire are
+counted separately.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Checks names of organizations and services, so that no name is mistaken for another.
 
-Rule: one name is never taken for another. So none looks like a GCID, which stands in the same lists; none is written in
-characters that are only other forms of usual ones; and no word mixes alphabets, of which some letters look alike. A new
-organization is refused when its name, with look-alikes replaced (``lookalike``), is that of another.
+Rule: no name looks like a GCID, since both are in the same lists; no name uses compatibility forms of ordinary
+characters; and no word mixes alphabets, in which some letters look alike. A new organization is refused if its name,
+with look-alikes replaced (``lookalike``), is that of another.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The requests of a receiver: poll for messages (``PollRequest``) and settle them (``Settlement``).
 
-Every wire form speaks of the same two requests and their answers. Durations are seconds and carry it in their names; zero
-means that the network's or the service's default applies.
+Every wire format has these two requests and their answers. Durations are seconds and have it in their names; zero
+means the network's or the service's default.
 """
 
 from __future__ import annotations

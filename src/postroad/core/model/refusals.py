@@ -33,7 +33,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "cms.too-large": RefusalCode(413, "The content is larger than allowed once unpacked"),
     "cms.too-complex": RefusalCode(413, "The message has more elements, signers, recipients or depth than allowed"),
     # AS2; core/codecs/as2/refusal_dispositions.py has what a partner is told
-    "as2.malformed": RefusalCode(400, "This is no AS2 message, or one that cannot be read"),
+    "as2.malformed": RefusalCode(400, "This is not a readable AS2 message"),
     "as2.partner-unknown": RefusalCode(403, "Sender and recipient have no AS2 agreement"),
     "as2.decryption-failed": RefusalCode(422, "The AS2 message cannot be decrypted"),
     "as2.authentication-failed": RefusalCode(422, "The AS2 message is not signed by its sender"),
@@ -47,7 +47,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "as2.unsupported-mic-algorithms": RefusalCode(422, "The receipt is asked for with a digest that is not supported"),
     "as2.receipt-address": RefusalCode(403, "The receipt is asked for at an address that was not agreed on"),
     "as2.unexpected-processing-error": RefusalCode(
-        500, "The AS2 message could not be taken, through no fault of its sender"
+        500, "The network could not process the AS2 message; its sender made no error"
     ),
     # admission
     "sender.mismatch": RefusalCode(403, "From is not the authenticated poster"),

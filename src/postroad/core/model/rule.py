@@ -1,7 +1,8 @@
-"""Routing rules: one condition, one or more actions, at a place in a service's order.
+"""Routing rules: one condition, one or more actions, at a position in a service's order.
 
-Rules are data. They are saved whole as configuration objects, so every version of every rule can be found again, and a message is
-explained by the ones that were in force. What they mean is decided in ``core.routing``; here they are only described.
+Rules are data. They are saved completely as configuration objects, so every version of every rule can be found again,
+and a message is explained by the versions that were in force. ``core.routing`` interprets them; here they are only
+described.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ class RuleAction(Struct, frozen=True, kw_only=True):
 class Rule:
     """A rule of one service; names are unique in a service, and ``place`` orders its rules.
 
-    ``positions`` puts it elsewhere in the order of single roles: a service keeps one order per role.
+    ``positions`` changes its order for single roles, since a service has one order per role.
     """
 
     service: str  # GCID of the service it belongs to

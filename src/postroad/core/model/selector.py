@@ -11,7 +11,7 @@ from postroad.core.model.message import MessageType
 class Selector(Struct, frozen=True, kw_only=True):
     """An empty field does not select; all that are given must hold.
 
-    ``sender`` is any name of a service when it comes in a poll, and its GCID by the time messages are compared with it.
+    ``sender`` is any name of a service in a poll, and its GCID by the time messages are compared with it.
     """
 
     sender: str = ""
@@ -33,8 +33,8 @@ class Selector(Struct, frozen=True, kw_only=True):
     def matches(self, message: MessagePosted, shown_sender: str = "", *, is_asker_hidden: bool = False) -> bool:
         """True if a message matches; ``shown_sender`` is the sender shown to the receiver, empty for the real one.
 
-        Nobody finds by selecting what is kept from them: one from whom the sender is hidden knows the message by pseudonyms,
-        and one from whom the asker is hidden, the transaction of the response.
+        A selector finds nothing that is hidden from the receiver: a receiver from which the sender is hidden knows
+        the message by pseudonyms, and one from which the requester is hidden, the transaction of the response.
         """
         return (
             (not self.sender or (shown_sender or message.shown_sender or message.sender) == self.sender)

@@ -1,7 +1,7 @@
 """The two sizes of a message at a stage: the bytes of its documents and attachments, and the bytes on the wire.
 
-Rule: reports and lists show ``content_size``; bills count by the entry's own ``size``, so entries written before the two were
-told apart keep their bills.
+Rule: reports and lists show ``content_size``; bills count the entry's own ``size``, so entries written before the two
+were distinguished keep their bills.
 """
 
 from __future__ import annotations

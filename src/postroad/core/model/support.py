@@ -1,6 +1,6 @@
-"""Support requests: what a member asks the network's operators, with the message that it is about, and what was answered.
+"""Support requests: a member's question to the network's operators, the message that it is about, and the answers.
 
-They are configuration objects, so every word is in the journal with who wrote it and when.
+They are configuration objects, so every text is in the journal with its author and time.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Trust between an enterprise and a provider: who was provisioned where, and the cookies that go with it.
+"""Trust between an enterprise and a provider: provisionings, and the cookies of their services.
 
-A provisioning says that a service of an enterprise stands for that enterprise's account with one provider's service. It is begun
-by a person of the enterprise, confirmed by the provider with the token that only its web site was shown, and revoked by either.
-A cookie is what a service wants to be told again whenever a given sender writes to it; nobody else ever sees it. Both are
-configuration objects, so trust exists as of any moment; of the token only a hash is kept.
+A provisioning records that a service of an enterprise represents that enterprise's account with one provider's
+service. A person of the enterprise begins it, the provider confirms it with the token that only its website received,
+and either may revoke it. A cookie is content that a service receives with every message from a given sender; no one
+else ever sees it. Both are configuration objects, so trust exists as of any moment; of the token only a hash is
+stored.
 """
 
 from __future__ import annotations

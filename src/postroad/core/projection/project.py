@@ -1,7 +1,7 @@
-"""From journal entries to index changes: the one function behind every index, in memory or in a database.
+"""Projects journal entries to index changes: the one function behind every index, in memory or in a database.
 
-Rule: pure and total. It looks at nothing but the entries, knows every kind, and what it yields does not depend on how the
-entries were cut into groups; so an index can be thrown away and rebuilt, and a test compares the two.
+Rule: pure and total. It depends only on the entries, knows every kind, and its result does not depend on how the
+entries were grouped; so an index can be deleted and rebuilt, and a test compares the two.
 """
 
 from __future__ import annotations

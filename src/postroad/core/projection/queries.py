@@ -1,8 +1,8 @@
 """The named queries of an index: their parameters and the columns of their rows.
 
-SQL indexes answer them with a statement of that name in their SQL file, the memory index with a function; the contract suite puts
-every one of them to every index. Rows come in the order given in the comment. ``before`` and ``after`` are exclusive: a page goes
-on where the last one ended.
+SQL indexes answer them with a statement with that name in their SQL file, the memory index with a function; the
+contract suite runs every query on every index. Rows come in the order given in the comment. ``before`` and ``after``
+are exclusive: a page continues where the last one ended.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Search keys of a message besides its session ID: handle, Message-ID, control numbers, business keys.
+"""Search keys of a message besides its session ID: handle, Message-ID, control numbers, declared keys.
 
-Rules: it follows from the entry alone. An index keeps a small hash of each value and no text; the entry itself is asked
-whether it is really known by what was looked for, so two values with one hash are never taken for each other. Values are compared
-without regard to case, to the brackets of a Message-ID, and to the zeros that a control number is filled up with.
+Rules: they follow from the entry alone. An index stores a small hash of each value and no text; matches are verified
+against the entry itself, so two values with one hash are never confused. Values are compared without regard to case,
+to the brackets of a Message-ID, and to leading zeros of a control number.
 """
 
 from __future__ import annotations
@@ -54,7 +54,8 @@ def search_key_hashes(entry: MessagePosted | MessageRefused) -> Collection[int]:
 def document_key(series: str, name: str) -> int:
     """Return the hash for interchanges that hold a document with this name in this number series.
 
-    People find messages by what is in ``known_by``; this is for the answers of partners, which name documents alone."""
+    People find messages by ``known_by``; this is for acknowledgments of partners, which name only documents.
+    """
     sides = series.rpartition(":")[0]  # the same for all scopes
     return crc32(f"{normalize_value(name)}\0{sides}".encode("utf-8", "surrogatepass"))
 

@@ -1,8 +1,9 @@
 """The tables of every index, and the named statements that fill them.
 
-A change is a named statement with its parameters; ``STATEMENTS`` says what each takes. SQL indexes have a statement of that name
-in their SQL file, the memory index a method. All inserts may be repeated and all updates are guarded by the number of the entry
-that causes them, so applying the same entries twice, or in other groups, gives the same tables.
+A change is a named statement with its parameters; ``STATEMENTS`` lists the parameters of each. SQL indexes have a
+statement with that name in their SQL file, the memory index a method. All inserts may be repeated and all updates are
+guarded by the number of the entry that causes them, so applying the same entries twice, or in other groups, gives the
+same tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Unique keys: hashes that prevent an entry from being written twice (handle, answer, journey end …).
 
-Rule: an entry's keys follow from the entry alone, so desks and indexes, live or rebuilt, remember the same. Whoever writes
-an entry gives its keys with the step; of two that share one, the second is refused.
+Rule: an entry's keys follow from the entry alone, so desks and indexes, live or rebuilt, store the same keys. The
+writer of an entry passes its keys with the step; of two entries with the same key, the second is refused.
 """
 
 from __future__ import annotations

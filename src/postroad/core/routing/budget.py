@@ -1,10 +1,11 @@
 """Budgets that limit what the rules of each organization may cost for one message.
 
-Rule: all services of an organization use one share of a message's budget. A hostile document, or thousands of careless rules,
-cost the same whether one service or many have them, and no organization can use up what another one's rules need.
+Rule: all services of an organization share one part of a message's budget. A hostile document, or thousands of
+careless rules, cost the same whether one service or many have them, and no organization can use up what another one's
+rules need.
 
-A budget can also have a limit for everything together, the work that its owner wants done at once. A message that needs more
-raises ``TooMuchAtOnce``; the owner then starts again with a budget without that limit, away from the event loop.
+A budget can also limit the total work that may be done at once. A message that needs more raises ``TooMuchAtOnce``;
+the caller then starts again with a budget without that limit, off the event loop.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Extracts the business keys of a message that its sender and receivers have declared.
+"""Extracts the search keys of a message that its sender and receivers have declared.
 
-Rules: nothing is looked at, and nothing parsed, where nobody concerned declares anything; a document that rules have looked
-into is not parsed again; a document that cannot be read has no keys, and goes its way. What is found is bounded, like what it
-may cost: each organization has its own share, as for its rules.
+Rules: nothing is read or parsed if no party declares a key. A document that rules have parsed is not parsed again. A
+document that cannot be read has no keys, and its message is delivered. The number of keys and the cost of finding
+them are limited: each organization has its own share, as for its rules.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Keys = tuple[tuple[str, str], ...]
 class PostedSubject:
     """A posted message as rules and keys see it, parsed on first use.
 
-    ``at_once`` limits the work that is done for it before ``TooMuchAtOnce`` is raised.
+    ``at_once`` limits the work before ``TooMuchAtOnce`` is raised.
     """
 
     __slots__ = ("_admitted", "_at_once", "_directory", "_form", "_made")

@@ -1,13 +1,11 @@
 """Forwarded messages: grouped so that each group fits one journal entry, and routed to their receivers.
 
-Rules: the parts have names that are the same when a delivery comes again, so that nothing is forwarded twice. What goes to
-another exchange goes for itself: by however many ways a message came, it is handed on there once. A document that was taken out
-of an interchange is a message of its own, whatever else was in it.
+Rules: parts have the same names when a delivery is offered again, so that nothing is forwarded twice. A forward to
+another exchange is separate: by however many paths a message came, it is forwarded there once. A document from an
+interchange is a message of its own.
 
-Routes a message that an exchange or model forwards to its receivers.
-
-Rules: whoever has bound a queue or attached a service wants what comes from there, so nobody else is asked; the rules of
-each receiver lead its copy as if the exchange had written to it; one receiver's fault never touches another's copy.
+Only services that bound a queue or attached a service receive a message from there. The rules of each receiver apply
+to its copy as if the exchange had sent it. An error of one receiver never affects another's copy.
 """
 
 from __future__ import annotations
@@ -72,7 +70,7 @@ def is_relayed(forward: Forward, directory: Directory) -> bool:
 
 
 def with_content(parts: Sequence[Part], made: Part) -> tuple[Part, ...]:
-    """The parts of a message, with what a binding has made of one of them in the place of that one."""
+    """Return the parts of a message, with one of them replaced by a binding's result."""
     others = tuple([made if part.id == made.id else part for part in parts])
     return others if made in others else (made, *others)
 
@@ -87,8 +85,8 @@ def content_name(through: Sequence[str], parts: Sequence[Part]) -> str:
 def split_forwards(forwards: Sequence[Forward], directory: Directory) -> dict[str, list[Forward]]:
     """Group forwards by journal entry, under names that are stable when the delivery is repeated.
 
-    As it came the message goes to each receiver once, whatever has chosen it; what a binding has made of it goes for itself,
-    and so does what goes to another exchange.
+    The unchanged message goes to each receiver once, however many bindings chose it. A binding's result is separate,
+    and so is every forward to another exchange.
     """
     steps: dict[str, list[Forward]] = defaultdict(list)
     as_it_came = {one.receiver: one for one in reversed(forwards) if one.part is None}
@@ -114,8 +112,8 @@ def forwarded_copies(
 ) -> Routed:
     """Return one copy for each receiver, in order; unreachable ones carry the reason.
 
-    ``written_by`` is the GCID of who is shown as the sender; ``subject`` makes the message as posted, where somebody else looks
-    at the same one.
+    ``written_by`` is the GCID of the service that is shown as the sender. ``subject`` creates the message as posted,
+    which other callers may share.
     """
     make = subject or (lambda: posted_subject(admitted, directory, form))
     elaboration = RuleEvaluation(directory, lambda: _subject(make(), written_by, directory))

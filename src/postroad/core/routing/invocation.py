@@ -1,8 +1,8 @@
 """An invocation: one service called for one message, with its invoker and context.
 
-Invocations form a tree whose root is the sender (or, further on, the service that the message has just reached). What a service
-includes stands before or after it; a service that redirects is replaced by its target. Laid out from left to right, the tree is
-the route.
+Invocations form a tree whose root is the sender (or, later, the service that the message has just reached). An
+included service is placed before or after its invoker; a redirecting service is replaced by its target. The tree,
+read from left to right, is the route.
 """
 
 from __future__ import annotations
@@ -78,9 +78,9 @@ class Invocation:
         return self if self.starts_chain or self.invoker is None else self.invoker.root
 
     def in_order(self) -> Iterator[Invocation]:
-        """This invocation and all it caused, in the order of the route.
+        """Return this invocation and all its descendants, in the order of the route.
 
-        What a redirecting service included stands on its side of the target in front of what the target includes there.
+        Services that a redirecting service included come before those that the target includes on the same side.
         """
         redirects = [self, *self.targets()]
         for node in redirects:

@@ -1,8 +1,9 @@
 """The itinerary: for each recipient the services its copy passes, the recipient last.
 
-Rules: a pure function of the message and one snapshot of the directory; nothing is delivered unless the whole route of that
-copy is valid; one recipient's fault never touches another's copy. The order of evaluation is: the sender's rules, then those of
-the services they include, then those of an explicit route, then each recipient's, then those of the services these include.
+Rules: it is a pure function of the message and one snapshot of the directory. A copy is delivered only if its whole
+route is valid. An error of one recipient never affects another's copy. Rules are evaluated in this order: the
+sender's, those of the services they include, those of an explicit route, each recipient's, and those of the services
+these include.
 """
 
 from __future__ import annotations
@@ -58,9 +59,9 @@ class AttemptedRoute(NamedTuple):
 def itineraries(
     admitted: Admitted, directory: Directory, form: str = "", subject: Callable[[], Subject] | None = None
 ) -> Routed:
-    """The copies of a message and their routes; refuses the post when no copy can be routed.
+    """Return the copies of a message and their routes; refuses the post if no copy can be routed.
 
-    ``subject`` makes the message that rules look at, where somebody else looks at the same one.
+    ``subject`` creates the message that rules read, which other callers may share.
     """
     routed = _straight(admitted, directory) or _ruled(admitted, _elaboration(admitted, directory, form, subject))
     _require_one(routed)
@@ -68,7 +69,7 @@ def itineraries(
 
 
 class CallRoutes:
-    """The itineraries of one call's posts, all of one caller: what goes straight where the one before went shares its route."""
+    """The itineraries of one caller's posts in one call; equal direct routes are shared."""
 
     __slots__ = ("_directory", "_straight", "_to")
 
@@ -128,7 +129,7 @@ def _straight(admitted: Admitted, directory: Directory) -> Routed | None:
 
 
 def _straight_copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy | None:
-    """The copy that rules leave alone, remembered in the snapshot; None when the recipient has rules."""
+    """Return a copy that no rules affect, cached in the snapshot; None if the recipient has rules."""
     caller = admitted.caller
     key = (admitted.sender.gcid, caller.secure, caller.level, recipient.service)
     copy: Copy | None = directory.cache.get(key, _UNKNOWN)
@@ -190,7 +191,7 @@ def _elaborated(admitted: Admitted, elaboration: RuleEvaluation) -> Routed:
 def _named(stop: Recipient, sender: Invocation, elaboration: RuleEvaluation) -> Invocation:
     """A service that the sender named in an explicit route."""
     if not sender.service.may_include_services:
-        raise Refused("route.invalid", f"{sender.service.address} may not bring other services into a route")
+        raise Refused("route.invalid", f"{sender.service.address} may not include other services in a route")
     service = find_permitted_recipient(sender.service, stop.service, elaboration.directory)
     check_chain(sender, service)
     return elaboration.bring_in(service, sender, stop.arguments)
@@ -199,7 +200,7 @@ def _named(stop: Recipient, sender: Invocation, elaboration: RuleEvaluation) -> 
 def _copies(
     admitted: Admitted, elaboration: RuleEvaluation, sender: Invocation, leading: list[Invocation]
 ) -> tuple[Copy, ...]:
-    """First the rules of every recipient, in header order, then those of what they include; then each copy's route."""
+    """Evaluate the rules of every recipient, in header order, then those of included services; then route each copy."""
     refused: dict[int, Refused] = {}
     recipients: dict[int, Invocation] = {}
     for place, recipient in enumerate(admitted.message.to):

@@ -1,7 +1,7 @@
-"""From a tree of invocations to the route of one copy: the services in the order of delivery, each with its context.
+"""Converts a tree of invocations to the route of one copy: its services in the order of delivery, with their contexts.
 
-Rule: a route that needs nothing but names and arguments is kept as just that; contexts are written down only where rules had
-a hand in it.
+Rule: a route that needs only names and arguments stores only these; contexts are stored only if rules changed the
+route.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from postroad.errors import Refused
 
 
 class Route(NamedTuple):
-    """The way of one copy: who is delivered to, the recipient last, and who only takes part by its rules."""
+    """The route of one copy: the services it is delivered to, the recipient last, and those that only apply rules."""
 
     hops: tuple[Hop, ...]
     logical: tuple[Hop, ...]
 
 
 def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None = None, free: int = 1) -> Route:
-    """The route through these trees, one after the other.
+    """Return the route through these trees, one after the other.
 
-    Invocations are numbered from ``free`` on in the order of the tree; ``numbers`` has those that have one already, and the
+    Invocations are numbered from ``free`` on in the order of the tree; ``numbers`` contains existing numbers, and the
     sender is 0.
     """
     numbered = number_invocations(roots, numbers or {}, free)
@@ -49,7 +49,7 @@ def needs_no_context(node: Invocation) -> bool:
 def number_invocations(
     roots: Iterable[Invocation], known: dict[Invocation, int], following: int
 ) -> dict[Invocation, int]:
-    """A number for every invocation, invokers before what they invoke."""
+    """Return a number for every invocation, invokers before the services they invoke."""
     numbers = dict(known)
     todo = list(roots)
     while todo:

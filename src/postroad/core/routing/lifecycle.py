@@ -1,7 +1,7 @@
 """The lifecycle of a copy's journey as one table: states, events and transitions.
 
-The documentation draws its picture from ``LIFE``, and the stages ask it: whether an acknowledgement ends a journey, whether a
-message can still be withdrawn. What is not in the table cannot happen.
+The picture in the documentation is drawn from this table, and the stages query it: whether an acknowledgment ends a
+journey, or whether a message can still be cancelled. A transition that is not in the table cannot happen.
 """
 
 from __future__ import annotations

@@ -63,7 +63,7 @@ def without_doctype(utf8: bytes) -> Doctype:
     if declared is None:
         raise Refused(
             "wire.forbidden-markup",
-            "a document type declaration may name a DTD and declare nothing itself; leave out what stands in [ ]",
+            "a document type declaration may name a DTD and declare nothing itself; remove the part in [ ]",
         )
     lines = b"\n" * declared[0].count(b"\n")
     system_id = (declared[2] or declared[3] or b"").decode(errors="replace")

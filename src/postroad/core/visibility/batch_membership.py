@@ -1,7 +1,8 @@
 """What histories show of batches: the membership of a message, and the contents of an interchange.
 
-Rule: whoever sent a member learns what became of that member: its batch, the interchange and where it stands in it, and what
-the partner says of it; nothing of the other members. What an interchange was made of is for those whose batcher made it.
+Rule: the sender of a member sees what happened to that member: its batch, its position in the interchange, and the
+partner's verdict on it; nothing about other members. The contents of an interchange are visible only to the
+organization of the batcher that made it.
 """
 
 from __future__ import annotations
@@ -85,10 +86,7 @@ def find_position(assembled: AssembledInterchange | None, delivery: int) -> Docu
 
 
 def find_verdict(answers: Sequence[InterchangeAnswered], delivery: int) -> tuple[str, tuple[str, ...]]:
-    """Return the partner's latest verdict on one message with its reasons; "received" never replaces a verdict.
-
-    The latest word counts, but that it was received hides no verdict.
-    """
+    """Return the partner's latest verdict on one message with its reasons; "received" never replaces a verdict."""
     received = ""
     for answer in reversed(answers):
         for member in answer.members:

@@ -1,8 +1,9 @@
 """Which services on a route are isolated, and what senders and receivers may know of them.
 
-Rule: the same as for histories afterwards. A receiver is told of the services that took part before it on its copy, without
-those that somebody else keeps to itself; one that is isolated is told only of those that it brought in, and so is the receiver
-of a response whose sender it takes for another. Whoever waits for the end of a journey is told of its failures also.
+Rule: deliveries show what histories show later. A receiver sees the services that took part before it on its copy,
+except those that another service isolates. An isolated receiver sees only the services that it included itself; the
+same applies to the receiver of a response that is shown another service as its sender. A party that waits for the end
+of a journey also sees its failures.
 """
 
 from __future__ import annotations
@@ -59,10 +60,7 @@ def visible_recipients(message: MessagePosted, directory: Directory) -> list[str
 
 
 def anonymous_service_label(queued: Queued, directory: Directory) -> str:
-    """Neutral description of a hidden service, or an empty string if the service may be named.
-
-    Empty where nobody keeps that service from them.
-    """
+    """Neutral description of a hidden service, or an empty string if the service may be named."""
     message, hop = queued.message, queued.hops[queued.hop]
     if message.answers is None:
         is_kept = _is_hidden_from(message.sender, hop, directory)

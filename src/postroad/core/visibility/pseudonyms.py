@@ -1,9 +1,10 @@
 """Pseudonyms of session IDs and delivery numbers, for parties from which the real ones are hidden.
 
-A message to several recipients has one session, and its deliveries have neighbouring numbers; both tell by when it was posted.
-Whoever is kept from knowing the sender could find it by them, among the messages it gets openly. So it is shown pseudonyms, which
-the network turns back with its key. Rules: a pseudonym is a permutation under a key, so nothing is stored; it has the shape
-of what it stands for; its first bit tells it from the real thing, so that neither is taken for the other.
+The copies of a message share one session, and its deliveries have neighbouring numbers; both reveal when it was
+posted. A party from which the sender is hidden could use them to find the sender among the messages it receives
+openly. So it is shown pseudonyms, which the network decrypts with its key. Rules: a pseudonym is a permutation under
+a key, so nothing is stored. It has the format of the value it replaces. Its first bit distinguishes it from a real
+value, so neither is taken for the other.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ class Pseudonyms:
         return self._unmixed(shown ^ PSEUDONYM_BIT, NUMBER_HALF_BITS) if shown & PSEUDONYM_BIT else shown
 
     def _mixed(self, value: int, half_bits: int) -> int:
-        """A Feistel network: each round mixes one half with a keyed hash of the other, and the way back is the same."""
+        """Apply a Feistel network: each round mixes one half with a keyed hash of the other, so it can be reversed."""
         left, right = value >> half_bits, value & ((1 << half_bits) - 1)
         for number in range(ROUNDS):
             left, right = right, left ^ self._hashed(right, half_bits, number)

@@ -1,7 +1,7 @@
 """The members of a batch as the organization of its batcher may see them.
 
-Rule, the same as in histories: a batcher that somebody keeps from the wider route knows its messages under pseudonyms, and
-whoever keeps it so in the place of their sender.
+Rule: a batcher from which the wider route is hidden sees its messages under pseudonyms, and the service that isolates
+it in place of their sender, as in histories.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Redacts a dead letter for one viewer: the sender, or the service where the message failed.
 
-Kept rules, the same as in histories: the sender sees where its message failed, unless somebody keeps that service to itself; the
-service sees what failed at it, and whoever isolates it in the sender's place, under pseudonyms. Filters and groups are made of
-what is told here, so that nobody finds by asking what is kept from them.
+Rules: as in histories, the sender sees where its message failed, unless that service is isolated by another. The
+service sees what failed at it; an isolated service sees its isolator in place of the sender, and pseudonyms. Filters
+and groups use only these redacted values, so no one can find hidden values by filtering.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Redacts the explanation of a route to the part that its reader took part in.
 
-Kept rules, the same as in the history: whoever sent a message sees its whole route; others see themselves on it and those that
-they brought in, and neither its other recipients nor its other stops; one that was isolated, or brought in by one that was, does
-not learn who the sender and the recipient were.
+Rules: as in the history, the sender of a message sees its whole route. Other parties see themselves and the services
+that they included, but no other recipients or stops. An isolated service, and every service that it included, does
+not learn the sender and the recipient.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ def redact_foreign_rules(explanation: RouteExplanation, owns: Owns) -> RouteExpl
 def redact_explanation(explanation: RouteExplanation, owns: Owns, *, hidden: bool = False) -> RouteExplanation | None:
     """Return the part of an explanation visible to a party other than the sender; None if it took no part.
 
-    ``hidden`` asks for the part in which the wider route is kept from them, and otherwise for the rest; never for both.
+    ``hidden`` selects the part from which the wider route is hidden; otherwise the other part is returned. The two
+    are never combined.
     """
     cuts = [_CopyRedactor(owns, hidden) for _ in explanation.copies]
     copies = tuple(

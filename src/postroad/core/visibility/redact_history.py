@@ -1,7 +1,7 @@
 """Redacts a message in a history for a party from which the wider route is hidden.
 
-Rule: the two never stand side by side. Whoever got one copy of a message openly and another as a hidden party sees two
-messages, under different sessions, and nothing in one that would tell of the other.
+Rule: the open and the redacted message are never linked. A party that received one copy of a message openly and
+another as a hidden party sees two messages, under different sessions, and neither reveals the other.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """The viewer of messages: an organization or one of its services, and what belongs to it.
 
-Rule: what a viewer sees of others is decided by the modules of this package; each asks a ``Viewer`` what is the viewer's own.
+Rule: the modules of this package decide what a viewer sees of others; each asks a ``Viewer`` what belongs to the
+viewer.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Search keys a viewer may see: all except keys declared only by parties hidden from the viewer.
 
-Rule: by what a party declares one could know that it is there. A recipient is not told what other recipients declare, and a
-sender not what somebody declares whom another keeps to itself.
+Rule: a declared search key reveals that its party takes part. So a recipient does not see the keys that other
+recipients declare, and a sender does not see those of services that another service isolates.
 """
 
 from __future__ import annotations

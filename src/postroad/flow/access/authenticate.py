@@ -1,10 +1,8 @@
 """Authenticate requests: from credentials to a Caller.
 
-From the credentials of a request to a Caller.
-
-Rules: every failure gets the same answer and, for passwords, takes the same time; whoever fails often is slowed down; a
-success is remembered for a short time under the directory's version, so that a revoked credential is refused at once and a
-password's slow hash is not computed for every message; what is remembered of a password tells nothing to whoever guesses it.
+Rules: every failure gets the same answer and, for passwords, takes the same time. Frequent failures slow the client
+down. A success is cached briefly under the directory's version, so that a revoked credential is refused at once and a
+password's slow hash is not computed for every message. The cache does not help to guess a password.
 """
 
 from __future__ import annotations
@@ -83,8 +81,9 @@ class Authenticator:
     def remembered(self, proof: Proof, peer: str) -> Caller | None:
         """Return the caller if the same proof succeeded recently and its credential has not changed.
 
-        A password's counts only where it came from, and while nobody has failed there since: this answers at once, and would
-        tell guessers from elsewhere, who have to wait, that they are right.
+        A cached password counts only for the address it came from, and only while no attempt has failed there since.
+        The cache answers at once, so otherwise it would confirm correct guesses to attackers elsewhere, who have to
+        wait.
         """
         key = _memory_key(proof, peer)
         known = self._remembered.get(key)
@@ -103,10 +102,7 @@ class Authenticator:
         return caller
 
     async def authenticate(self, proof: Proof, peer: str) -> Caller:
-        """Return the caller of the proof; raises Refused. ``peer`` is the address that is slowed down after failures.
-
-        ``peer`` is the address that is slowed down when it fails often.
-        """
+        """Return the caller of the proof; raises Refused. ``peer`` is the address that is slowed down after failures."""
         caller = self.remembered(proof, peer)
         if caller is not None:
             return caller
@@ -125,10 +121,7 @@ class Authenticator:
             return caller
 
     async def by_password(self, email: str, password: str, peer: str, *, secure: bool) -> Caller:
-        """Return the person with this e-mail and password; raises Refused. Keys and service passwords do not count.
-
-        A service's password is none of a person's, nor is a key.
-        """
+        """Return the person with this e-mail and password; raises Refused. Keys and service passwords do not count."""
         pair = base64.b64encode(f"{email}:{password}".encode())
         try:
             caller = await self.authenticate(Proof(b"Basic " + pair, None, secure), peer)

@@ -1,8 +1,8 @@
 """Rate limit for registrations and for adding members.
 
-Without mail there is no way to answer alike for an address that has an account: whoever registers can log in, or cannot.
-So those who ask for many are slowed down as those are who guess passwords. Rule: from one address there come so many
-organizations a day.
+Without mail, the answer to a registration inevitably shows whether the address has an account: the new person can log
+in or cannot. So frequent registrations are slowed down like password guesses. Rule: the number of organizations
+registered from one address per day is limited.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ class RegistrationLimit:
     def adding(self, organization: str) -> Iterator[None]:
         """Allow one addition of members; raises Refused after too many addresses that have an account.
 
-        Counted for the organization, from wherever its people ask: the answer tells whether an address has an account.
+        Counted per organization, wherever its members ask from: the answer shows whether an address has an account.
         """
         who = f"members of {organization.casefold()}"
         self._throttle.wait_s(who, "")

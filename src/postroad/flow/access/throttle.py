@@ -1,11 +1,12 @@
 """Slow down failed authentication without locking out valid users.
 
-Two counts. A *peer* that fails is free up to a few failures; then it waits, twice as long with each more. An *account* (a
-service, a person, a key) that many fail at, from however many addresses, is guarded for a while: who tries it for the first
-time from an address waits a moment and is heard, who failed from there has to wait long, and who succeeded from there lately,
-and has not failed since, notices nothing, of either. So each guess costs a guesser another address, and the owner's first try is
-always heard. A success makes good its own account's failures alone: with one account, nobody buys guesses at others. Rule:
-memory is bounded; what is forgotten was the longest ago.
+There are two counts. A *peer* (address) has a few free failures; after that it waits, twice as long after each
+further failure. An *account* (a service, a person or a key) with many failures, from any number of addresses, is
+guarded for a while. An address that tries a guarded account for the first time waits a moment and is then checked; an
+address that failed there waits long; an address that recently succeeded there, and has not failed since, is not
+delayed by either count. So each guess costs an attacker another address, and the owner's first try is always checked.
+A success resets only the failures of its own account, so that one valid account does not buy guesses at others. Rule:
+memory is bounded; the oldest records are forgotten first.
 """
 
 from __future__ import annotations
@@ -146,7 +147,7 @@ def throttled_error(left_s: float) -> Refused:
 def normalize_peer(peer: str) -> str:
     """Return the network that an address counts for: itself, or the subscriber's prefix with IPv6.
 
-    An IPv4 address that is written as IPv6 is what it is, or all of the old Internet would be one neighbour.
+    An IPv4-mapped IPv6 address counts as its IPv4 address; otherwise all IPv4 clients would share one prefix.
     """
     if ":" not in peer:
         return peer

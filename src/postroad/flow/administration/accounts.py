@@ -1,7 +1,8 @@
 """Accounts: registration, login, passwords and personal keys.
 
-Rules: a login is a key that ends by itself; a new password ends every login but the one that set it, and every link; a link
-serves once, whoever else opens it at the same moment; keys are only ever their owner's business, and nobody's who is gone.
+Rules: a login is a key that expires. A new password ends all logins except the one that set it, and all links. A link
+works once, even if two people open it at the same moment. Only the owner of a key can use or see it; keys of removed
+persons do not exist.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def _check_free(directory: Directory, organization: str, email: str) -> None:
 def is_only_invited(directory: Directory, person: Person) -> bool:
     """Whether the person was invited and has not set a password yet.
 
-    Such an address is free for whoever registers with it, except that an organization keeps its only owner.
+    Such an address may be registered by anyone, except that an organization keeps its only owner.
     """
     used = [item for item in directory.credentials_of(person=person.email) if item.label != INVITATION]
     if used or person.operator:
@@ -112,9 +113,11 @@ async def log_in(
 ) -> tuple[str, Credential]:
     """Create a login key that expires after twelve hours, and delete expired ones.
 
-    The API makes keys with the label ``LOGIN``; the console makes keys with the label ``BROWSER``, which the API refuses.
+    The API makes keys with the label ``LOGIN``; the console makes keys with the label ``BROWSER``, which the API
+    refuses.
 
-    ``link`` is the id of the link by which they come: it is used up in the same step, or nobody is logged in.
+    ``link`` is the id of the link that is used to log in. It is consumed in the same step; if it was consumed before,
+    the login fails.
     """
     now_us = administration.network.clock.now_us()
     key, credential = administration.new_key(label, person=person.email, expires_at_us=now_us + LOGIN_US)
@@ -200,7 +203,7 @@ async def set_password(
 ) -> None:
     """Replace the password; ends all invitations, links and logins except ``current_key``.
 
-    ``invitation`` is the id of that by which they may: somebody else may have used it meanwhile.
+    ``invitation`` is the id of the invitation that permits this; it may have been used in the meantime.
     """
     check_password(password, person.email, person.email.partition("@")[0], person.organization, person.name)
     credential = await administration.new_password(password, "password", person=person.email)

@@ -1,7 +1,7 @@
 """Assets in a configuration document that must be checked, each with its siblings.
 
-An asset that is saved already as it is written is not checked again, except among schemas: where one of a service's schemas has
-changed, all that the document has of the kind are checked, since they may refer to it.
+A saved asset whose content is unchanged is not checked again. Schemas are the exception: if one schema of a service
+has changed, all of its schemas in the document are checked, since they may refer to it.
 """
 
 from __future__ import annotations

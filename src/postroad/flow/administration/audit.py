@@ -1,6 +1,6 @@
 """The audit trail for operators: configuration changes, failed logins and payload access.
 
-Rules: for operators alone; a secret is never shown, of a new one it is only said that it is new.
+Rules: only operators may read it. Secrets are never shown; the trail records only that a secret was replaced.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Changes of the directory on behalf of a caller: check permission, decide, store and answer.
 
-Each kind of change is a pure decision beside this file (``administration_*.py``): from the directory as it is and the caller who
-asks, to the changes, or a refusal. Rules: decisions are taken one at a time on the newest directory, so what they check
-still holds when it is written; what a caller may not see is refused as if it did not exist.
+Each kind of change is a pure decision in a module of this package: it takes the current directory and the caller, and
+returns the changes or a refusal. Rules: decisions are made one at a time on the newest directory, so what they check
+still holds when they are written. An object that the caller may not see is refused as if it did not exist.
 """
 
 from __future__ import annotations

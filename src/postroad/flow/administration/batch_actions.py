@@ -1,7 +1,8 @@
 """Actions on batches: release, pause, resume, drop, or remove a member.
 
-Rules: developers of the batcher's organization may; every step says who took it and why. Somebody who looked at an older
-version is told so. A batch whose service gathers no more can still be dropped.
+Rules: developers of the batcher's organization may act on its batches. Every action records who took it and why. An
+action on an outdated version of a batch is refused. A batch whose service is no longer a batcher can still be
+dropped.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Batches as their owners see them: state, criteria, members and interchange.
 
-Rules: everybody of the batcher's organization may look, so may the batcher itself and operators; for all others there is
-nothing. Every batch says why it has not gone. Steering them is in ``administration_batches``.
+Rules: members of the batcher's organization, the batcher itself and operators may see its batches; for everyone else
+they do not exist. Every batch shows why it has not been sent. The actions on batches are in ``batch_actions``.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Bindings: create, replace, remove and list, with permission checks.
 
-Who owns a queue decides where it is bound: its developers, or its service itself. At an exchange of others, that exchange must be
-open to it. Those who own the exchange see all bindings and may remove any; others see those of their own queues. Rules: what
-decides is compiled before it is saved; an exchange that is not open to the caller is as if it did not exist.
+The owner of a queue (its developers, or its service itself) decides where it is bound. To bind it to another
+organization's exchange, that exchange must be open to it. The owner of an exchange sees all its bindings and may
+remove any of them; others see those of their own queues. Rules: queries and scripts are compiled before the binding
+is saved. An exchange that is not open to the caller is treated as if it did not exist.
 """
 
 from __future__ import annotations
@@ -95,10 +96,7 @@ def _is_same_organization(organization: str, service: Service) -> bool:
 
 
 async def bind(administration: Administration, caller: Caller, wish: Binding) -> Binding:
-    """Create a binding; without a name, equal bindings are created only once.
-
-    Without a name, the same binding is made once.
-    """
+    """Create a binding; without a name, equal bindings are created only once."""
     binding = resolve_binding(caller, administration.network, wish)
     kept = administration.directory.binding(binding.exchange, binding.name)
     if kept is None:
@@ -162,7 +160,7 @@ def _check_may_bind(caller: Caller, queue: Service | None) -> None:
 def check_connected(caller: Caller, exchange: Service, queue: Service, directory: Directory) -> None:
     """Refuse bindings between services that must not be connected, for any caller."""
     if exchange.hosted is not Hosting.EXCHANGE:
-        detail = f"{exchange.address} is no exchange; give it `hosted: exchange` first"
+        detail = f"{exchange.address} is not an exchange; set `hosted: exchange` first"
         raise Refused("configuration.conflict", detail)
     if queue.gcid == exchange.gcid:
         raise Refused("value.invalid", "An exchange is not bound to itself; name another service", pointer="/queue")

@@ -206,7 +206,7 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
         return document
     foreign = [name for name in document.organizations if name.casefold() != caller.organization.casefold()]
     if foreign or document.billing is not None or not caller.has_role(caller.organization, Role.OWNER):
-        raise permission_denied("Owners configure their own organization, and operators all; nobody else, and no other")
+        raise permission_denied("Owners may configure only their own organization, and operators may configure all")
     current = directory.organization(caller.organization)
     faults = [
         DocumentError(pointer("organizations", name, field), "is set by the network's operators")

@@ -1,8 +1,9 @@
 """Owner confirmation of credentials and members that operators add for an organization.
 
-A key of a service, and a member, read what messages say; operators do not. So credentials of services and members that operators
-add for others wait: they are saved with the operator's name, authenticate nobody, and an owner of the organization confirms or
-removes them. An organization without an owner who can log in is being set up, and operators act for it alone.
+A service's key and a member can read messages; operators cannot. So service credentials and members that operators
+add for an organization wait for confirmation: they are saved with the operator's name, cannot authenticate, and an
+owner of the organization confirms or removes them. An organization without an owner who can log in is still being set
+up, and operators act for it without confirmation.
 
 Rule: an owner is a confirmed person with the role owner and a password or a key; an invitation is not enough.
 """

@@ -94,8 +94,8 @@ async def add_certificate(
 ) -> Credential:
     """Register a client certificate of a service.
 
-    Operators need no evidence: they register certificates for others, on record, and where the organization has an owner, the
-    owner confirms it.
+    Operators need no proof of possession: they register certificates for others, which is recorded, and if the
+    organization has an owner, the owner confirms the certificate.
     """
     service = require_service(caller, administration.directory, named, Role.DEVELOPER)
     certificate = certificates.read(pem)

@@ -1,12 +1,11 @@
 """Dead letters: list, inspect, resend and drop, for the organizations that own them.
 
-Rules: what is asked for is compared with what the caller may know of a letter, never with the letter itself; everybody of
-an organization may look, its developers may deal with them (``administration_resending``). Letters come oldest first.
+Rules: a filter is compared with what the caller may know of a letter, never with the letter itself. Every member of
+the organization may list letters; its developers may resend and drop them. Letters are listed oldest first.
 
-Resend and drop dead letters, one or a page at a time.
-
-Rules: what is resent keeps its order; one that is refused does not hold up the others; a run goes no further than the
-letters that were there when its first page was asked for, so that what fails again is not resent again by the same run.
+Letters are resent and dropped one or a page at a time. Rules: resent messages keep their order. A refused letter does
+not hold up the others. A run ends with the letters that existed when its first page was requested, so that a message
+that fails again is not resent again by the same run.
 """
 
 from __future__ import annotations

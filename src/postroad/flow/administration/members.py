@@ -1,7 +1,7 @@
 """Members of an organization: add, change roles and remove.
 
-Rule: an organization that has people has an owner among them, whoever leaves or changes when. To hold across nodes too, a
-change that takes an owner away also saves the organization, so that two such changes at once collide.
+Rule: an organization with members has an owner among them, whoever leaves or changes roles. To guarantee this across
+nodes, a change that removes an owner also saves the organization, so that two such changes at the same time conflict.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MAX_INVITED = 100  # of them who have not set a password yet
 async def add(administration: Administration, caller: Caller, organization: str, member: Person) -> str:
     """Add a member; returns the key with which they set their password.
 
-    Members who have let their invitation pass go at the same time, wherever they were invited to.
+    Also removes members whose invitation has expired, in any organization.
     """
     check_email(member.email)
     check_line(member.name, "/name")
@@ -62,7 +62,7 @@ async def invite_again(administration: Administration, caller: Caller, organizat
         current = _member(caller, directory, organization, email, Role.OWNER)
         check_owner_only(caller, directory, current.organization)
         if has_password(directory, current):
-            raise Refused("permission.denied", "This person has a password already, and nobody else may act for them")
+            raise Refused("permission.denied", "This person has a password already, and no one else may act for them")
         old = [item for item in directory.credentials_of(person=current.email) if item.label == INVITATION]
         return [build_save(credential), *(build_removal(item) for item in old)]
 
@@ -127,6 +127,6 @@ def _owner_leaves(directory: Directory, leaving: Person) -> list[DirectoryChange
         return []
     others = [person for person in directory.people_of(leaving.organization) if person.email != leaving.email]
     if not leaving.unconfirmed and not any(one.role is Role.OWNER and not one.unconfirmed for one in others):
-        raise Refused("configuration.conflict", "An organization needs an owner; make somebody else owner first")
+        raise Refused("configuration.conflict", "An organization needs an owner; make another member owner first")
     house: Organization | None = directory.organization(leaving.organization)
     return [build_save(house)] if house is not None else []

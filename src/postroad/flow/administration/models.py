@@ -1,9 +1,9 @@
 """Models: change their trees piece by piece, attach and detach services, and read them.
 
-Who owns the model shapes its tree. Who owns a service attaches it: its developers, or the service itself; to a model of others
-only where that is open to it. Those who own the model see all that is attached and may detach any; others see the tree and what
-they have attached themselves. Rules: a piece is one entry, whole or not at all; a model that is not open to the caller is as
-if it did not exist.
+The owner of a model changes its tree. The owner of a service (its developers, or the service itself) attaches it; to
+another organization's model only where that is open to it. The owner of the model sees all attachments and may detach
+any of them; others see the tree and their own attachments. Rules: a piece is one entry, applied completely or not at
+all. A model that is not open to the caller is treated as if it did not exist.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _is_own(caller: Caller, model: Service) -> bool:
 
 
 def _no_model(service: Service) -> Refused:
-    return Refused("configuration.conflict", f"{service.address} is no model; give it `hosted: model` first")
+    return Refused("configuration.conflict", f"{service.address} is not a model; set `hosted: model` first")
 
 
 def list_visible_attachments(caller: Caller, looked: VisibleModel, directory: Directory) -> list[Attachment]:
@@ -116,10 +116,7 @@ def _sees_all(caller: Caller, model: Service) -> bool:
 async def change(
     administration: Administration, caller: Caller, named: str, piece: ModelChange, reason: str
 ) -> ResolvedChange:
-    """Apply a piece; services in it are named by address or GCID, and unchanged objects are not stored again.
-
-    What is as wished already stays untouched.
-    """
+    """Apply a piece; services in it are named by address or GCID, and unchanged objects are not stored again."""
     _check_roles(caller, administration.directory, named, piece)
     looked = await find_visible_model(administration, caller, named)
     if len(piece) > MAX_OBJECTS:
@@ -129,7 +126,7 @@ async def change(
     def decide(directory: Directory) -> list[DirectoryChange]:
         nonlocal carried_out
         if not administration.network.models.is_current(looked.service.gcid, looked.index):
-            raise Refused("version.conflict", "Somebody changed the model meanwhile; repeat your change")
+            raise Refused("version.conflict", "Another client changed the model meanwhile; repeat your change")
         carried_out = _worked_out(caller, looked, piece, directory)
         objects = list_changed_objects(carried_out, looked.service.gcid, directory)
         return [DirectoryChange(kind=kind, key=key, value=value) for (kind, key), value in objects.items()]
@@ -180,7 +177,7 @@ def _check_roles(caller: Caller, directory: Directory, named: str, piece: ModelC
     if caller.service is None and not caller.has_role(caller.organization, Role.DEVELOPER):
         raise permission_denied(ATTACHED_BY)
     if caller.service is not None and model.hosted is not Hosting.MODEL and _is_own(caller, model):
-        raise permission_denied(f"{model.address} is no model, so a service has nothing to change there")
+        raise permission_denied(f"{model.address} is not a model, so a service has nothing to change there")
     for service in {one.service for one in piece.attachments} if caller.service is not None else ():
         _check_own(caller, directory.service(service))
 
@@ -196,10 +193,7 @@ def _check_seen(caller: Caller, looked: VisibleModel, piece: ModelChange, direct
 
 
 def _by_gcid(caller: Caller, looked: VisibleModel, attachment: Attachment, directory: Directory) -> Attachment:
-    """Return the attachment with a GCID instead of an address; visible attachments may be named as shown.
-
-    What is attached already may be named by whoever saw it there.
-    """
+    """Return the attachment with a GCID instead of an address; visible attachments may be named as shown."""
     index, named = looked.index, attachment.service
     there = index.attachment(attachment.id) if index is not None and index.is_attached(attachment.id) else None
     if looked.all_of_it and there is not None and there.service == named:

@@ -1,13 +1,13 @@
 """Provisionings and cookies on a person's behalf: begin, list and revoke.
 
-A person of the enterprise begins a provisioning and is sent to the provider's web site; the provider, once it knows its customer
-there, confirms it by a message of its own (``provisioning.py``). Rules: people are sent to the address that the provider has
-registered, and come back to this network and nowhere else; the token leaves in that address alone; cookies are shown to the
-people of their service, and to nobody else.
+A person of the enterprise begins a provisioning and is sent to the provider's website. Once the provider has
+identified its customer there, it confirms the provisioning by a message (``provisioning_changes``). Rules: people are
+sent only to the address that the provider has registered, and return only to this network. The token leaves the
+network only in that address. Cookies are shown only to the members of their service's organization.
 
-The form proof for pages about provisioning: binds a form to its viewer and time.
+The form proof for pages about provisioning binds a form to its viewer and time.
 
-Rule: a form is good for the person who was shown it, for the provider and the site they have read of, and for a while.
+Rule: a form is valid only for the person it was shown to, for the provider and site it named, and for a limited time.
 """
 
 from __future__ import annotations
@@ -214,8 +214,8 @@ def find_cookie(caller: Caller, directory: Directory, named: str, sender: str) -
 def list_provisionings(caller: Caller, directory: Directory, organization: str) -> list[Provisioning]:
     """Return the provisionings that the organization has begun, or confirmed as the provider.
 
-    What was never confirmed is between the enterprise and the network: its service is private, and its person
-    may never have come.
+    A provisioning that was never confirmed is visible only to the enterprise: its service is private, and the person
+    may never have reached the provider.
     """
     house = find_visible_organization(caller, directory, organization)
     found = [item for item in directory.provisionings.values() if _concerns(item, house.name, directory)]
@@ -248,10 +248,7 @@ def find_pending_provisioning(administration: Administration, caller: Caller, gc
 
 
 def _parties(found: Provisioning | None) -> tuple[str, ...]:
-    """Return the parties that may see it; the provider only once it has confirmed.
-
-    A provider does not know of it before it has confirmed.
-    """
+    """Return the parties that may see it; the provider only once it has confirmed."""
     if found is None:
         return ()
     return (found.service, found.provider) if found.confirmed_at_us else (found.service,)

@@ -1,8 +1,8 @@
 """Changes of provisionings: the provider confirms, either party revokes, services register cookies.
 
-Rules: only the provider that was chosen can confirm, once, in time and with the token that its site was shown; whatever is
-wrong about a confirmation changes nothing; a wrong token and somebody else's are refused alike. How a person begins is in
-``administration_trust.py``.
+Rules: only the chosen provider can confirm, once, in time and with the token that its site received. A confirmation
+with any error changes nothing. A wrong token and another provisioning's token are refused in the same way.
+``provisioning`` begins provisionings.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ class ProvisioningChanges:
     ) -> None:
         """Confirm that this service stands for an account of the provider's customer.
 
-        ``said_in`` is the session of its message. One that was carried out and then interrupted comes again, and is no misuse.
+        ``said_in`` is the session of the confirming message. If it was carried out and then interrupted, it is
+        redelivered, which is not treated as misuse.
         """
         if self._is_settled(gcid, said_in):
             return
@@ -98,7 +99,7 @@ class ProvisioningChanges:
     async def register_cookie(self, by: str, service: Service, sender: str, cookie: Cookie | None) -> str:
         """Set the cookie that the service gets with each message from this sender; returns the sender's GCID.
 
-        None: nothing any more.
+        None removes the cookie.
         """
         directory = self._configuration.directory()
         known = _known(directory, service, sender)
@@ -115,10 +116,7 @@ def _may_still_begin(email: str, service: Service, directory: Directory) -> bool
 
 
 def _known(directory: Directory, service: Service, sender: str) -> str:
-    """Return the sender's GCID; a GCID is returned unchecked, so that it does not show which exist.
-
-    One that is given as such is taken as it is, so that nobody finds out which exist.
-    """
+    """Return the sender's GCID; a GCID is returned unchecked, so that it does not show which exist."""
     if GCID.match(sender):
         return sender
     found = directory.service(sender)

@@ -1,7 +1,7 @@
 """Push state of a service, and immediate pushes on request.
 
-Rule: members of the service's organization may see the pause, and the service itself; a developer of it may ask for a push, and
-the service itself, which could as well poll. Who asked for a push is on record.
+Rule: the service and the members of its organization may see the pause. The service and its developers may ask for a
+push; the service could poll instead. The journal records who asked for a push.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Release deliveries that are held back for a service, on request.
 
-Rule: a person with the role developer may, and the service itself, which could as well poll.
+Rule: developers of the organization may release, and the service itself, which could poll instead.
 """
 
 from __future__ import annotations

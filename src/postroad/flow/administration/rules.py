@@ -1,7 +1,7 @@
 """Rules of services: add, replace, move, enable, disable and remove.
 
-Rules: a rule is checked whole before it is saved, and every fault is named; rules keep their order whatever else changes,
-and a change of one rule is one entry, those included that had to make room for it.
+Rules: a rule is checked completely before it is saved, and all errors are reported. Rules keep their order whatever
+else changes. A change of one rule is one entry, which includes the rules that had to move.
 """
 
 from __future__ import annotations
@@ -71,10 +71,7 @@ async def adjust(
     position: int | None,
     seen_version: int,
 ) -> Rule:
-    """Enable, disable or move a rule; an invalid rule can always be disabled.
-
-    A rule that has become wrong can always be switched off.
-    """
+    """Enable, disable or move a rule; an invalid rule can always be disabled."""
 
     def ordered(rules: Sequence[Rule], directory: Directory, owner: Service) -> list[Rule]:
         current = next(item for item in rules if _same(item, rule))

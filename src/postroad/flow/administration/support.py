@@ -1,6 +1,6 @@
 """Support requests: opened by members about a visible message, and answered by operators.
 
-Rule: whoever writes hands the word to the other side; a closed request opens again with the next word of a member.
+Rule: after each reply, the request waits for the other side. A closed request reopens when a member writes again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The versions of a configuration object, from the journal, with the changes of each.
 
-Rule: whoever may see the object may see its versions; who that is, its readers check first.
+Rule: everyone who may see an object may see its versions. The caller of these functions checks that.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The network's AS2 endpoint: incoming messages, and MDNs for messages that were sent.
 
-``as2_receive``   a message is opened, posted and answered with a receipt
-``as2_receipts``  receipts that a partner wants to have later are posted to it
-``as2_returned``  a receipt for what we sent is judged, and ends the wait for it
+``receive``       receives a message, posts it and answers it with an MDN
+``send_mdns``     posts asynchronous MDNs to partners
+``receive_mdns``  verifies an MDN for a message that we sent, and ends the wait for it
 """
 
 from __future__ import annotations
@@ -26,10 +26,7 @@ class As2Gateway:
         self._returned = returned
 
     async def take(self, incoming: As2Request) -> BuiltMdn | None:
-        """Return the MDN for the HTTP response, or None for an empty one; raises Refused if only HTTP can report it.
-
-        Raises Refused where only HTTP can say it.
-        """
+        """Return the MDN for the HTTP response, or None for an empty one; raises Refused if only HTTP can report it."""
         if await _is_receipt(incoming):
             await self._returned.take(incoming.headers, incoming.body, incoming.organization)
             return None

@@ -1,8 +1,8 @@
 """Receive AS2 messages: decrypt and verify them, post them as the partner's service, and return an MDN.
 
-Rules: the receipt is made when the message is durable, never before; a message that comes again is not delivered again and
-gets the receipt of the first time, rebuilt from the same facts; whatever is refused is on record, and the partner is told by
-the receipt it asked for. Only where none can be made, or trying again is all it takes, HTTP says it.
+Rules: the MDN is made when the message is durable, never before. A repeated message is not delivered again and gets
+the first MDN, rebuilt from the same data. Every refusal is recorded and reported to the partner in the MDN that it
+requested. HTTP reports an error only where no MDN can be made, or where a retry is enough.
 """
 
 from __future__ import annotations
@@ -90,10 +90,7 @@ class As2ReceiveStage:
         self._opening = asyncio.Semaphore(OPENED_AT_ONCE)
 
     async def receive(self, incoming: As2Request) -> MdnReply | None:
-        """Accept a message and return its MDN, or None if none is requested; raises Refused if no MDN can report it.
-
-        Raises Refused where no receipt can say it.
-        """
+        """Accept a message and return its MDN, or None if none is requested; raises Refused if no MDN can report it."""
         heading = read_heading(incoming.headers)
         service, partnership = self._partners.between(
             self._network.directory, heading.sender, heading.recipient, incoming.organization
@@ -140,7 +137,7 @@ class As2ReceiveStage:
         if caller.service is None or caller.service.gcid != service.gcid:
             raise Refused(
                 "as2.insufficient-security",
-                "Sign the message, or send it with the HTTP credentials of the service that stands for you here",
+                "Sign the message, or send it with the HTTP credentials of the service that represents you here",
             )
         return caller
 
@@ -190,7 +187,7 @@ def _check_wish(service: Service, partnership: Partnership, heading: Heading) ->
 def _check_coding(headers: Headers) -> None:
     """Refuse HTTP content codings: a document without an AS2 layer is passed on byte for byte."""
     if field_of(headers, "content-encoding").lower() not in ("", "identity"):
-        raise Refused("wire.unsupported", "Send the message without Content-Encoding; AS2 has a compression of its own")
+        raise Refused("wire.unsupported", "Send the message without Content-Encoding; AS2 has its own compression")
 
 
 def _read(incoming: As2Request, service: Service, partnership: Partnership, limits: WireLimits) -> OpenedAs2Message:

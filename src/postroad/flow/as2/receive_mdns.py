@@ -1,8 +1,8 @@
 """Asynchronous MDNs from partners: verify them and settle the delivery they confirm.
 
-Rules: the delivery is found by the token in the Message-ID that we gave, which only its receiver was told; what must be
-confirmed is worked out again from the stored message, so nothing is remembered in between. A receipt that proves nothing changes
-nothing: the delivery goes on waiting, and the message goes out again when the agreed time is over.
+Rules: the delivery is found by the token in the Message-ID that we generated, which only its receiver knows. What the
+MDN must confirm is computed again from the stored message, so no state is kept in between. An invalid MDN changes
+nothing: the delivery keeps waiting, and the message is sent again when the agreed time is over.
 """
 
 from __future__ import annotations
@@ -44,10 +44,7 @@ class MdnReceiver:
         self._partners = partners
 
     async def take(self, headers: Headers, body: bytes, organization: str = "") -> None:
-        """Process an MDN; raises Refused if its sender is unknown or it cannot be read.
-
-        Raises Refused when it is from nobody we know or cannot be read; it is taken otherwise.
-        """
+        """Process an MDN; raises Refused if its sender is unknown or it cannot be read."""
         service, partnership = self._between(*read_names(headers), organization)
         mdn = await asyncio.to_thread(read_mdn, headers, body, partnership.partner)
         token = parse_token(mdn.original_message_id)
@@ -64,10 +61,7 @@ class MdnReceiver:
         await self._settle(service, delivered, verdict, encode_mdn(headers, body))
 
     def _between(self, partner: str, own: str, organization: str) -> tuple[Service, Partnership]:
-        """Find the service that the MDN is from; some products quote the AS2 names twice.
-
-        Some products take the names in their quotation marks from the message, and quote them again.
-        """
+        """Find the service that the MDN is from; some products quote the AS2 names twice."""
         if partner_between(self._network.directory, partner, own, organization) is None:
             partner, own = unquote_name(partner), unquote_name(own)
         return self._partners.between(self._network.directory, partner, own, organization)

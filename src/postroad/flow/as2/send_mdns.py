@@ -1,9 +1,9 @@
 """Asynchronous MDNs: post them to the partner's URL with retries until they are accepted.
 
-Rules: a receipt is tried with growing pauses for about a day, each time the same bytes; it goes only where the agreement
-allows it, by the same guarded way as every push. One for what somebody sent in a partner's name and did not prove is tried once:
-otherwise anybody could fill the room that is for the receipts of all. What waits is in memory: after a restart a partner that
-misses its receipt sends its message again, as AS2 has it, and that brings the same receipt under way again.
+Rules: an MDN is tried with growing pauses for about a day, each time with the same bytes. It is sent only where the
+partnership allows it, through the same guarded connection as every push. An MDN for an unauthenticated message is
+tried once; otherwise anyone could fill the space for waiting MDNs. Waiting MDNs are in memory: after a restart, a
+partner that misses its MDN sends its message again, as AS2 prescribes, and that starts the same MDN again.
 """
 
 from __future__ import annotations
@@ -31,10 +31,7 @@ class MdnSender:
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
     def send(self, url: str, receipt: BuiltMdn, *, insists: bool = True) -> None:
-        """Start posting an MDN; one that is already being posted starts over with its first attempt.
-
-        One that is under way already is begun again: whoever asks again is there now.
-        """
+        """Start posting an MDN; one that is already being posted starts over with its first attempt."""
         headers = dict(receipt.headers)
         name = headers["Message-ID"]
         if (waiting := self._under_way.pop(name, None)) is not None:

@@ -1,8 +1,9 @@
 """Assemble the interchange of a closed batch and post it in the batcher's name.
 
-Rules: the interchange, its control numbers and the batch's next state are one entry, so numbers are used exactly when the
-interchange is posted. A member that does not fit fails alone, and its batch goes on without it; what is wrong with the whole
-suspends the batch, for somebody to look at. What nobody expects is tried again before: a store's bad moment is no batch's fault.
+Rules: the interchange, its control numbers and the batch's next state are one entry, so numbers are used exactly when
+the interchange is posted. A member that does not fit fails alone, and the batch continues without it. An error of the
+whole batch suspends it until someone resolves it. Unexpected errors are retried first, so that a temporary storage
+error does not suspend a batch.
 """
 
 from __future__ import annotations
@@ -98,7 +99,7 @@ class InterchangeAssembler:
     async def assemble(self, service: Service, batching: Batching, batch: Batch) -> Batch | None:
         """Return the batch assembled, suspended or without an unfit member; None on a version conflict.
 
-        The index must have caught up before.
+        Requires an index that has caught up with the journal.
         """
         try:
             after = await self._assemble(service, batching, batch)

@@ -1,7 +1,8 @@
 """Intake of a batcher's mailbox: decides which messages are gathered, passed on or refused.
 
-Rules: only notifications of one document are gathered; a request is answered with what to do instead; what the policy does
-not take goes on as it came, and its delivery is acknowledged after that. What cannot be dealt with now is left to its lease.
+Rules: only notifications with one document are gathered. A request is refused with a hint what to do instead. A
+message that the policy does not select is passed on unchanged, and its delivery is acknowledged after that. A message
+that cannot be handled now is offered again when its lease ends.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Outcomes of interchanges, and the resulting state of their batches.
 
-Rules: members are released only after their interchange was delivered, with the entry that says so; whatever else becomes of
-it suspends the batch, for somebody to look at. An interchange that somebody has resent as a dead letter is under way again.
+Rules: members are settled only after their interchange was delivered, in the entry that records it. Any other outcome
+suspends the batch until someone resolves it. An interchange that was resent as a dead letter is in progress again.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class InterchangeOutcomes:
     async def look(self, batch: Batch) -> Batch | None:
         """Return the batch updated by its interchange's outcome, unchanged if there is none, None on a version conflict.
 
-        The index must have caught up before.
+        Requires an index that has caught up with the journal.
         """
         if batch.state is BatchState.ASSEMBLED:
             return await self._under_way(batch)

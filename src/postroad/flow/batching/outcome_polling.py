@@ -1,8 +1,8 @@
 """Selects the batches of a send port whose interchange outcome is checked next.
 
-Rules: what comes to its end on this node is told, and stays so until it was looked at; all others come to their turn, since
-another node, or somebody with a dead letter, may have done something. However many there are, a turn has only some of them, and
-looking keeps nobody from gathering.
+Rules: outcomes on this node are reported to the poller, and stay marked until it has checked them. All other batches
+are checked in turn, since another node or a resent dead letter may have changed them. A turn checks a limited number
+of batches, so that checking never delays gathering.
 """
 
 from __future__ import annotations

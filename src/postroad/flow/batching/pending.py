@@ -1,7 +1,7 @@
 """The batches that a batcher has in memory, with decisions that are not stored yet.
 
-Rules: nothing here waits or stores. A decision that is not written down can be taken back, and what came arrives again; as
-long as it stands, it arrives only once. What closes a batch is folded into the write that it is part of, so that writes do not
+Rules: nothing here waits or stores. A decision that is not stored can be withdrawn, and then its messages arrive
+again; until then each arrives only once. Closing a batch is part of the write that causes it, so that writes do not
 depend on each other.
 """
 
@@ -86,7 +86,7 @@ class PendingBatches:
     def come(self, come: TimedArrival, new_id: str) -> bool:
         """Add an arrival to its batch; True if that opened batch ``new_id``.
 
-        One that is handed out again because it was kept unsaved for too long is there already.
+        A message that was handed out again because it stayed unsaved for too long is already there.
         """
         arrival, at_us = come.arrival, come.at_us
         if arrival.member.number in self._coming:
@@ -126,7 +126,7 @@ class PendingBatches:
         return writes
 
     def overdue(self, now_us: int) -> list[Batch]:
-        """Return the batches whose timers have elapsed, in their new state; nothing may be unsaved."""
+        """Return the batches whose timers have elapsed, in their new state; requires that all arrivals are saved."""
         found = []
         while self._timers and self._timers[0][0] <= now_us:
             _, batch_id = heapq.heappop(self._timers)

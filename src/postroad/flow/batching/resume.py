@@ -1,8 +1,8 @@
 """Resume a suspended batch.
 
-Rule: where an interchange was made and nobody has left since, the same bytes go under the same numbers: as the dead letter
-that it is, or posted once more where it expired, was withdrawn, or is for somebody else now. Otherwise, and where its bytes are
-no longer kept, the batch is assembled again.
+Rule: if an interchange was made and no member has left since, the same bytes are sent under the same numbers: by
+resending its dead letter, or by posting it again if it expired, was withdrawn, or has another recipient now.
+Otherwise, or if its bytes are no longer stored, the batch is assembled again.
 """
 
 from __future__ import annotations
@@ -42,10 +42,7 @@ class BatchResumption:
         self._book = network.batches
 
     async def resume(self, batch: Batch, by: str, reason: str) -> Batch | None:
-        """Return the resumed batch; None on a version conflict. Raises Refused if it cannot be resumed now.
-
-        Refused where it cannot go on now.
-        """
+        """Return the resumed batch; None on a version conflict. Raises Refused if it cannot be resumed now."""
         after = resume_batch(batch, self._network.clock.now_us())
         if batch.interchange:
             service, sends_to = self._port(batch)

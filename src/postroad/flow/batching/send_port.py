@@ -2,8 +2,8 @@
 
     take → close what is due → assemble what is closed → look what became of interchanges
 
-Rules: all that has come is gathered before the clock is looked at, so that a late timer costs no message its batch. What was
-decided is written down before anything follows from it. Whatever others have changed is read again from the index.
+Rules: all arrived messages are gathered before the clock is read, so that a late timer never excludes a message from
+its batch. A decision is stored before anything follows from it. Changes by others are read again from the index.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ MESSAGE_BYTES = 10 << 20
 ROOM = 0.9  # of the largest message is for members; what stands around them needs some too
 SAVE_AFTER_US = 1_000_000  # at the latest; less than the lease of what was taken
 MAX_PAGES = 20  # taken before the clock is looked at again
-SUPERSEDED = "somebody changed it while the next one was begun"
+SUPERSEDED = "it was changed while the next one was started"
 
 
 class SendPortWorker:
@@ -92,7 +92,7 @@ class SendPortWorker:
     async def rest(self) -> None:
         """Stop cleanly: store all arrivals, and record that the open batches were not interrupted.
 
-        A service that is no batcher any more may become one again, with whichever policy.
+        A service that is no longer a batcher may become one again, with any policy.
         """
         service = self._network.directory.services.get(self._gcid)
         batching = service.batching if service is not None else None
@@ -119,7 +119,7 @@ class SendPortWorker:
     async def _begin(self, batching: Batching) -> None:
         """Load the stored batches, and first apply what an unclean stop means for them.
 
-        A batch that is still as we had it when we paused was cut off by nobody.
+        A batch that is unchanged since the worker stopped was not interrupted.
         """
         if not self._is_read:
             await self._save()

@@ -1,7 +1,8 @@
 """Runs a batcher for each service that gathers messages, on the leader node.
 
-Rules: a batcher stops in good order, so that the next one knows which batches were cut off; the next one for a service
-begins when the one before has ended. Sleeping is the event loop's: where its time is a simulator's, so is a batcher's.
+Rules: a batcher stops cleanly, so that its successor knows which batches were interrupted. The successor for a
+service starts when its predecessor has ended. Batchers sleep on the event loop, so in a simulation they follow its
+simulated time.
 """
 
 from __future__ import annotations
@@ -192,10 +193,7 @@ async def _until(event: asyncio.Event) -> None:
 
 
 def find_batchers(directory: Directory) -> dict[str, str]:
-    """Return the active batchers, by GCID; a change of policy does not restart a batcher.
-
-    A change of its policy does not replace a batcher.
-    """
+    """Return the active batchers, by GCID; a change of policy does not restart a batcher."""
     return {
         service.gcid: service.gcid
         for service in directory.services.values()

@@ -1,7 +1,7 @@
 """Detects changes of the wall clock, so that sleepers check their due times again.
 
-Rule: sleeping is measured by a clock that never jumps. After the wall clock was set, a delivery window that is open now and an
-expiry that is over now are found within a second or two, and not when the sleep ends.
+Rule: sleeps are measured by the monotonic clock. After the wall clock was set, newly open delivery windows and passed
+expiries are found within one or two seconds, not when the sleep ends.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
 """Runs slow work in threads: one job at a time per organization, a few in total.
 
-Rules: an organization's second job waits for its first, whatever others do; so one organization cannot occupy all threads, and
-its own backlog is bounded. A job that has begun is finished, also when its client is gone. Trees of XML documents stay in the
-thread that made them, so no traceback of a job leaves its thread.
+Rules: an organization's second job waits for its first, whatever others do, so one organization cannot occupy all
+threads, and its own backlog is bounded. A job that has begun is finished, even if its client disconnects. Trees of
+XML documents stay in the thread that made them, so no traceback of a job leaves its thread.
 
-A thread that runs Python makes the event loop wait for the interpreter's lock each time the loop comes back to it. So the
-interpreter switches threads five times as often while a job runs, and only then.
+A thread that runs Python code makes the event loop wait for the interpreter lock each time the loop resumes. So the
+interpreter switches threads five times as often while a job runs.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class HeavyWork:
     async def route(self, organization: str, work: Callable[[int | None], _Done]) -> _Done:
         """Return the result of ``work``, run here if it is small and in a thread if not.
 
-        ``work`` is called with how many steps may be done at once, for its ``Budget``.
+        ``work`` is called with the number of steps that may be done at once, for its ``Budget``.
         """
         try:
             return work(self.at_once(organization))
@@ -82,7 +82,7 @@ class HeavyWork:
     async def run(self, organization: str, work: Callable[[], _Done], size: int = 0, *, bounded: bool = True) -> _Done:
         """Run ``work`` in a thread; ``size`` is the memory it holds while it waits.
 
-        Raises Refused with ``rate.exceeded`` when it is bounded and too much work of the organization waits already.
+        If it is bounded, raises Refused with ``rate.exceeded`` when too much work of the organization waits already.
         """
         return await run_to_completion(self._run(self.turn(organization, size, bounded=bounded), work))
 
@@ -101,7 +101,7 @@ class HeavyWork:
     async def turn(self, organization: str, size: int = 0, *, bounded: bool = True) -> AsyncIterator[None]:
         """Hold the organization's slot for heavy work that runs elsewhere.
 
-        What is bounded is refused when too much waits already.
+        If it is bounded, raises Refused when too much work waits already.
         """
         who = organization.casefold()
         if bounded and self._is_full(who, size):

@@ -1,7 +1,8 @@
 """A wait that its client can interrupt.
 
-Rule: leaving ends the waiting and nothing else. A hand-out that is being written down when its poller leaves is finished,
-so that somebody knows what to give back; cutting it off would keep the messages from everybody until the lease is over.
+Rule: a client that leaves ends only the waiting. A hand-out that is being stored when its poller leaves is completed,
+so that its deliveries can be returned to the mailbox; cancelling it would keep them from everyone until the lease is
+over.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Limits trials to one at a time per organization.
 
-Who asks is known to those who authenticate requests, and needed by those who run programs, far below. So it goes along with the
-task that serves the request (``acting_for``).
+The organization is known where requests are authenticated, and needed far below, where programs are run. So it is
+carried in the context of the task that serves the request (``set_trial_organization``).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """The live feed: current events, read from the end of the journal while clients watch.
 
-    journal's tail ──catch_up()──▶ turns of happenings · counts by second and service · the latest failures
+    journal's tail ──catch_up()──▶ batches of events · counts by second and service · the latest failures
 
-Whoever watches calls ``catch_up`` every now and then; the first who does reads for all, and while nobody does, nothing is read.
-Rules: what is kept is bounded however much happens: where more comes than can be looked at, some is skipped, counted and
-said. Nothing here knows who may see what; ``live_sight`` does.
+Clients that watch call ``catch_up`` regularly. The first caller reads for all, and without callers nothing is read.
+Rules: the kept data is bounded. If more events arrive than can be read, some are skipped, counted and reported. This
+module knows no permissions; ``view`` applies them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The live view of one person: rows, traffic, failures and queues of their own services.
 
-Rules: a row is told as the lists of messages and dead letters tell it, pseudonyms included; where more happened than is
-shown, it is an even sample and said so; operators see that and how, everywhere.
+Rules: a row shows what the lists of messages and dead letters show, pseudonyms included. If there are more events
+than rows, the rows are an even sample, and the view says so. Operators see all events, but no contents.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Push to AS2 partners: build the message by the partnership, and judge the MDN.
 
-Rules: every attempt has the same Message-ID, so that a partner takes the message once; it names the delivery by its token,
-so that a receipt which comes later finds it. A 2xx alone is no success where a receipt was agreed on.
+Rules: every attempt has the same Message-ID, so that a partner accepts the message once. The Message-ID contains the
+delivery's token, so that a later MDN can be matched. If an MDN was agreed on, a 2xx status alone is no success.
 """
 
 from __future__ import annotations
@@ -126,10 +126,7 @@ def build_as2_message(
     now_us: int,
     randomness: Callable[[int], bytes],
 ) -> BuiltMessage:
-    """Build the AS2 message; the part that its MDN confirms is the same each time. Runs off the loop.
-
-    Takes long: done off the loop.
-    """
+    """Build the AS2 message; the part that its MDN confirms is the same each time. Slow: runs off the event loop."""
     own, partner, agreement = partnership
     return build(
         given.head or given.entity_head + BINARY,

@@ -1,8 +1,8 @@
 """One push attempt: send the request, read the answer, and record the outcome in one entry.
 
-Rules: an attempt ends in one entry (acknowledged, answered, to be tried again, or given up), and only what that entry says
-is true; so an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410), with no
-other place to push to, is pushed to no more: its service polls from then on, and what waits goes on waiting.
+Rules: an attempt ends in one entry (acknowledged, answered, to be retried, or given up), and only that entry counts.
+So an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410) and has
+no other endpoint is not pushed to any more: its service polls from then on, and its messages keep waiting.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ class PushAttempts:
     ) -> EndpointHealth:
         """Push once and record the outcome; returns the endpoint's health.
 
-        Its answer counts after the push ``before`` has ended: messages of one sender go on in the order in which they came.
+        Its answer is processed after the push ``before`` has ended, so that messages of one sender continue in the
+        order of their arrival.
         """
         clock, delivered = self._network.clock, handed.delivered
         started = clock.monotonic()

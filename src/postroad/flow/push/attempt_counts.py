@@ -1,8 +1,8 @@
 """Counts failed push attempts per delivery.
 
-Rule: a try is a push of which the journal has the outcome. A push that a stop of the server interrupts is handed out once more
-than it is tried, and uses up none of the service's ``tries``; neither does a poll. The count comes from the journal where this
-process did not make the last try itself.
+Rule: only pushes with an outcome in the journal count as attempts. A push that a server stop interrupts counts as a
+hand-out, but does not use up one of the service's ``tries``; neither does a poll. The count comes from the journal
+unless this process made the last attempt itself.
 """
 
 from __future__ import annotations

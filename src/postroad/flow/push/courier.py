@@ -1,9 +1,10 @@
 """The courier of one service: takes waiting deliveries and pushes them, a few at a time.
 
-Rules: nothing is taken outside the service's windows, before it is released, while its endpoints are paused, or without a slot
-among all pushes; so what cannot be pushed now waits in the mailbox, where the service may also poll it, and uses up no try. When
-a push succeeds after a pause, everything that waits for its next try is pushed at once, oldest first. What hangs holds the slots
-of this service alone, and none of those that quick receivers have among themselves.
+Rules: nothing is taken outside the service's windows, before it is released, while its endpoints are paused, or
+without a free slot. So a message that cannot be pushed now waits in the mailbox, where the service may also poll it,
+and uses up no attempt. When a push succeeds after a pause, everything that waits for a retry is pushed at once,
+oldest first. A receiver that hangs holds the slots of its own service only, and no slots of the lane for quick
+receivers.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ class Courier:
     async def _waiting(self, most: int, early: bool) -> list[HandedDelivery]:
         """Return waiting deliveries in the service's format, without those that cannot be encoded.
 
-        ``early``: also what waits for its next try.
+        ``early``: includes messages that wait for a retry.
         """
         request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
         up_to = self._holding.up_to

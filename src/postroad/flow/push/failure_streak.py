@@ -1,8 +1,8 @@
 """The start of a receiver's failure streak, from the journal, so that it survives restarts.
 
-Rule: whatever is uncertain counts in the receiver's favour. The count begins with the first try that failed after the last
-delivery that the service took, by whichever way, and after the last change of its profile, which may have mended it; and again
-where nothing was tried for days, of which nobody knows how the receiver was.
+Rule: uncertain cases count in the receiver's favour. The streak begins with the first attempt that failed after the
+last delivery that the service received, by push or poll, and after the last change of its profile, which may have
+fixed the cause. It begins again after days without attempts, since the receiver's state in that time is unknown.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Holds pushes back until they are released, by the service's ``release`` settings.
 
-Rules: all that is known comes from the index, so a restart, another node and somebody's request are the same to it; nothing
-that arrives while it looks is missed; and for a service that has nothing held back it asks nobody anything.
+Rules: the state comes from the index, so it survives restarts and includes releases on other nodes and on request. No
+message that arrives during a check is missed. A service that holds nothing back causes no queries.
 """
 
 from __future__ import annotations

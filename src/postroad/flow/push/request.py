@@ -1,7 +1,7 @@
 """The HTTP request of a push: the message in the service's format, with proof of its origin.
 
-Rules: the id in the headers is the same for every attempt at a delivery, and tells nothing about it; a secret is read for
-each push, so a new one holds at once, and it leaves in the headers alone.
+Rules: the id in the headers is the same for every attempt at a delivery, and reveals nothing about it. A secret is
+read for each push, so a new one applies at once, and it is sent only in the headers.
 """
 
 from __future__ import annotations

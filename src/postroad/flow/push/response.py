@@ -1,9 +1,9 @@
 """The HTTP response to a push: an acknowledgment, or the response message itself.
 
-Rule: an answer is a response only if it says so, by its type in a native format or by ``Postroad-Type: response`` beside a plain
-format; whatever else stands in a 2xx answer (most servers write something) means that the delivery was taken over. What says that
-it is a response and cannot be read as one is refused, never passed over. One answer needs no words: whoever is pushed a request
-in SOAP and answers 200 with an envelope has answered it, as SOAP servers do.
+Rule: an answer is a response only if it declares so, by its type in a native format or by ``Postroad-Type: response``
+beside an external format. Any other body of a 2xx answer (most servers write something) means that the delivery was
+acknowledged. A declared response that cannot be read is refused, never ignored. One case needs no declaration: a 200
+with a SOAP envelope to a pushed SOAP request is its response, as SOAP servers answer.
 """
 
 from __future__ import annotations

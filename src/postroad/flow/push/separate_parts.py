@@ -1,8 +1,8 @@
 """Messages to an AS2 partner that accepts one part per AS2 message: each part is sent separately.
 
-The service that stands for the partner forwards every part to itself, and the delivery is settled when all of them are stored. So
-each part has its own Message-ID, its own receipt and its own retries. Rules: notifications only, since a request has one
-response; a delivery that comes again after an interruption forwards nothing twice.
+The service that represents the partner forwards every part to itself, and the delivery is settled when all parts are
+stored. So each part has its own Message-ID, its own MDN and its own retries. Rules: this is for notifications only,
+since a request has one response. A delivery that is offered again after an interruption forwards nothing twice.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Slots for pushes in progress: bounded per node and per organization, and shared fairly.
 
-Rules: a place that becomes free goes to the organization that has waited longest for its turn, so one with a thousand
-messages waits no less than one with a single message; and one whose receivers hang holds its own share and no more. There are
-two lanes: receivers that answer quickly have places of their own, so that however many others hang, they never wait for those.
+Rules: a free slot goes to the organization that has waited longest, so one with a thousand messages waits as long as
+one with a single message. An organization whose receivers hang holds only its own share. There are two lanes:
+receivers that answer quickly have slots of their own, so they never wait for receivers that hang.
 """
 
 from __future__ import annotations

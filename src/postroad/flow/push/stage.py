@@ -1,8 +1,9 @@
 """Push: the network posts messages to the servers of services that request it.
 
-Rule: a pushed delivery waits in the same mailbox as a polled one and is leased while it is pushed, so a push service may
-poll too, and several nodes may push for one service. Words: a *courier* looks after one service, an *attempt* is one request,
-and *slots* are the places that all couriers of a node share, in two *lanes*: one for the quick, one for the others.
+Rule: a pushed delivery waits in the same mailbox as a polled one and is leased while it is pushed. So a push service
+may also poll, and several nodes may push for one service. Words: a *courier* serves one service, an *attempt* is one
+request, and *slots* are the concurrent pushes that all couriers of a node share, in two *lanes*: one for quick
+receivers, one for the others.
 """
 
 from __future__ import annotations

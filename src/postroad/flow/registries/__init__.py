@@ -1,1 +1,1 @@
-"""What a node keeps at hand: live views of configuration, batches and interchanges."""
+"""Live views of stored state on a node: configuration, batches and interchanges."""

@@ -1,7 +1,7 @@
 """The AS2 partnership of a service, loaded with our private key.
 
-Rule: keys are the operator's and are read for every message, so that a new one holds at once; their text is taken apart
-only when it has changed.
+Rule: keys belong to the operator and are read for every message, so that a new one applies at once. A key is parsed
+again only when its text has changed.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class As2Partners:
     ) -> tuple[Service, Partnership]:
         """Return the service that sends under these AS2 names to the organization's address or the shared one.
 
-        Raises Refused when there is none, or our key is not at hand.
+        Raises Refused if there is no such service, or if our key is not available.
         """
         service = partner_between(directory, partner, own, organization)
         if service is None:
@@ -62,5 +62,5 @@ class As2Partners:
         except Misconfigured as fault:
             log.error("nothing can be received from %s: %s", service.address, fault)
             raise Refused(
-                "as2.unexpected-processing-error", "Our key is not at hand; please try again later, and tell us"
+                "as2.unexpected-processing-error", "Our key is not available; try again later, and inform us"
             ) from None

@@ -1,6 +1,6 @@
 """Batch history from the index: state, interchange, and functional acknowledgments of partners.
 
-Rule: only read here. What somebody may know of it is decided in ``core.audit``.
+Rule: this module only reads. ``core.visibility`` decides what a viewer may see.
 """
 
 from __future__ import annotations

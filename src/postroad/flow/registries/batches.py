@@ -1,7 +1,8 @@
 """Batches as stored: read from the index, and changed under optimistic version checks.
 
-Rules: the index is the truth, whatever a batcher remembers. Every change raises the batch's version and is written under
-that version's key; whoever loses reads the batch again. A member leaves its batch with the very entry that ends its delivery.
+Rules: the index is the truth, whatever a batcher has in memory. Every change raises the batch's version and is
+written under that version's key; a writer that loses a conflict reads the batch again. A member leaves its batch with
+the entry that ends its delivery.
 """
 
 from __future__ import annotations
@@ -38,10 +39,7 @@ _batches, _members = Decoder(Batch), Decoder(BatchMember)
 
 
 class MemberJourney(NamedTuple):
-    """A batch member's delivery number and the journey that ends with it; small, since a batch may have very many.
-
-    There may be very many.
-    """
+    """A batch member's delivery number and the journey that ends with it; small, since a batch may have very many."""
 
     number: int
     journey: int

@@ -1,7 +1,7 @@
 """Bindings by queue and by exchange, in memory, kept in step with the configuration.
 
-Rule: a change costs what has changed. The order of an exchange's bindings is found when it is asked for, and kept until
-one of them changes.
+Rule: the cost of a change depends only on what has changed. The order of an exchange's bindings is computed on first
+use, and kept until one of them changes.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The configuration: check a change, store it, and only then apply it.
 
-Rules: a change is one entry, however many objects it touches, so it happens whole or not at all; each object's version
-grows by one, and whoever changes an object says which version they have seen, so nobody overwrites what they have not read; a
-change that has begun is carried out, also when whoever asked for it is gone, or what is durable would not be what holds here.
+Rules: a change is one entry, however many objects it contains, so it is applied completely or not at all. Each
+object's version grows by one, and a change names the version it is based on, so no one overwrites a change they have
+not read. A change that has begun is completed even if its client disconnects; otherwise the durable state could
+differ from the state in memory.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ class Configuration:
     def on_change(self, listener: Callable[[Directory], None]) -> None:
         """Call ``listener`` with every new directory, and with the current one now.
 
-        Of bindings and parts of models, which come and go by the thousand, only followers are told.
+        Changes of bindings and model parts, which come and go by the thousand, are reported only to followers.
         """
         self._listeners.append(listener)
         listener(self._directory)
@@ -126,4 +127,4 @@ def decode_directory_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
 
 
 def _conflict(what: str) -> Refused:
-    return Refused("version.conflict", f"Somebody changed {what} meanwhile; read it again and repeat your change")
+    return Refused("version.conflict", f"Another client changed {what} meanwhile; read it again and repeat your change")

@@ -1,7 +1,7 @@
 """The exchanges open on this node, with all their bindings, kept in step with the configuration.
 
-Rules: an exchange is opened when it is first asked for, without holding others up however many bindings it has; from then on
-each change costs what has changed.
+Rules: an exchange is opened on first use, without delaying others however many bindings it has. From then on, the
+cost of each change depends only on what has changed.
 """
 
 from __future__ import annotations

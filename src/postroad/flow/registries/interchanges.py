@@ -1,6 +1,6 @@
 """Interchanges that were sent: the control numbers they used and the documents they contain.
 
-Rule: the index knows, and is asked only when it has seen everything that is in the journal.
+Rule: the answers come from the index, which is queried only after it has caught up with the journal.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class InterchangeRegistry:
     async def sent(self, series: str, number: int) -> AssembledInterchange | None:
         """Return the interchange that uses a number; None if there is none.
 
-        Where it was assembled again since, with the same numbers and without a member that has left, that one is meant.
+        If it was assembled again since, with the same numbers and without a member that has left, returns that one.
         """
         for row in await self._index.query("control_number", series, number):
             return await self._as_it_is(await self._assembled("message_at", row[_SEQ]), row[_BATCH])
@@ -52,7 +52,7 @@ class InterchangeRegistry:
     async def holding(self, series: str, document: str) -> AssembledInterchange | None:
         """Return the newest interchange of a series that contains a document with this name.
 
-        The index must have caught up before.
+        Requires an index that has caught up with the journal.
         """
         key, before, wanted = document_key(series, document), _NEWEST, normalize_name(document)
         while rows := await self._index.query("found", key, before, _PORTION):

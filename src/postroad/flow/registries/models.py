@@ -1,7 +1,7 @@
 """The models open on this node, with their nodes and attachments, kept in step with the configuration.
 
-Rules: a model is opened when it is first asked for, without holding others up however large it is; from then on each change
-costs what has changed. What cannot be followed in place is reopened, when it is next asked for.
+Rules: a model is opened on first use, without delaying others however large it is. From then on, the cost of each
+change depends only on what has changed. A model whose change cannot be applied in place is reopened on next use.
 """
 
 from __future__ import annotations

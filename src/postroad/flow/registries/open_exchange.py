@@ -1,7 +1,7 @@
 """An open exchange: matches large messages off the event loop while bindings change.
 
-Rules: nobody waits on the event loop for a large message to be matched. A binding that changes meanwhile is bound before the
-next message is looked at.
+Rules: the event loop never waits for a large message to be matched. A binding that changes meanwhile is applied
+before the next message is matched.
 """
 
 from __future__ import annotations

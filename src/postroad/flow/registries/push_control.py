@@ -1,6 +1,6 @@
 """Pause, retry and check the pushes of services on this node.
 
-Rule: this is the view of one node. Where several nodes push for one service, each pauses by what it has seen itself.
+Rule: this is the view of one node. If several nodes push for one service, each pauses by its own observations.
 """
 
 from __future__ import annotations

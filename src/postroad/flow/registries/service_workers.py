@@ -1,6 +1,6 @@
 """Runs one worker per matching service; starts, restarts and stops workers as the directory changes.
 
-Rule: nobody is left behind; ``close`` returns when all that ever began has ended.
+Rule: no worker is left running; ``close`` returns when every worker that was started has ended.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ async def acknowledge(
 ) -> set[int]:
     """Store the acknowledgment of these deliveries; returns the numbers of those that had already ended.
 
-    ``receipt`` is the receiver's own word on a single delivery, and is kept with the entry.
+    ``receipt`` is the receiver's own statement on a single delivery, and is stored with the entry.
     """
     unique = {queued.number: queued for queued in taken}
     journeys = {number: find_ended_journey(queued) for number, queued in unique.items()}

@@ -1,7 +1,8 @@
 """Advance a message after an in-transit service has answered: to the next service, past a failure, or to its end.
 
-Rules: the changed message goes on in the step that settles the answered delivery; what the sender withheld is put back; the
-rules of a service that routes dynamically are tried on the message as it is now, and validated before the next delivery.
+Rules: the changed message continues in the step that settles the answered delivery. Parts that the sender withheld
+are restored. The rules of a dynamically routing service are applied to the message as it is now; its choice is
+validated before the next delivery.
 """
 
 from __future__ import annotations
@@ -133,10 +134,7 @@ class JourneyEnd(NamedTuple):
 
 
 def _after_error(queued: Queued, status: Status) -> int | None:
-    """Return the next position in the route despite a failed service; None to stop. A filter's rejection is final.
-
-    A filter's no is final.
-    """
+    """Return the next position in the route despite a failed service; None to stop. A filter's rejection is final."""
     return None if status.code == REJECTED else Ancestry(queued.hops, queued.logical).after_error(queued.hop)
 
 

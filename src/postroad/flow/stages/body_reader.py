@@ -1,8 +1,7 @@
 """Decode request bodies: posts, bulks and JSON documents, large ones in a separate process.
 
-Rule: pure functions of bytes. A body is read by the same codecs wherever that is done, and what is wrong with it is an answer.
-
-Decode many posts from one call, each on its own.
+Rule: these are pure functions of bytes. A body is read by the same codecs in every process, and an invalid body is an
+answer. Each post of a bulk is decoded on its own.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ class ReadBody(Struct, frozen=True, array_like=True, kw_only=True):
 
     @property
     def own(self) -> NativeForm | Refused | None:
-        """Return the native format, like ``own_form``."""
+        """Return the native format or the refusal; None if the post has no native format."""
         if self.formless and self.refusal is not None:
             return self.refusal.refused()
         return NativeForm(FORMS[self.form], self.note) if self.form else None

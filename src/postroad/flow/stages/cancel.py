@@ -1,7 +1,7 @@
 """Cancel a message: withdraw its undelivered copies and report the result to the sender.
 
-Rules: only its sender withdraws a message; what its recipient has in hand, leased or acknowledged, stays with the recipient;
-a copy that is still with an in-transit service is withdrawn all the same.
+Rules: only its sender cancels a message. A copy that its recipient has leased or acknowledged stays with the
+recipient. A copy that is still with an in-transit service is withdrawn.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """Deliver messages to polling services, and settle or release what they received.
 
-Rules: every hand-out is written down; an acknowledgement is durable before it is answered; both
-may be repeated without harm.
+Rules: every hand-out is stored. An acknowledgment is durable before it is answered. Both may be repeated safely. A
+delivery whose body cannot be read is offered again when its lease ends, and does not hold up others.
 
-Load the bodies of deliveries for services that receive them.
-
-Rule: one that cannot be read back is left to its lease, and holds up no other.
-
-The trace of a delivery: the services it has passed, for polls that request it.
+This module also loads the bodies of deliveries, and attaches the trace (the services that a delivery has passed) for
+polls that request it.
 """
 
 from __future__ import annotations
@@ -92,7 +89,7 @@ class DeliverStage:
     ) -> list[Delivered]:
         """Lease up to that many deliveries from the caller's mailbox, waiting for the first one if requested.
 
-        ``early``: also what waits for its next push.
+        ``early``: includes deliveries that wait for a push retry.
         """
         patience = patience or InterruptibleWait()
         service = _receiver(caller)
@@ -137,7 +134,7 @@ class DeliverStage:
     async def waiting(self, token: str, receiver: str) -> Delivered | None:
         """Return a delivery as it was handed out to its receiver; None once it has ended.
 
-        Raises Refused when the token is not one that this receiver was given.
+        Raises Refused if the token was not given to this receiver.
         """
         found = await self._answers.delivery(token, receiver)
         if found.state is not DeliveryState.QUEUED:
@@ -183,7 +180,8 @@ class DeliverStage:
     def _selector(self, request: PollRequest) -> Selector | None:
         """Return the poll's selector with senders as GCIDs; None if no message could ever match.
 
-        A sender that does not exist is waited for like one that does: the time would tell who is there.
+        A sender that does not exist is waited for like one that does; otherwise the response time would reveal which
+        exist.
         """
         wanted = request.select
         if wanted.selects_all:
@@ -272,7 +270,7 @@ def _over(token: str) -> Settled:
 def _tries(service: Service) -> int:
     """Return the minimum number of hand-outs for a delivery, given the pushes that its service allows.
 
-    A push that a stop of the server interrupts is handed out again and is not a try.
+    A push that a server stop interrupts is handed out again and does not count as an attempt.
     """
     is_pushed = service.push is not None and service.delivery is DeliveryMode.PUSH
     return service.push.total_tries + MAX_INTERRUPTED if service.push is not None and is_pushed else 0

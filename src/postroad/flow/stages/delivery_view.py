@@ -1,8 +1,8 @@
 """What the receiver of a delivery may see: its invocation context, without withheld documents.
 
-Rule: whoever is isolated finds nothing by which it could know the message again among those it gets openly: no name, no
-handle, no session or number of it, and no time more exact than a second. Whoever the response of such a service passes on its
-side learns as little of the one who asked.
+Rule: an isolated service gets nothing by which it could recognise the message among those it receives openly: no
+name, handle, session or number of it, and no time more exact than a second. The receiver of such a service's response
+learns equally little about the requester.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """End a journey early: after a failure, a rejection or a timeout.
 
-Rules: a journey has one end, which the key of its entry guards; a request's sender is told by an error response in the very
-entry that ends it; a notification ends in silence, visible in the audit trail alone.
+Rules: a journey ends once, which the key of its entry guarantees. The sender of a request receives an error response
+in the entry that ends the journey. The end of a notification is visible only in the audit trail.
 """
 
 from __future__ import annotations
@@ -104,8 +104,8 @@ class EndStage:
     ) -> bool:
         """End the journey at this delivery; False if it has moved on or ended meanwhile.
 
-        ``status`` goes on record, with ``why`` it came to that, else with its code; a requester is told the same, or ``told``
-        where somebody keeps that from it.
+        ``status`` is recorded with ``why`` it came to that, else with its code. A requester receives it too, or ``told`` where
+        a party hides the reason from the requester.
         """
         found = await find_journey_origin(self._journal, journey)
         if found is None:

@@ -1,9 +1,9 @@
 """Expire deliveries that were not fetched and journeys that did not end in time.
 
-Rules: the loop sleeps until the next due time and asks the index for just what is due, never for all there is; expiry is an
-entry like any other end, so a late answer and an expiry exclude each other. Every look passes over the members of interchanges
-that are under way, and pays for it; so the longer a look takes, the longer it is before the next. Nobody gets what is overdue
-meanwhile: those who hand it out look at the time themselves.
+Rules: the loop sleeps until the next due time and queries the index only for what is due. An expiry is an entry like
+any other end, so a late answer and an expiry exclude each other. Every query scans the members of interchanges in
+progress; so the longer a query takes, the longer the pause before the next. Overdue messages are not delivered in the
+meantime, because the stages that deliver check the time themselves.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Explain a message's route: a posted one from its record, a hypothetical one by routing it.
 
-Rules: explaining stores and sends nothing; each organization reads the rules of its own services and, of the others', only
-what they did to the route; an operator reads which rules held, but not what they saw in the message.
+Rules: explaining stores and sends nothing. Each organization reads the rules of its own services and, for other
+services, only the effect on the route. An operator reads which rules matched, but not which values they saw in the
+message.
 """
 
 from __future__ import annotations

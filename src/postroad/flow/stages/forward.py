@@ -1,13 +1,11 @@
 """Forward a delivery from an exchange, model or splitter to its receivers, under the original header.
 
-Rules: the delivery is settled only after everything that it became is durable. Every step has a key of its own, so a
-delivery that comes again after an interruption is forwarded to nobody twice. Whoever has passed the message before is not given
-it again: a circle of exchanges ends where it began. By however many ways a message comes to an exchange, it is handed on to
-another one once, or exchanges that are bound to each other would multiply it. Nothing goes to another house that the exchange is
-not open to any more. What a splitter takes out of an interchange goes by keys of the delivery's first round, so that not even a
-dead letter that is resent is taken apart twice.
-
-A forwarded message: its parts and header, and the keys that prevent forwarding it twice.
+Rules: the delivery is settled only after all its forwards are durable. Every step has its own key, so a delivery that
+is offered again after an interruption is forwarded to no one twice. A service that has passed the message before does
+not get it again: a circle of exchanges ends where it began. A message that reaches an exchange by several paths is
+forwarded to another exchange once; otherwise exchanges that are bound to each other would multiply it. Nothing is
+forwarded to an organization that the exchange is no longer open to. The keys of a splitter's documents come from the
+delivery's first round, so that not even a resent dead letter is split twice.
 """
 
 from __future__ import annotations
@@ -94,7 +92,7 @@ class ForwardStage:
     ) -> ForwardResult:
         """Store all forwards of one delivery; ``caller`` is the exchange or model that received it.
 
-        ``on_its_way`` is called when whatever is forwarded later comes later for every receiver.
+        ``on_its_way`` is called when every later forward will also arrive later at every receiver.
         """
         directory = self._directory()
         through = (*list_passed_services(queued.message), queued.recipient)
@@ -116,7 +114,7 @@ class ForwardStage:
     async def tell(self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward) -> Conflict | None:
         """Send a splitter's acknowledgment to a partner; None once it is durable, now or earlier.
 
-        A conflict is one of its numbers, which somebody else has used meanwhile.
+        A conflict means that another writer used one of its numbers meanwhile.
         """
         directory = self._directory()
         sent = ForwardOrigin(caller, delivered, queued, (*list_passed_services(queued.message), queued.recipient), b"")
@@ -140,8 +138,11 @@ class ForwardStage:
         return step, group, await self._earlier(sent, step) or submit_step(self._desk, step)
 
     async def _earlier(self, sent: ForwardOrigin, step: JournalStep) -> asyncio.Future[Outcome] | None:
-        """The outcome for what went on an earlier time: how long ago that was, and how much has gone on since, nobody knows,
-        so that the desk may not have it in memory any more when it commits. Only what comes again can have been forwarded."""
+        """Return the outcome of forwards from an interrupted earlier run, found by its key.
+
+        The desk may no longer have them in memory, since neither their age nor the number of later entries is known.
+        Only a delivery that is offered again can have been forwarded before.
+        """
         comes_again = sent.queued.attempt > 1 or sent.queued.origin
         first = await self._desk.seen(step.keys[0]) if comes_again else None
         if first is None:
@@ -234,8 +235,8 @@ def _wanted(
 ) -> tuple[list[Forward], list[tuple[str, Reason]]]:
     """Return the forwards that can be carried out, and the errors of the others.
 
-    A splitter was asked by its owner, who named the receiver, which was looked at like any recipient. What it takes apart may
-    go back to the exchange that it came through.
+    A splitter names its receivers itself; they are checked like any recipient. Its documents may go back to the
+    exchange that the interchange came through.
     """
     if directory.services[host].hosted not in RELAYS:
         return list(forwards), []

@@ -1,7 +1,8 @@
 """Idempotency of posts: the keys of a post, those that must be new, and the answers to repetitions.
 
-Rules: an Idempotency-Key belongs to one post, and a repeated one gets the first answer. A handle is checked where one of two
-posts has the possible-duplicate flag: with it, the handle must be new; without it, no post may have been accepted with it.
+Rules: an Idempotency-Key belongs to one post, and a repetition gets the first answer. Handles are checked if one of
+two posts has the possible-duplicate flag: a post with the flag needs a new handle, and a post without it is refused
+if a flagged post with its handle was accepted.
 """
 
 from __future__ import annotations
@@ -41,10 +42,7 @@ class IndexedPost(NamedTuple):
 
 
 def derive_post_keys(sender: str, message: Message, posting: Posting) -> tuple[int, ...]:
-    """Return the keys of a post; usually that of its handle only.
-
-    Most posts have a handle and nothing else that could come twice.
-    """
+    """Return the keys of a post; usually that of its handle only."""
     handle, flagged = message.handle, message.possible_duplicate
     if handle and not posting.idempotency and not flagged:
         return (handle_key(sender, handle),)
@@ -74,9 +72,9 @@ def duplicate_error(entry: MessagePosted, session: str) -> Refused:
 def reused_key_error(posting: Posting, session: str) -> Refused:
     """Return the refusal for a post whose Idempotency-Key or Message-ID came with a different message."""
     if posting.came is not None and posting.came.message_id:
-        detail = "Another message came under this Message-ID before; send each message under an id of its own"
+        detail = "Another message was sent under this Message-ID before; use a new Message-ID for each message"
         return Refused("as2.message-id-reused", detail, session=session)
-    detail = "This Idempotency-Key came with another message before; use a new key for a new message"
+    detail = "This Idempotency-Key was used for another message before; use a new key for a new message"
     return Refused("idempotency.mismatch", detail, session=session)
 
 

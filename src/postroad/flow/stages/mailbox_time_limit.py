@@ -1,8 +1,8 @@
 """Expire deliveries that exceed their mailbox's time limit.
 
-Rules: the limits are those of the profiles as they are now, so a change counts for what waits already; only mailboxes that
-have one are looked at; and it is an expiry like any other, of which a requester is told. A mailbox in which nothing waits is
-looked at again when the first message that may have come since would be due.
+Rules: the limits are those of the current profiles, so a change also applies to waiting deliveries. Only mailboxes
+with a limit are checked. This is an expiry like any other, and requesters are informed. An empty mailbox is checked
+again when the first message that may have arrived since would be due.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Decode posts in external formats, and encode deliveries in the format of their receiver.
 
-Rules: how a message was wrapped is kept with it, so that the same bytes can be given again; what a format has no place for
-is on record before the message is handed out, and again only where a node cannot know that it is. A service that takes messages
-only whole gets none from which something is missing: its delivery fails instead, as after the last push.
+Rules: the wrapper of a message is stored with it, so that the same bytes can be produced again. Information that a
+format cannot carry is recorded before the message is handed out, and recorded again only if a node cannot know that
+it already was. A service that accepts only complete messages gets no incomplete one: its delivery fails instead, as
+after the last push.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
     if wire.header("as2-from") and wire.header("as2-to"):
         raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
     if wire.header("content-encoding").lower() not in ("", "identity"):
-        raise Refused("wire.unsupported", "Send the message without Content-Encoding; its bytes go on as they are")
+        raise Refused(
+            "wire.unsupported", "Send the message without Content-Encoding; its bytes are forwarded unchanged"
+        )
     if wire.header("content-transfer-encoding").lower() not in ("", "binary", "8bit", "7bit"):
         raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
     taken = decode_wire(wire, limits)

@@ -1,9 +1,9 @@
 """Functional acknowledgments: send those for received interchanges, and record those for ours.
 
-Rules: an answer is posted with the numbers that it uses as one entry, and once for each interchange that came, however often
-its delivery comes again; numbers that others were quicker to draw are drawn again. What a partner says is written down once for
-each batch that it speaks of, and what speaks of none is written down too. Anybody may call itself by any name in an interchange:
-a splitter hears of the batches of its own organization and of no others.
+Rules: an acknowledgment is posted with the numbers that it uses as one entry, once for each received interchange,
+however often its delivery is offered. If another writer used a number first, a new one is drawn. A partner's
+acknowledgment is recorded once for each batch that it concerns, and also if it concerns none. Anyone can use any name
+in an interchange, so a splitter's acknowledgments apply only to batches of its own organization.
 """
 
 from __future__ import annotations
@@ -100,7 +100,9 @@ class PartnerAcknowledgments:
                 forward = await self._answer(splitter.organization, telling)
                 if forward is None or await self._forwarding.tell(caller, delivered, queued, forward) is None:
                     return
-        raise Unavailable("network.busy", "Others draw the same control numbers; the partner is told in a moment")
+        raise Unavailable(
+            "network.busy", "Other interchanges are using the same control numbers; the acknowledgment is retried"
+        )
 
     async def _answer(self, organization: str, telling: AcknowledgmentToSend) -> Forward | None:
         standard, found = telling.standard, telling.found
@@ -116,7 +118,7 @@ class PartnerAcknowledgments:
     async def hear(self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]) -> None:
         """Record the acknowledgments in one message, once for each batch they concern.
 
-        Batches of other organizations are not spoken of at this splitter, whatever names an interchange has.
+        Applies only to batches of the splitter's organization, whatever names an interchange has.
         """
         queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
         told = _AcknowledgmentLog(queued.recipient, queued.message.session, self._clock.now_us())

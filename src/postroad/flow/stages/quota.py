@@ -1,8 +1,8 @@
 """Quotas: limit how many bytes and messages of an organization may wait in the network.
 
-Rules: only new messages are held back, since answers, polls and acknowledgements make room; nobody is refused by an old
-account: the index is asked first, once for all that wait for it, with a pause between two looks; and only a few posts of an
-organization wait for that, so a flood of them is refused at once and holds up nobody.
+Rules: only new messages are refused, since answers, polls and acknowledgments free space. No post is refused by
+outdated totals: the index is queried first, once for all posts that wait for it, with a pause between two queries.
+Only a few posts of an organization may wait for that, so a flood of them is refused at once and delays no one.
 """
 
 from __future__ import annotations

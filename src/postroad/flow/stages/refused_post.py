@@ -1,6 +1,6 @@
 """The journal entry of a rejected post: everything but its documents, so that it can be found and explained.
 
-Rule: what a client can make long is cut, so a rejected post never takes up more than the message would have.
+Rule: client-supplied values are truncated, so a rejected post never takes more space than the message would have.
 """
 
 from __future__ import annotations

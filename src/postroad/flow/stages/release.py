@@ -1,8 +1,8 @@
 """Release deliveries that are held back for a service.
 
-Rules: a release lets everything go that waits at that moment, and is one entry, which says up to which number; so what was
-released stays released, over restarts and on every node, and what came later waits for its own. Nothing is held back from a
-service that polls: that is the same as asking.
+Rules: a release covers every delivery that waits at that moment, and is one entry with the highest number it covers.
+So released deliveries stay released, across restarts and on every node, and later ones wait for the next release.
+Polls are not held back: a poll is itself a request.
 """
 
 from __future__ import annotations

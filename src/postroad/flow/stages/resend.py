@@ -1,9 +1,10 @@
 """Resend or drop dead letters, and find the delivery rounds of a copy.
 
-Rules: a letter is dealt with once, which the key of its entry guards; what is resent begins a new round at the service where
-it failed, with the content that it had there; nothing is resent to who may not be sent to any more.
+Rules: a letter is resent or dropped once, which the key of its entry guarantees. A resend begins a new round at the
+service where the message failed, with the content that it had there. Nothing is resent to a service that the sender
+may no longer send to.
 
-Delivery rounds of a copy: find the post that began a journey, and the latest round.
+A round is found through the post that began the journey.
 """
 
 from __future__ import annotations
@@ -170,10 +171,7 @@ def mark_resent(delivered: Delivered, queued: Queued, veil: Pseudonyms) -> Resen
 
 
 async def find_journey_origin(journal: Journal, journey: int) -> JourneyOrigin | None:
-    """Return the post and copy that a journey belongs to; for a resend or response, those of the original.
-
-    A later round's is that of the message it is a round of; a response's, that of its request.
-    """
+    """Return the post and copy that a journey belongs to; for a resend or response, those of the original."""
     while True:
         seq, ordinal = ids.delivery_origin(journey)
         batch = await journal.read(seq - 1, 1)

@@ -1,7 +1,7 @@
 """Responses: return a recipient's response to the requester, and pass on what an in-transit service returned.
 
-Rules: only the service that was handed a delivery can answer it, once, with the token it was given; a response is part of
-its request's journey and expires with it.
+Rules: only the service that received a delivery can answer it, once, with its token. A response is part of its
+request's journey and expires with it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class RespondStage:
             )
         queued = found.queued
         if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
-            raise Refused("message.expired", "The message expired before this answer; nobody waits for it any more")
+            raise Refused("message.expired", "The message expired before this answer; no one waits for it any more")
         try:
             if (earlier := await self._earlier(found)) is not None:
                 result = await self._again(earlier, posting)
@@ -129,7 +129,7 @@ class RespondStage:
     async def _earlier(self, found: FoundDelivery) -> Conflict | None:
         """Find an earlier answer to the delivery; old ones are known to the index only.
 
-        What still waits has none, because an answer would have settled it.
+        A waiting delivery has none, because an answer would have settled it.
         """
         key = answer_key(found.queued.number)
         first = await self._desk.seen(key) if found.state is DeliveryState.DELIVERED else None

@@ -1,8 +1,7 @@
 """The records of cross-reference maps, stored in the journal and read from the index.
 
-A record belongs to a service and has one key, a name and a value; records are related key by key. Rule: to be related is
-never at the price of what a record says, so the records at both ends are made where they are missing, and left alone
-otherwise.
+A record belongs to a service and has one key, a name and a value; records are related key by key. Rule: relating
+never changes a record's values, so missing records at both ends are created, and existing ones stay unchanged.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """The replaceElement operation: replaces a key of one service by the related key of another.
 
-Arguments: ``map``, ``element``, ``keyName``; ``from`` (whose key stands in the message; else the sender), ``to`` (whose key
-replaces it; else the only other service that has a related record), ``toKeyName`` (a key, or a name in the record),
-``missing`` (``keep`` or ``error``). On the way back of a response the two services change places, which both must be named
-for. Rule: a complaint names the path, never what stands there, since it stays in the journal when the body is gone.
+Arguments: ``map``, ``element``, ``keyName``; ``from`` (whose key is in the message; default: the sender), ``to``
+(whose key replaces it; default: the only other service that has a related record), ``toKeyName`` (a key, or a name in
+the record), ``missing`` (``keep`` or ``error``). For a response the two services are exchanged, so both must be
+named. Rule: an error text names the path, never the value, since it stays in the journal after the body is deleted.
 """
 
 from __future__ import annotations

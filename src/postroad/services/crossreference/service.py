@@ -1,9 +1,9 @@
 """Cross-reference service: relates records of different services in shared maps.
 
-The argument ``operation`` says what is wanted: ``put`` a record, ``relate`` two of them, ``query`` what a key is related to,
-``replaceElement`` in a message in transit, or ``watch`` a request and its response and relate the keys found in them. Where
-the service's profile lists only one of these, it need not be said. Keys of a record are a name and a value; other arguments
-of a ``put`` become its name-value pairs.
+The argument ``operation`` selects the operation: ``put`` a record, ``relate`` two of them, ``query`` the keys related
+to a key, ``replaceElement`` in a message in transit, or ``watch`` a request and its response and relate the keys
+found in them. It may be omitted if the service's profile lists only one of these. The key of a record is a name and a
+value; other arguments of a ``put`` become its name-value pairs.
 """
 
 from __future__ import annotations

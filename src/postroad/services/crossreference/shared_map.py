@@ -1,8 +1,8 @@
 """A cross-reference map and the services that share it.
 
-Who shares a map may read all of it, and writes only records of services of their own organization. The owner of the map
-decides who shares it, and may relate anybody's records. Rule: a map that one does not share, and a service that one may
-not know of, look exactly like ones that do not exist.
+A service that shares a map may read all of it, and writes only records of services of its own organization. The owner
+of the map decides who shares it, and may relate all records. Rule: a map that is not shared with the caller, and a
+service that the caller may not know, are treated like missing ones.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MAX_SHARERS = 10_000
 
 
 class MapAsset(Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of an asset of kind map: who shares it, as organizations, addresses or GCIDs; ``*`` is everybody."""
+    """The content of an asset of kind map: who shares it, as organizations, addresses or GCIDs; ``*`` means everyone."""
 
     services: tuple[str, ...] | Literal["*"]
 

@@ -1,10 +1,10 @@
 """The watch operation: relates keys found in a request and in its response.
 
-A new customer is sent in a request with the sender's number, and the response brings the number that the recipient gave it:
-from then on the map knows that the two are one. The sender's keys are remembered as a record of their own, so that a restart
-between request and response loses nothing. The service must ask for responses (``returns`` in its profile). Arguments:
-``map``, ``element``, ``keyName``; ``responseElement`` and ``responseKeyName``, where the response says it differently. Kept
-rule: watching changes no message and stops none; keys that cannot be paired are not related.
+Example: a request contains a new customer with the sender's number, and the response contains the recipient's number;
+from then on the map relates the two. The sender's keys are stored as a record of their own, so that a restart between
+request and response loses nothing. The service must ask for responses (``returns`` in its profile). Arguments:
+``map``, ``element``, ``keyName``; ``responseElement`` and ``responseKeyName``, if they differ in the response. Rule:
+watching never changes or stops a message; keys that cannot be paired are not related.
 """
 
 from __future__ import annotations

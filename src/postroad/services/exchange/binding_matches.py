@@ -1,8 +1,7 @@
 """Match one message against all bindings of an exchange.
 
-Whoever asks does it here, be it the exchange on a delivery, somebody who tries a message, or a job over an archive, so all get
-the same answers. What the tree of all bindings can decide is decided at once; the rest is left to the engine, to scripts and to
-callables of the operator's. An error means no.
+Deliveries, trials and warehouse jobs all use this module, so all get the same results. The tree of all bindings
+decides what it can; the query engine, scripts and the operator's callables decide the rest. An error means no match.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Try out bindings: which of them match a message, and what would be sent.
 
-Rules: nothing is stored, sent or counted; the bindings are asked by the very code that asks them about deliveries, and only
-those that the one who tries may see.
+Rules: nothing is stored, sent or counted. The bindings are evaluated by the code that evaluates them for deliveries,
+and only those that the caller may see.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Routings written in Python by the operator, with the interface of the query engine.
 
-A routing is a function of the content, its media type and the header's items. ``True`` lets the message go as it came, ``False``
-and ``None`` do not, and bytes or text go in the content's place. What it raises is an error of the binding that chose it.
+A routing is a function of the content, its media type and the header's items. ``True`` sends the message unchanged,
+``False`` and ``None`` do not send it, and bytes or text replace the content. An exception is an error of the binding
+that uses the routing.
 """
 
 from __future__ import annotations

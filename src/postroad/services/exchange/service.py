@@ -1,8 +1,8 @@
 """Exchange service: sends a message to every queue with a matching binding.
 
-The content is the first document; header items are variables. Each binding says yes, no, or what to send instead (``matching``).
-An error means no, and is counted at its binding with its text. What is not valid by the exchange's own schema, or cannot be read
-and therefore met no binding, is refused.
+The content is the first document; header items are variables. Each binding matches, does not match, or returns a
+replacement (``binding_matches``). An error means no match, and is counted at its binding with its text. A message is
+refused if it is invalid by the exchange's own schema, or if it cannot be read and therefore matched no binding.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Runs the hosted services: one mailbox worker for each service whose profile sets ``hosted``.
 
-In a network of several nodes every node attends to all of them; a delivery is leased to one node at a time, as to any
-consumer. Words: an *attendant* takes the deliveries of one service, the *workshop* does the work on each, a *service* says
-what becomes of it.
+In a network of several nodes every node runs all of them; a delivery is leased to one node at a time, as to any
+consumer.
 """
 
 from __future__ import annotations

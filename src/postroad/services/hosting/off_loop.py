@@ -1,6 +1,6 @@
 """Runs work on large documents off the event loop.
 
-Rule: what one organization has done in threads, for its hosted services or its requests, is done one after the other.
+Rule: all threaded work of one organization, for its hosted services or its requests, runs one job after the other.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Runs a hosted service on one delivery and answers it.
 
-Rules: whatever a service does with a message, the delivery is answered, acknowledged or given back; a fault in one
-concerns that one alone. Logs name sessions and places in the code, never what a message says.
+Rules: whatever a service does with a message, the delivery is answered, acknowledged or given back. An error in one
+delivery affects only that one. Logs contain sessions and code locations, never the content of a message.
 """
 
 from __future__ import annotations

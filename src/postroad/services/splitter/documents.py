@@ -1,7 +1,7 @@
 """Documents of interchanges as separate messages, with topic and properties that describe their origin.
 
-Rules: a document's bytes are those that stood in the interchange; what its envelope said of it, how it is written, and what
-is wrong with it, goes along as properties, so that rules and bindings can choose by it. The topic is the document's kind.
+Rules: a document's bytes are those in the interchange. Its envelope data, its syntax and its errors are added as
+properties, so that rules and bindings can use them. The topic is the document's kind.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Functional acknowledgments of a splitter: sent to the partner, and recorded from it.
 
-Rules: an acknowledgment that cannot be written (the partner's name is too long …) is no reason to refuse what was taken; the
-splitter's owner is told by a dead letter. An answer is never answered.
+Rules: an acknowledgment that cannot be written (the partner's name is too long …) does not cause a refusal of
+accepted documents; a dead letter informs the splitter's owner. Acknowledgments are never acknowledged.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Splitter service: splits a partner's interchange into documents and acknowledges it.
 
-Every part of the message is an interchange, or several. Documents go to the service that the splitter's owner has named, and
-rules or an exchange take them from there. The partner is told what became of its interchange (997, CONTRL, ACK), where that was
-agreed on; what the partner says of ours is written down at the batch that it is about, and goes nowhere. Rules: of a message
-all is taken or nothing, and what is not taken is a dead letter of the splitter; the partner is told that something was taken only
-when that is durable.
+Every part of the message contains one or more interchanges. Documents go to the service that the splitter's owner has
+named, and its rules or an exchange route them further. The partner receives an acknowledgment of its interchange
+(997, CONTRL, ACK), if that was agreed on. The partner's acknowledgments of our interchanges are recorded at their
+batch and not forwarded. Rules: a message is accepted completely or not at all, and a refused message becomes a dead
+letter of the splitter. An acceptance is reported to the partner only when it is durable.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A simulated disk that loses power: the possible contents of a folder after a power cut.
 
-``PowerCuts`` records every change and every sync of a run, and builds the directory as it might be found after the power
+``PowerCutFiles`` records every change and every sync of a run, and builds the directory as it might be found after the power
 went at any moment of it: what was synced is there; of the rest, each sector of each write, each new length and each
 change of a name is there or not, at random.
 

@@ -1,7 +1,7 @@
 """Random batch events for property tests.
 
-Rule: consistent, as in ``journal_events``. A delivery joins one batch, a batch has each version once, and a control number
-is drawn once; in which order a batch goes through its states is not kept to, because no index and no desk asks.
+Rule: the events are consistent, as in ``events``. A delivery joins one batch, a batch has each version once, and a control
+number is drawn once. The order of a batch's states is random, because no index and no desk depends on it.
 """
 
 from __future__ import annotations

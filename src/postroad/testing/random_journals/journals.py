@@ -1,7 +1,6 @@
 """Random consistent journals for property tests, and a large plain journal for benchmarks.
 
-Rule: what is generated is consistent (``journal_events`` says how); so every index must cope with it, and all must agree
-on it.
+Rule: the journals are consistent, as ``events`` defines it; so every index must accept them, and all must agree.
 """
 
 from __future__ import annotations

@@ -172,7 +172,7 @@ class SimulatedNetwork:
         finally:
             process.waiting.pop(answer, None)
             if not answer.cancel() and not answer.cancelled():
-                answer.exception()  # seen, even if nobody waits for it any more
+                answer.exception()  # seen, even if no one waits for it any more
 
     async def _travel(self) -> None:
         await asyncio.sleep(self._chance.uniform(*TRAVEL_S))

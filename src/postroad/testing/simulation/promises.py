@@ -1,6 +1,6 @@
 """The promises of the network, one function each, checked at the end of a simulation; each yields violations.
 
-The journal's own story (``Books``) is held against what services were told (``Ledger``).
+The history in the journal (``RecordedHistory``) is compared with what services observed (``Observations``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The billing tables, read without Spark by DuckDB over their files.
 
-Rule: whoever reads a bill learns through which journal entry it counts, and never sees tables that are behind the log.
+Rule: a bill shows the journal entry that it covers, and tables behind the log are never read.
 """
 
 from __future__ import annotations

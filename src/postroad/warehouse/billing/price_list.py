@@ -1,7 +1,7 @@
 """The inputs of pricing besides uses: billing settings, tariffs with their versions, and the owners of services.
 
-All of it is in the table ``log``, since configuration is journalled like everything else. A service keeps the organization that
-it had first: services do not move, and what an invoice rests on must not change afterwards.
+All of it is in the table ``log``, since configuration is journalled like everything else. A service keeps its first
+organization: services do not move, and the basis of an invoice must not change afterwards.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Prices in Spark: the rate of each use, how much of it was used before, and its price.
 
 Allowances and tiers are counted by a running sum per originating organization, month and rate, in the order of the journal. The
-price is what all units up to this one cost together, less what those before it did, as in ``core/billing/pricing.py``.
+price is what all units up to this one cost together, less what those before it did, as in ``core/billing/charges.py``.
 """
 
 from __future__ import annotations

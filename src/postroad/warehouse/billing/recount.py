@@ -1,12 +1,11 @@
 """An independent recount of charges in DuckDB, straight from journal entries: no Spark, no shared pricing.
 
-Rule: neither Spark, nor the table ``log``, nor any code of the pricing is used here, so that a mistake in one of them shows.
-Rows are handed on in pieces, so that a year's journal needs no more memory than a day's.
+Rule: neither Spark, nor the table ``log``, nor any pricing code is used here, so that an error in one of them shows.
+Rows are processed in pieces, so that a year's journal needs no more memory than a day's.
 
-An independent recount of charges in DuckDB, from the journal: no Spark, no warehouse table, no shared pricing.
-
-``recount.sql`` says how, one table a statement; it is a second reading of docs/explanation/billing.md, and differs from the first
-on purpose: tiers are intersected with the units that a use adds, where the other takes the difference of two sums.
+``recount.sql`` contains the calculation, one table per statement. It is a second implementation of
+docs/explanation/billing.md, and differs from the first on purpose: it intersects tiers with the units that a use
+adds, where the other takes the difference of two sums.
 """
 
 from __future__ import annotations

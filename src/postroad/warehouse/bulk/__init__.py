@@ -9,6 +9,6 @@
     job           an operation on Spark: pieces divided among workers; ``wire_frames``: on a table or stream of wires
     output        Parquet files and JSON lines
 
-Rule: an operation calls the same functions of ``core`` as the server, so a message under the same directory gives the same
-result; and a message that cannot be handled is a row with its error, never an exception.
+Rule: an operation calls the same functions of ``core`` as the server, so a message under the same directory gives the
+same result. A message that cannot be processed is a row with its error, never an exception.
 """

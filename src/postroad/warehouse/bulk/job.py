@@ -105,10 +105,7 @@ def share_work(spark: SparkSession, run: BulkRun) -> Callable[[Iterator[ArchiveP
 def run_locally(
     pieces: Iterable[ArchivePiece], lane: BulkOperation, directory: Directory, unsaid: ArchiveDefaults
 ) -> Generator[pa.RecordBatch, None, None]:
-    """Run an operation in this process, without Spark. Closing the generator ends what the operation has started.
-
-    Closing it ends what the lane has started.
-    """
+    """Run an operation in this process, without Spark. Closing the generator ends what the operation has started."""
     items: Iterator[ArchivedMessage | UnreadableMessage] = (
         item for piece in pieces for item in read_piece(piece, unsaid)
     )

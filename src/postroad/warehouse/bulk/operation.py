@@ -1,8 +1,9 @@
 """The interface of bulk operations: one kind of work on archived messages, and the rows that result.
 
-A lane has a name, columns of its own, and ``prepare``, which makes ready whatever the directory asks for and returns a function
-of one message. Rules: all that costs is done in ``prepare``, once for each directory and process; whatever is wrong with a
-message, mistakes of our own included, becomes a row with a code, so that one message never stops a job over millions.
+An operation has a name, its own columns, and ``prepare``, which prepares what the directory requires and returns a
+function of one message. Rules: all expensive work is done in ``prepare``, once for each directory and process. Every
+error of a message, including programming errors, becomes a row with a code, so that one message never stops a job
+over millions.
 """
 
 from __future__ import annotations

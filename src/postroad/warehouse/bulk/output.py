@@ -1,8 +1,8 @@
 """The output of bulk operations: Parquet files written by the workers, and optional JSON lines.
 
-Rules: what an earlier job left is never mixed with or overwritten by a later one's. A worker writes under a name that is its
-attempt's own; only what a finished task has reported is moved to where results lie, so a task that dies, or is done twice, leaves
-nothing there. Rows do not pass through the JVM, which would cost more than writing them.
+Rules: the output of an earlier job is never mixed or overwritten. A worker writes under a name that is unique to its
+attempt; only files that a finished task has reported are moved to the results, so a task that dies, or runs twice,
+leaves nothing there. Rows do not pass through the JVM, which would cost more than writing them.
 """
 
 from __future__ import annotations

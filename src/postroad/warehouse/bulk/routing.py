@@ -1,8 +1,8 @@
 """The route operation: one row per message and recipient, as the server writes it when the message is posted.
 
-Rules: ``admit`` and ``itineraries`` are called as in ``flow/accept.py``, so routes, contexts, refusals and the digest of
-what the journal would keep are the same. An archive does not say how its messages were brought, so the safest connection is
-taken for granted: no service's policy for connections refuses one.
+Rules: ``admit`` and ``itineraries`` are called as in ``flow/stages/accept.py``, so routes, contexts, refusals and the
+digest of what the journal would keep are the same. An archive does not record connections, so the safest one is
+assumed: no service's policy for connections refuses it.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def _route_message(archived: ArchivedMessage, caller: Caller, directory: Directo
     message = archived.message
     if message.type not in ADDRESSED:
         raise Refused(
-            "value.invalid", f"A {message.type.value} follows the way of what it answers; it has no own route"
+            "value.invalid", f"A {message.type.value} follows the route of its request; it has no route of its own"
         )
     if archived.forwarded:
         copies, tried = _route_forwarded(archived, caller, directory)

@@ -1,7 +1,7 @@
 """The translate operation: one row per message and recipient, with the bytes that the server would deliver.
 
-Rules: ``give`` is called as for a delivery, so the bytes are the same, boundaries included. A message from a
-file has neither session nor recipient; it gives one row, whose boundaries are made of its place in the archive.
+Rules: messages are encoded as for a delivery, so the bytes are the same, boundaries included. A message from a file
+has neither session nor recipient; it gives one row, whose boundaries are derived from its position in the archive.
 """
 
 from __future__ import annotations

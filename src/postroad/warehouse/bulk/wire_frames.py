@@ -1,7 +1,7 @@
 """Bulk operations on messages that are already in Spark: a table of wires, or a stream of them.
 
-Grain in: one row per wire, with the columns of ``WIRES``; out: the lane's rows, as for an archive. A streaming DataFrame stays
-one, so that whatever Spark reads (a topic, a growing folder) can pass a lane, whenever its trigger says so.
+Grain in: one row per wire, with the columns of ``WIRES``; out: the operation's rows, as for an archive. A streaming
+DataFrame stays one, so whatever Spark reads (a topic, a growing folder) can pass through an operation.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Refreshes the billing tables after a landing: ``usage``, ``charges`` and ``invoice_lines``.
 
-Rules: what new events touch is rebuilt as a whole and replaced in one commit: a day of ``usage``; a month of ``charges``
-and ``invoice_lines``, since allowances and tiers run over a month. A new tariff, or other books, touch every month, those too in
-which things were by the books from before; an event that comes again otherwise touches the day it was on. Each table says by
-itself how far it has come, so a run that was killed between two of them is simply repeated.
+Rules: the units that new events affect are rebuilt completely and replaced in one commit: a day of ``usage``; a month
+of ``charges`` and ``invoice_lines``, since allowances and tiers run over a month. A new tariff or billing setting
+affects every month, including those under earlier settings; a redelivered event may affect its original day. Each
+table records its own progress, so a run that was killed between two of them is simply repeated.
 """
 
 from __future__ import annotations

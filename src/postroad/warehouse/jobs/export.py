@@ -1,9 +1,9 @@
 """Exports the journal's events as files that can be landed elsewhere as an archive.
 
-Rule: a file gets its name when it is complete, and the name says which entries it holds; so an export that was interrupted
-goes on where it stopped, and whoever reads the folder never sees half a file. No Spark is needed.
-Rule: the folder also holds the journal's chain value after each file, written before the file itself. A journal that does not
-pass through the last value is refused.
+Rule: a file gets its name when it is complete, and the name contains its entry range; so an interrupted export
+continues where it stopped, and readers of the folder never see half a file. No Spark is needed. Rule: the folder also
+contains the journal's chain value after each file, written before the file itself. A journal that does not pass
+through the last value is refused.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Landing: adds new entries of a journal or an archive to the table ``log``, exactly once.
 
-Rule: how far landing has come is written in the table itself, in the same commit as the rows: the number of the last entry and
-the journal's chain value there. A journal that does not have both is another one, or this one after a restore, and is refused.
-A stream begins there, and Spark's own checkpoint is scratch that lasts as long as one run. So there is one truth, and nothing to
-reconcile after a crash: a batch is in the table with its number, or it is not there and is read again.
+Rule: the table itself records the progress of landing, in the same commit as the rows: the number of the last entry
+and the journal's chain value there. A journal that does not contain both is another one, or was restored, and is
+refused. A stream begins there, and Spark's own checkpoint is temporary and lasts as long as one run. So there is one
+truth, and nothing to reconcile after a crash: a batch is in the table with its number, or it is missing and is read
+again.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Short error texts for failed Spark jobs, extracted from Python and Java stack traces.
 
-Rule: a fault that was raised on purpose keeps its own words; of any other the innermost cause is told. Nothing is retried.
+Rule: an error that was raised on purpose keeps its text; of any other the innermost cause is reported. Nothing is
+retried.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ def explain_spark_errors() -> Iterator[None]:
         yield
     except (PySparkException, Py4JJavaError) as error:
         raise Unavailable(
-            "warehouse.failed", f"{find_error_text(str(error))}; nothing was written, run it again once mended"
+            "warehouse.failed", f"{find_error_text(str(error))}; nothing was written, run it again once it is fixed"
         ) from error
 
 

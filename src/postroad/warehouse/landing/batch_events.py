@@ -1,7 +1,7 @@
 """Batch events as rows: the batches themselves, their members, and partners' acknowledgments.
 
-Rule: a batch is told whole, as it is from then on, by whatever entry changes it; so its row with the highest ``seq`` is what
-it is, and rows of other kinds need not be looked at.
+Rule: every entry that changes a batch gives a row with its complete new state; so the row with the highest ``seq`` is
+current, and rows of other kinds need not be read.
 """
 
 from __future__ import annotations

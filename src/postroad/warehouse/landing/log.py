@@ -116,8 +116,8 @@ COLUMNS: tuple[Column, ...] = (
     Column("detail", pa.string(), "the same in words"),
     Column("http_status", pa.int32(), "status of the HTTP answer to a push; 0 = there was none"),
     Column("duration_ms", pa.int64(), "how long a push took"),
-    Column("delay_s", pa.float64(), "not handed out again for so many seconds"),
-    Column("lease_s", pa.float64(), "handed out for so many seconds"),
+    Column("delay_s", pa.float64(), "seconds until it is handed out again"),
+    Column("lease_s", pa.float64(), "seconds for which it is handed out"),
     Column("object_kind", pa.string(), "kind of configuration object; `crossreference` for records and relations"),
     Column("object_key", pa.string(), "its key; of a reference the name of the map"),
     Column("object_version", pa.int64(), "its version, counted from 1"),
@@ -127,7 +127,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("format", pa.string(), "format in which a translated delivery was handed out"),
     Column("batch", pa.string(), "id of the batch that it is about, or that a delivery joined or left"),
     Column("batch_move", pa.string(), "what happened to it: joined, closed, held, assembled, sent, suspended …"),
-    Column("batch_state", pa.string(), "what it is from then on: open, closed, assembled, sent, suspended, dropped …"),
+    Column("batch_state", pa.string(), "its state from then on: open, closed, assembled, sent, suspended, dropped …"),
     Column("batch_version", pa.int64(), "grows with every change of it"),
     Column("batch_key", pa.string(), "what its members have in common"),
     Column("document_type", pa.string(), "type of a member's document, or of a batch's first: 850, ORDERS …"),
@@ -141,7 +141,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "control_numbers", pa.list_(pa.string()), "control numbers that it uses, as series:number or series:first-last"
     ),
-    Column("verdict", pa.string(), "what a partner says of it: received, accepted, partly accepted, rejected …"),
+    Column("verdict", pa.string(), "the partner's verdict on it: received, accepted, partly accepted, rejected …"),
     Column("wire_bytes", pa.int64(), "bytes on the wire; 0 = made inside the network; null in rows of older entries"),
     Column(
         "reason_code", pa.string(), "code of `reason` or `ends_reason`: push.refused …; null in rows of older entries"

@@ -1,6 +1,6 @@
 """The report table ``anomalies``: sudden changes of an organization's volume, error rate or latency.
 
-Grain: one row per (day, organization, measure) that is flagged; ``scoring`` says how.
+Grain: one row per (day, organization, measure) that is flagged; ``anomaly_scores`` computes the flags.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""All reports by command name: each sums up the tables of a period. ``REPORTS`` lists them.
-
-``REPORTS`` has them all, by the name of their command.
-"""
+"""All reports by command name: each sums up the tables of a period. ``REPORTS`` lists them."""
 
 from __future__ import annotations
 

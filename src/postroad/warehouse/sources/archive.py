@@ -54,7 +54,7 @@ class Archive:
         """The archive in a folder, by what its files are called."""
         forms = [form for form in FORMS if any(folder.glob(f"*.{form}"))]
         if not forms:
-            raise Misconfigured([f"{folder} holds no archive: there is no file *.jsonl or *.parquet in it"])
+            raise Misconfigured([f"{folder} is not an archive: it contains no file *.jsonl or *.parquet"])
         if len(forms) > 1:
             raise Misconfigured(
                 [f"{folder} holds *.jsonl and *.parquet, and neither may be whole; keep one form in a folder"]
@@ -76,7 +76,5 @@ class Archive:
         paths = [str(file) for file in files]
         is_parquet = self.form == "parquet"
         found = reader.parquet(*paths) if is_parquet else reader.option("mode", "FAILFAST").json(paths)
-        stranger = (
-            f"{self.folder} holds what is no event of a journal; land what `postroad pipeline export` has written"
-        )
+        stranger = f"{self.folder} contains a non-journal event; land files that `postroad pipeline export` has written"
         return found.withColumn("seq", fn.coalesce("seq", fn.raise_error(fn.lit(stranger))))

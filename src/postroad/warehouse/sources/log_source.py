@@ -25,10 +25,7 @@ class EntrySpan(NamedTuple):
 
 
 class LogSource(Protocol):
-    """A journal to read. It is sent to workers, so it holds names and addresses, never connections.
-
-    It is sent to workers, so it holds names and addresses, never connections.
-    """
+    """A journal to read. It is sent to workers, so it holds names and addresses, never connections."""
 
     @property
     def kind(self) -> str:

@@ -1,11 +1,8 @@
 """The differences between two sides in what exchanges and models forward, and the reasons.
 
-Rule: a copy is known by the exchanges it has passed, its receiver, and the binding that has made something of it; so a
-binding that is renamed changes nothing for anybody, unless what it makes goes under its name.
-
-The reasons why an exchange or a model forwards a message to another receiver.
-
-Rule: as for routes, a reason is the same text for all messages that have it, so that reasons can be counted.
+Rules: a copy is identified by the exchanges it has passed, its receiver, and the binding that produced its content;
+so renaming a binding changes nothing, unless its content is named after it. As for routes, a reason has the same text
+for all its messages, so that reasons can be counted.
 """
 
 from __future__ import annotations

@@ -1,13 +1,10 @@
 """The copies that exchanges and models would forward of a logged message, under one directory.
 
-Rule: what services on the way to an exchange would make of a message is not known, so an exchange is given what was posted,
-or what the one before it has made, in the context that the route says.
-
-The copies that exchanges and models would forward of a logged message, under one directory.
-
-Rules: bindings are asked, sources found and copies routed by the functions that do it on a delivery; a circle is cut where
-it closes, and what comes to an exchange by several ways is handed on to another one once. A message is decided only where
-everything that bindings would look at is still there.
+Rules: the output of services on the way to an exchange is unknown, so an exchange gets the posted message, or the
+output of the previous exchange, in the context of the route. Bindings are evaluated, sources found and copies routed
+by the functions that do it on a delivery. A circle is cut where it closes, and a message that reaches an exchange by
+several paths is forwarded to another one once. A message is decided only if everything that bindings would read is
+still stored.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""The nouns of a what-if report: traffic, changes, reasons, bills and send ports, with JSON output.
-
-The nouns of a finished what-if report: traffic, changes, reasons, examples and bills.
-"""
+"""The types of a what-if report: traffic, changes, reasons, examples, bills and send ports, with JSON output."""
 
 from __future__ import annotations
 
@@ -17,10 +14,7 @@ from postroad.core.model.billing import MICROS, decimals
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PortSide:
-    """The batches of one side. Waits are from a message's arrival until its batch was closed.
-
-    Waits are those of messages, from when they came until their batch was closed.
-    """
+    """The batches of one side. Waits are from a message's arrival until its batch was closed."""
 
     messages: int = 0  # that are gathered
     alone: int = 0  # that go by themselves

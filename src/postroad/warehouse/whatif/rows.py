@@ -1,13 +1,10 @@
 """The rows of what-if's single pass over the journal, as Arrow, including those of forwarded messages.
 
-Grain: one row per entry that counts, ``record`` says which: a ``message`` that was accepted and is compared, a ``response`` whose
-way is not compared, a ``return`` of an in-transit service, a post that was ``refused`` and is not kept. What exchanges and
-models send on of a message makes further rows, ``forward`` (``onward_rows``).
-
-The rows of forwarded messages in what-if's single pass.
-
-Grain: a change in the message's own row for each copy that is sent on by one side only, or otherwise; and for the bill one row,
-``record`` "forward", per message, exchange and size, with the copies that each side sends on.
+Grain: one row per billable entry, and ``record`` names its kind: a ``message`` that was accepted and is compared, a
+``response`` whose route is not compared, a ``return`` of an in-transit service, a post that was ``refused`` and is not kept.
+Messages that exchanges and models forward are ``forward`` rows for the bill (``forward_rows``), one per message, exchange and
+size, with the copies that each side forwards. Their differences are in the message's own row (``forward_change_rows``): a
+change for each copy that only one side forwards, or that the sides forward differently.
 """
 
 from __future__ import annotations

@@ -1,12 +1,9 @@
 """The batches that send ports would make on both sides, their differences, waiting times and costs.
 
-Rule: on both sides batches are played by the functions of a batcher, time going on after the last message until every time
-of a policy has come.
-
-The report tables of send ports, and the costs of their interchanges.
-
-Rules: a message is in another batch when it would not leave with exactly the same others. An interchange is a message that
-its port sends, and is billed as one, with the bytes of its members; services that rules of its receiver bring in are left out.
+Rules: on both sides the functions of a batcher make the batches, and time continues after the last message until
+every time of a policy has passed. A message is in another batch if it would not leave with exactly the same others.
+An interchange is a message that its port sends, and is billed as one, with the bytes of its members; services that
+rules of its receiver include are left out.
 """
 
 from __future__ import annotations

@@ -280,7 +280,7 @@ async def require_complete_index(journal: SegmentJournal, reader: SqliteReader) 
 
 async def test_a_missing_journal_is_said_plainly(tmp_path: Path) -> None:
     process = IndexProcess(tmp_path / "nothing", tmp_path / "index.sqlite")
-    with pytest.raises(Misconfigured, match="journal: there is none"):
+    with pytest.raises(Misconfigured, match="journal: not found"):
         await process.start()
     await process.stop()
 

@@ -34,7 +34,7 @@ DIRECTORY = Directory(
 )
 SESSION = f"{1:032x}"
 VEIL = Pseudonyms(b"only for tests")
-CAME = MessageArrival(40, ("said to be text/xml, and is dime",), "<1@buyer>", "abc=, sha256", ("encrypted", "signed"))
+CAME = MessageArrival(40, ("declared as text/xml, but is dime",), "<1@buyer>", "abc=, sha256", ("encrypted", "signed"))
 POSTED = MessagePosted(
     at_us=1000, session=SESSION, transaction=SESSION, sender=BUYER, type=MessageType.NOTIFICATION, topic="", size=900,
     form="dime", expires_at_us=0, directory=1, parts=(), copies=(Copy("Seller/Orders", (Hop(SELLER),)),), came=CAME,
@@ -91,7 +91,7 @@ def test_how_a_message_came_is_told_to_its_sender_and_to_operators(viewer: str |
     message = _told(viewer, STORY)
     assert message.form == "dime"
     assert message.came == ArrivalNotes(
-        notes=["said to be text/xml, and is dime"], message_id="<1@buyer>", mic="abc=, sha256",
+        notes=["declared as text/xml, but is dime"], message_id="<1@buyer>", mic="abc=, sha256",
         layers=["encrypted", "signed"],
     )  # fmt: skip
 

@@ -29,6 +29,6 @@ def test_and_no_more_than_that() -> None:
 def test_a_refused_post_says_why_and_what_to_do() -> None:
     text = status_text(refused_post_status("recipient.unknown", "There is no service 'X'!", 1_000_000))
     assert text == (
-        "It was refused: nothing of it was kept, and nobody was sent anything. Since 1970-01-01T00:00:01Z. "
-        "Reason: recipient.unknown: There is no service 'X'! Mend it, and post it again."
+        "It was refused: nothing was stored, and nothing was sent. Since 1970-01-01T00:00:01Z. "
+        "Reason: recipient.unknown: There is no service 'X'! Fix it, and post it again."
     )

@@ -52,7 +52,7 @@ def said(one: CopyStatus) -> tuple[str, int, str, str, int]:
 MAILBOX = "It waits in the mailbox of Acme/Supply."
 SUSPENDED = "The service is suspended, and is handed nothing."  # the reason is not for its senders
 NOT_TAKEN = "It waits at Acme/Supply, which did not take it the last time."
-HANDED_OUT = "Acme/Supply has been handed it and has not said what became of it."
+HANDED_OUT = "Acme/Supply has received it and has not settled it yet."
 BATCH = BatchMembership(batch="b-1", state="open")
 
 
@@ -87,11 +87,11 @@ def test_what_nobody_has_tried_waits_as_its_receiver_receives(
     [
         (
             event("handed out", until_us=NOW + 1),
-            (HANDED_OUT, 2_000_000, "", "If it says nothing before its lease ends, it is handed out again.", NOW + 1),
+            (HANDED_OUT, 2_000_000, "", "If it does not answer before its lease ends, the message is handed out again.", NOW + 1),
         ),
         (
             event("handed out", until_us=NOW - 1),
-            (HANDED_OUT, 2_000_000, "", "Its lease is over: whoever asks next for that service is handed it again.", 0),
+            (HANDED_OUT, 2_000_000, "", "Its lease is over: the next poll for that service receives it again.", 0),
         ),
         (
             event("push failed", detail="HTTP 503; again in 5 s", why="HTTP 503", until_us=NOW + 5),
@@ -141,9 +141,9 @@ def test_what_has_joined_a_batch_goes_with_it_and_what_has_left_it_waits_as_befo
     [
         ("delivered", "delivered", "Acme/Supply has it.", ""),
         ("delivered", "under way", "Acme/Supply has it.", "Acme/Supply is expected to answer."),
-        ("rejected", "rejected", "It was rejected at Acme/Supply.", "The reason says what the service does not want."),
+        ("rejected", "rejected", "It was rejected at Acme/Supply.", "The reason states what the service does not accept."),
         ("failed", "failed", "It could not be delivered to Acme/Supply and is kept as a dead letter.",
-         "Mend what is wrong, then resend it; or drop it."),
+         "Fix what is wrong, then resend it; or drop it."),
         ("expired", "expired", "It expired before Acme/Supply took it.",
          "Send it again if it is still wanted; give it longer, or ask Acme/Supply why it took nothing."),
         ("cancelled", "cancelled", "It was withdrawn before Acme/Supply took it.", ""),

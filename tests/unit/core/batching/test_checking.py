@@ -43,7 +43,7 @@ def test_what_closes_its_batches_is_accepted(policy: BatchPolicy) -> None:
         (BatchPolicy(cron=("@daily",) * 51), "/cron", "at most 50"),
         (BatchPolicy(before_close_s=60), "/before_close_s", "no delivery window that closes"),
         (BatchPolicy(count=5, empty=Empty.SEND), "/empty", "give a schedule"),
-        (BatchPolicy(cron=("@daily",), empty=Empty.SEND, types=Types.APART), "/empty", "which group is empty"),
+        (BatchPolicy(cron=("@daily",), empty=Empty.SEND, types=Types.APART), "/empty", "would have no group"),
         (BatchPolicy(count=5, group_by=(header("nothing"),)), "/group_by/0", "the header has no item"),
         (BatchPolicy(count=5, sort_by=(SortKey(place=header("topic")),) * 11), "/sort_by", "at most 10"),
         (BatchPolicy(last=compare("lessThan", header("topic"), "x", kind="number")), "/last", "is not a number"),

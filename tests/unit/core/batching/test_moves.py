@@ -72,8 +72,8 @@ def test_a_member_that_leaves_is_counted_no_more_and_the_last_one_dissolves_the_
 
 @pytest.mark.req("B5")
 def test_a_resumed_batch_is_sent_with_the_same_bytes_unless_a_member_has_left() -> None:
-    again, again = moves.resume_batch(SUSPENDED, NOW), moves.resume_batch(moves.remove_member(SUSPENDED, ONE, NOW), NOW)
-    assert (again.state, again.interchange) == (BatchState.ASSEMBLED, "ic-7")
+    same, again = moves.resume_batch(SUSPENDED, NOW), moves.resume_batch(moves.remove_member(SUSPENDED, ONE, NOW), NOW)
+    assert (same.state, same.interchange) == (BatchState.ASSEMBLED, "ic-7")
     assert (again.state, again.interchange) == (BatchState.CLOSED, "")
 
 

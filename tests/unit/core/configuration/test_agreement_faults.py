@@ -24,7 +24,7 @@ def test_what_can_be_agreed_on_is_taken_for_every_standard(name: str) -> None:
 
 
 def test_a_name_that_nobody_knows_is_told_with_those_that_are_near() -> None:
-    assert faults("x12", duplicate="pass") == {"/facts/duplicate": "it says nothing here; take duplicates"}
+    assert faults("x12", duplicate="pass") == {"/facts/duplicate": "it has no effect here; use duplicates"}
     assert "/facts/recordEnd" in faults("x12", record_end="lf")
 
 

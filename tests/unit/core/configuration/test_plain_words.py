@@ -13,7 +13,7 @@ from postroad.core.configuration.document import read_document
     ("service", "place", "said"),
     [
         ({"credentials": {"key": "x"}}, "/credentials", "must be a list"),
-        ({"topic": "x"}, "/topic", "is not known here; check how it is spelled, and in which section it stands"),
+        ({"topic": "x"}, "/topic", "is not known here; check its spelling, and the section it is in"),
         ({"description": 5}, "/description", "must be text; what looks like a number, a date or true goes in quotes"),
         ({"defaultExpirationSeconds": "60"}, "/defaultExpirationSeconds", "must be a whole number, without quotes"),
         ({"push": 5}, "/push", "must be"),
@@ -32,4 +32,6 @@ def test_what_is_wrong_is_told_plainly(service: dict[str, Any], place: str, said
 def test_a_name_that_cannot_be_one_is_told_what_names_consist_of() -> None:
     faults = read_document({"postroad": 1, "organizations": {"Oak/Elm": {}}})
     assert isinstance(faults, list)
-    assert any("must begin with a letter or digit and go on with letters" in fault.detail for fault in faults), faults
+    assert any("must begin with a letter or digit and continue with letters" in fault.detail for fault in faults), (
+        faults
+    )

@@ -290,7 +290,7 @@ def test_an_asset_needs_a_service_that_works_with_it_and_its_content() -> None:
     ("credential", "detail"),
     [
         ({"label": "x"}, "exactly one"),
-        ({"label": "x", "kept": True}, "says its kind"),
+        ({"label": "x", "kept": True}, "needs its kind"),
         ({"label": "x", "passwordFrom": "env:A", "keyFrom": "env:B"}, "exactly one"),
         ({"label": "x", "passwordFrom": "env:A", "kind": "key"}, "its kind is password"),
         ({"label": "x", "passwordFrom": "plain secret"}, "pattern"),

@@ -113,7 +113,7 @@ def test_a_change_is_told_field_by_field_and_pruning_removes_only_tariffs_of_doc
     [
         ({"perMessage": 0.05}, "perMessage", "in quotes"),
         ({"perMessage": "0.0000001"}, "perMessage", "match pattern"),
-        ({"perMessage": [{"price": "1"}, {"price": "2"}]}, "", "every tier but the last says upTo"),
+        ({"perMessage": [{"price": "1"}, {"price": "2"}]}, "", "every tier but the last has upTo"),
         ({"perMessage": [{"upTo": 5, "price": "1"}, {"upTo": 5, "price": "1"}, {"price": "2"}]}, "", "greater than"),
         ({"shares": {"originator": 50}}, "shares", "make 100 percent"),
         ({"freeMessages": -1}, "freeMessages", "greater than or equal to 0"),

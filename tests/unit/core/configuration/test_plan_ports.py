@@ -107,7 +107,7 @@ def test_a_new_port_is_told_field_by_field_and_so_is_one_that_goes() -> None:
         ({"groupBy": [{"header": "topic"}, {"header": "nothing-like-that"}]}, "groupBy/1/header", ""),
         ({"sortBy": [{"body": "$["}]}, "sortBy/0/body", ""),
         ({"controlled": {"idProperty": "a", "startProperty": "a"}}, "controlled", "three properties"),
-        ({"envelope": {"element": "AA"}}, "envelope/delimiters", "one character"),
+        ({"envelope": {"element": "AA"}}, "envelope/delimiters", "a different character"),
         ({"envelope": {"sendrQualifier": "ZZ"}}, "envelope/sendrQualifier", "but for senderQualifier"),
         ({"standard": "json_lines", "envelope": {"form": "a"}}, "envelope/form", "but for nothing at all"),
         ({"standard": "swift", "envelope": {"form": "paper"}}, "envelope/form", "'paper' is none of"),

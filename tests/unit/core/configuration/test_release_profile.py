@@ -55,8 +55,8 @@ def test_a_service_that_is_not_pushed_to_for_now_keeps_what_it_said() -> None:
 @pytest.mark.parametrize(
     ("written", "fault"),
     [
-        ({}, "says nothing"),
-        ({"onRequest": False}, "says nothing"),
+        ({}, "is empty"),
+        ({"onRequest": False}, "is empty"),
         ({"everySeconds": 60, "keepSeconds": 60}, "nothing would ever be released"),
         ({"everySeconds": 61, "keepSeconds": 60}, "nothing would ever be released"),
         ({"everySeconds": -1}, "greater than or equal to 0"),

@@ -51,7 +51,7 @@ TWICE = "2026-10-24 23:00"  # in Berlin it goes back from 03:00 to 02:00 at 01:0
         pytest.param("01:00", "02:30", "2026-03-29 01:00", "2026-03-29 23:00", id="closes in the skipped hour: there"),
         pytest.param("02:10", "02:50", SKIPPED, "2026-03-30 00:10", id="only the skipped hour: next day"),
         pytest.param(
-            "02:30", "04:00", TWICE, "2026-10-25 00:30", id="opens in the hour that comes twice: the first time"
+            "02:30", "04:00", TWICE, "2026-10-25 00:30", id="opens in the hour that occurs twice: the first time"
         ),
         pytest.param("02:10", "02:20", "2026-10-25 00:40", "2026-10-25 00:40", id="open in both: open right through"),
         pytest.param("02:10", "02:20", "2026-10-25 01:20", "2026-10-26 01:10", id="and closed after the second time"),

@@ -159,7 +159,7 @@ def test_who_looks_inside_of_a_document_that_cannot_be_read_fails() -> None:
     matches = matcher.match(incoming(b'{"a": ', k="v"))
     assert matches.decided == {"$k = 'v'"}
     assert matches.failed == {"$msg?a = 'x'", "$k = 'v' and $msg?a = 'x'"}
-    assert "no JSON" in matches.fault
+    assert "not JSON" in matches.fault
     for key in ("$msg?a = 'x'", "$k = 'v'", "$k = 'v' and $msg?a = 'x'", "$k = 'other' and $msg?a = 'x'", "elsewhere"):
         matcher.unbind(key)
     assert matcher.is_empty

@@ -49,7 +49,7 @@ def refusal(index: ModelIndex | None, **piece: Any) -> str:
         ({"nodes": (node("a1", "a", "weather"),)}, "is attached to topic 'region' of 'a1'"),
         ({"nodes": (node("a b/c", "a"),)}, "is not allowed"),
         ({"nodes": (node("b", "root"),), "without_nodes": ("b",)}, "removed in the same piece"),
-        ({"without_nodes": ("a",)}, "other nodes stand under 'a'"),
+        ({"without_nodes": ("a",)}, "other nodes are under 'a'"),
         ({"without_nodes": ("root",)}, "is the root and stays"),
         ({"without_nodes": ("nowhere",)}, "no node 'nowhere'"),
         ({"without_attachments": ("x",)}, "nothing is attached as 'x'"),

@@ -124,7 +124,7 @@ def test_a_plug_in_stands_beside_what_is_built_in() -> None:
     ("standard", "why"),
     [
         (replace(SHOUTING, name="x12"), "already"),
-        (replace(SHOUTING, name="Loud!"), "no name"),
+        (replace(SHOUTING, name="Loud!"), "is not the name"),
         (replace(SHOUTING, assemble=None), "can do nothing"),
     ],
 )

@@ -17,7 +17,7 @@ JSON = BUILT_IN.standard("json_lines")
 def answering_in_json(found: Split) -> tuple[ReportedStatus, ...]:
     """Numbers name documents of ours that were accepted."""
     if any(bytes(one.data) == b"null" for one in found.members):
-        raise Refused("interchange.malformed", "null is no verdict")
+        raise Refused("interchange.malformed", "null is not a verdict")
     names = [bytes(one.data).decode() for one in found.members]
     return tuple(
         ReportedStatus(scope=StatusScope.MEMBER, verdict=PartnerStatus.ACCEPTED, reference=name) for name in names
@@ -49,5 +49,5 @@ def test_where_nothing_is_said_nothing_is_given() -> None:
 
 def test_what_makes_no_sense_is_refused_before_anything_is_taken() -> None:
     """Of a standard that cannot tell its partners why, too."""
-    with pytest.raises(Refused, match="null is no verdict"):
+    with pytest.raises(Refused, match="null is not a verdict"):
         open_interchanges(b"1\nnull\n", AGREED, CATALOGUE)

@@ -96,7 +96,7 @@ def test_what_cannot_be_understood_is_refused_and_named(name: str, value: str) -
 
 
 def test_a_field_that_comes_twice_is_refused() -> None:
-    with pytest.raises(Refused, match="comes twice"):
+    with pytest.raises(Refused, match="occurs twice"):
         read_fields([*fields(topic="a"), *fields(topic="b")])
 
 

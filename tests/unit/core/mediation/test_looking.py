@@ -23,14 +23,14 @@ SOAP = envelope("<a/>")
     [
         (DIME, "", Format.DIME, ""),
         (DIME, "application/octet-stream", Format.DIME, ""),
-        (DIME, "text/xml", Format.DIME, "said to be text/xml, and is dime"),
-        (DIME, 'multipart/related; boundary="b"', Format.DIME, "said to be multipart/related, and is dime"),
+        (DIME, "text/xml", Format.DIME, "declared as text/xml, but is dime"),
+        (DIME, 'multipart/related; boundary="b"', Format.DIME, "declared as multipart/related, but is dime"),
         (SWA.data, SWA.media_type, Format.SWA, ""),
         (SWA.data, "", Format.SWA, ""),
         (SOAP, "", Format.SOAP, ""),
         (SOAP, "application/xml", Format.SOAP, ""),
-        (SOAP, "application/dime", Format.SOAP, "said to be application/dime, and is soap"),
-        (SOAP, "text/plain", Format.SOAP, "said to be text/plain, and is soap"),
+        (SOAP, "application/dime", Format.SOAP, "declared as application/dime, but is soap"),
+        (SOAP, "text/plain", Format.SOAP, "declared as text/plain, but is soap"),
         (EVENT, "application/cloudevents+json", Format.CLOUDEVENTS, ""),
         (EVENT, "application/json", Format.CLOUDEVENTS, ""),
         (EVENT, "", Format.CLOUDEVENTS, ""),
@@ -51,7 +51,7 @@ def test_the_bytes_decide(body: bytes, declared: str, format: Format, note: str)
 
 @pytest.mark.req("T2")
 def test_a_note_comes_with_what_is_taken() -> None:
-    assert decode_wire(posted(SOAP, "application/dime")).notes == ("said to be application/dime, and is soap",)
+    assert decode_wire(posted(SOAP, "application/dime")).notes == ("declared as application/dime, but is soap",)
 
 
 @pytest.mark.parametrize(

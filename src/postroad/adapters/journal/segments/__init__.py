@@ -1,9 +1,10 @@
 """The journal in segment files, the store of a network that runs from one directory.
 
-A *record* is facts and perhaps a body. Records are appended in *groups*: one write, one sync, all or nothing. Groups
-lie one behind the other in *segments*, files that were filled with zeros in advance. Each group carries the *chain*, a
-hash over everything before it; bodies enter it by their digest only, so retention may drop them. The *durable mark*
-says how far readers in other processes may look. ``docs/reference/journal-format.md`` describes every byte.
+A *record* is facts and possibly a body. Records are appended in *groups*: one write, one sync, all or nothing. Groups
+are stored one after the other in *segments*, files that were filled with zeros in advance. Each group carries the
+*chain*, a hash over everything before it; of bodies it covers only the digest, so retention may drop them. The
+*durable mark* limits how far readers in other processes may read. ``docs/reference/journal-format.md`` describes
+every byte.
 
     frame         the bytes of header and group         catalog      which files there are
     journal       append, in the one writing process    reader       read, in any process

@@ -1,7 +1,7 @@
 """Lists segment files, interprets their names, and gives scanners access to their bytes.
 
-Rule: a segment exists when its name does. Everything unfinished has another suffix and is swept away at the next
-open; where a segment lies there with and without bodies, the one without is the newer and is the one that counts.
+Rule: a segment exists when its name does. Unfinished files have another suffix and are deleted at the next open. If a
+segment exists with and without bodies, the one without is newer and is used.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def list_segments(names: list[str]) -> list[SegmentName]:
 
 
 def list_superseded(names: list[str]) -> list[str]:
-    """What a crash left behind: unfinished files, and segments whose bodiless form is already in place."""
+    """Return files left by a crash: unfinished ones, and segments whose bodiless form already exists."""
     unfinished = [name for name in names if name.endswith(UNFINISHED)]
     doubles = [name.removesuffix(BODILESS) + WHOLE for name in names if name.endswith(BODILESS)]
     return unfinished + [name for name in doubles if name in names]
@@ -86,7 +86,7 @@ class FileWindow:
 
 
 class OpenSegment:
-    """A segment file open for reading, with its header; None from ``open`` when the header is not one."""
+    """A segment file open for reading, with its header; ``open`` returns None if the header is invalid."""
 
     def __init__(self, files: FileSystem, name: str, fd: int, header: SegmentHeader) -> None:
         self.files = files
@@ -108,7 +108,7 @@ class OpenSegment:
         return cls(files, path.name, fd, header)
 
     def window(self) -> FileWindow:
-        """The bytes as they are now; a window taken earlier does not see what is appended later."""
+        """Return the current bytes; a window does not contain what is appended later."""
         return FileWindow(self.files, self.fd)
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
 """The interface between the journal and the disk: every file system call that the journal makes.
 
-Rule: no module of this package calls ``os`` for a file by itself, so that ``postroad.testing.faulty_files`` can
-put a disk in this place that fails, fills up or loses power at any call.
+Rule: no module of this package calls ``os`` for a file directly, so that ``postroad.testing.faults`` can simulate a
+disk that fails, fills up or loses power at any call.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ COUNTER_BYTES = mmap.PAGESIZE
 
 
 class DiskSpace(NamedTuple):
-    """What the file system has, in bytes; ``free`` is what an ordinary user may still take."""
+    """The space of the file system in bytes; ``free`` is what an ordinary user may still use."""
 
     free: int
     total: int
@@ -60,7 +60,7 @@ class FileSystem(Protocol):
     def pwrite(self, fd: int, data: bytes | memoryview, offset: int) -> int: ...
 
     def allocate(self, fd: int, size: int) -> None:
-        """Make the file ``size`` bytes long, with room on the disk for all of them where the system can promise it."""
+        """Make the file ``size`` bytes long, with disk space reserved for all of them where the system supports it."""
         ...
 
     def fdatasync(self, fd: int) -> None: ...

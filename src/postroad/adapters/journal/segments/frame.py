@@ -1,7 +1,7 @@
 """The bytes of a segment: its header, and the groups of records behind it; see ``docs/reference/journal-format.md``.
 
-Rule: pure functions over bytes. A group is intact only if its marker, lengths and checksum agree; its place in the
-chain is a second question (``link``), and whether its bodies are whole a third (``broken_bodies``).
+Rule: pure functions over bytes. A group is intact if its marker, lengths and checksum agree. Its position in the
+chain (``link``) and the integrity of its bodies (``find_broken_bodies``) are checked separately.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _record: Callable[[tuple[int, bytes, BodyAt | None]], JournalRecord] = partial(t
 
 
 class SegmentHeader(NamedTuple):
-    """What a segment says of itself; ``marker`` is random, so no posted body can look like one of its groups."""
+    """The header of a segment; ``marker`` is random, so no posted body can look like one of its groups."""
 
     first_seq: int
     chain: bytes
@@ -48,7 +48,7 @@ class SegmentHeader(NamedTuple):
 
 
 class RecordGroup(NamedTuple):
-    """An intact group as it lies in a segment; ``bodies_at`` is None where retention dropped the bodies."""
+    """An intact group as stored in a segment; ``bodies_at`` is None where retention dropped the bodies."""
 
     offset: int
     first_seq: int
@@ -82,7 +82,7 @@ def encode_segment_header(header: SegmentHeader) -> bytes:
 
 
 def decode_segment_header(data: bytes) -> SegmentHeader | None:
-    """None when these bytes are not the header of a segment that this version can read."""
+    """Decode a segment header; None if these bytes are not one that this version can read."""
     if len(data) < SEGMENT_HEADER.size:
         return None
     _, version, flags, _, first_seq, chain, marker = SEGMENT_HEADER.unpack_from(data)
@@ -101,10 +101,7 @@ def group_bytes(records: Sequence[NewRecord]) -> int:
 
 
 def chain_value(before: bytes, first_seq: int, count: int, table: bytes, facts: bytes) -> bytes:
-    """Computes the chain value after a group. It covers the digests of bodies, not their bytes.
-
-    It covers the bodies' digests and none of their bytes.
-    """
+    """Compute the chain value after a group. It covers the digests of bodies, not their bytes."""
     chain = _sha256(before)
     chain.update(PLACE.pack(first_seq, count))
     chain.update(table)
@@ -152,7 +149,7 @@ def _checksum(group_header: bytes, table: bytes, facts: bytes) -> int:
 
 
 def read_group(source: RandomAccess, offset: int, header: SegmentHeader) -> RecordGroup | None:
-    """The group at ``offset``, or None when no intact one begins there."""
+    """Return the group at ``offset``, or None if no intact one begins there."""
     start = source.at(offset, GROUP_HEADER.size)
     if len(start) < GROUP_HEADER.size or not start.startswith(header.marker):
         return None
@@ -204,14 +201,14 @@ def iter_records(group: RecordGroup, segment: int, after_seq: int = 0) -> Iterat
 
 
 def has_consistent_lengths(group: RecordGroup) -> bool:
-    """Whether the table's lengths add up to what the group's header says."""
+    """Whether the table's lengths add up to those in the group's header."""
     entries = list(ENTRY.iter_unpack(group.table))
     bodies = sum(length for _, length, _ in entries if length != NO_BODY)
     return (sum(length for length, _, _ in entries), bodies) == (len(group.facts), group.bodies_bytes)
 
 
 def find_broken_bodies(source: RandomAccess, group: RecordGroup, segment: int) -> Iterator[JournalRecord]:
-    """The records whose body is there but is not the one that was written."""
+    """Return the records whose body is present but does not match its digest."""
     if group.bodies_at is None:
         return
     for record in iter_records(group, segment):
@@ -221,7 +218,7 @@ def find_broken_bodies(source: RandomAccess, group: RecordGroup, segment: int) -
 
 
 def find_next_intact(source: RandomAccess, offset: int, header: SegmentHeader) -> RecordGroup | None:
-    """The first intact group that begins at ``offset`` or later: tells damage in the middle from a torn tail."""
+    """Return the first intact group at ``offset`` or later: distinguishes damage in the middle from a torn tail."""
     rest = source.at(offset, source.size - offset)
     found = rest.find(header.marker)
     while found >= 0:

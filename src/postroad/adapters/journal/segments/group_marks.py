@@ -1,6 +1,6 @@
 """A coarse map of each segment, from record number to offset, so that any record is found quickly.
 
-Rule: a mark is only ever a place to begin reading; losing one costs time.
+Rule: a mark is only a position at which reading may begin; losing one costs time.
 """
 
 from __future__ import annotations

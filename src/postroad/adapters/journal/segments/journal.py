@@ -1,7 +1,7 @@
 """The journal in segment files: the writer's side.
 
-Rule: an append returns after its group is on the disk, and a group is there as a whole or not at all. One process
-writes, one append runs at a time (the group-commit stage above joins all that wait into one group).
+Rule: an append returns after its group is on the disk, and a group is stored completely or not at all. One process
+writes, one append runs at a time (the group-commit stage above joins all waiting steps into one group).
 """
 
 from __future__ import annotations
@@ -145,7 +145,7 @@ class SegmentJournal:
                 self._reads.look_again()
 
     async def close(self) -> None:
-        """Wait for the append that may still run, then let go of files, threads and the lock."""
+        """Wait for the append that may still run, then release files, threads and the lock."""
         await self._idle.wait()
         self._spares.close()
         await asyncio.to_thread(self._threads.shutdown)
@@ -171,7 +171,7 @@ class SegmentJournal:
         self._idle.clear()
 
     async def _roll_over(self, needed_bytes: int, *, reserve: bool) -> None:
-        """Go on in a fresh segment. A cancelled caller must not leave half a change behind, so the change goes on."""
+        """Continue in a fresh segment; the change is completed even if the caller is cancelled."""
         self._changing = asyncio.ensure_future(self._change_segment(needed_bytes, reserve=reserve))
         try:
             await asyncio.shield(self._changing)
@@ -208,7 +208,7 @@ class SegmentJournal:
         return Appended(self._head.seq + 1, bodies, head), self._end + len(data)
 
     def _cut_back(self, length: int) -> None:
-        """Zero what a failed write left; a journal that cannot be brought back to its last good end is given up."""
+        """Zero the remains of a failed write; a journal that cannot be restored to its last good end is closed."""
         try:
             write_all(self._files, self._segment.fd, bytes(length), self._end)
         except OSError as error:
@@ -246,5 +246,5 @@ def _take_lock(files: FileSystem, path: Path) -> int:
         return files.lock(path / LOCK_NAME)
     except BlockingIOError:
         raise Misconfigured(
-            [f"journal: another process is writing {path}; stop it, or give this one a data directory of its own"]
+            [f"journal: another process is writing {path}; stop it, or use another data directory for this one"]
         ) from None

@@ -1,7 +1,7 @@
 """Reads the journal, in the process that writes it or in any other.
 
-Rule: nothing is shown before it is durable. A reader follows the durable mark, not the bytes it could already see.
-One reader belongs to one thread.
+Rule: nothing is visible before it is durable. A reader follows the durable mark, not the bytes that it could already
+read. One reader belongs to one thread.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class _Place(NamedTuple):
 
 
 class SegmentReads:
-    """``read`` and ``body`` over a directory of segments, as far as ``durable_seq`` says."""
+    """Provides ``read`` and ``body`` over a directory of segments, up to ``durable_seq``."""
 
     def __init__(self, files: FileSystem, path: Path, durable_seq: Callable[[], int]) -> None:
         self._files = files
@@ -53,7 +53,7 @@ class SegmentReads:
         self.look_again()
 
     def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch | None:
-        """Reads records after ``after_seq`` as ``Journal.read`` does; None when there are no new ones."""
+        """Read records after ``after_seq`` as ``Journal.read`` does; None if there are no new ones."""
         try:
             return self._read(after_seq, limit_bytes)
         except OSError as error:
@@ -169,7 +169,7 @@ class SegmentReader:
         try:
             self._durable = files.counter(path / DURABLE_NAME, writable=False)
         except (FileNotFoundError, ValueError):  # none, or one that a power cut kept from being begun
-            raise Misconfigured([f"journal: there is none at {path}; start the server that writes it first"]) from None
+            raise Misconfigured([f"journal: not found at {path}; start the server that writes it first"]) from None
         self._reads = SegmentReads(files, path, self._durable.get)
         self._head = EMPTY
 

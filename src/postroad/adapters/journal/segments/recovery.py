@@ -1,8 +1,8 @@
 """Recovers the journal at every open: finds the end of the durable part and removes what follows.
 
-Rule: only a group that was never acknowledged may be cut, and it can only be the last one. Everything else that
-does not read back (damage with something intact behind it, a segment that does not continue the one before, an end
-short of what was acknowledged) is a fault that a person must see: the journal refuses to open and changes nothing.
+Rule: only a group that was never acknowledged may be cut, and it can only be the last one. Every other unreadable
+part (damage followed by something intact, a segment that does not continue the previous one, an end before what was
+acknowledged) needs a person: the journal refuses to open and changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ZEROS = bytes(1 << 20)
 
 
 class RecoveredEnd(NamedTuple):
-    """The segment to go on with, the offset at which, and the head so far."""
+    """The segment and the offset to continue at, and the head so far."""
 
     segment: WritableSegment
     end: int
@@ -94,7 +94,7 @@ def _scan(path: Path, window: FileWindow, header: SegmentHeader) -> _Scan:
         last, end, head = group, group.end, group.head
     behind = frame.find_next_intact(window, end, header)
     if behind is not None:
-        refuse(path, end, f"a group is damaged, and an intact one (record {behind.first_seq}) lies behind it")
+        refuse(path, end, f"a group is damaged, and an intact one (record {behind.first_seq}) follows it")
     return _Scan(last, end, head)
 
 

@@ -1,7 +1,7 @@
 """Drops bodies and keeps facts: rewrites a sealed segment without bodies and replaces the old file.
 
-Rule: at every moment, also after a crash anywhere in here, the directory holds each segment whole, in at least one
-of its two forms. The chain covers facts and digests, so it reads the same before and after.
+Rule: at every moment, even after a crash in this module, the directory contains each segment completely, in at least
+one of its two forms. The chain covers facts and digests, so it is the same before and after.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ from postroad.ports import JournalHead
 
 
 class DroppedBodies(NamedTuple):
-    """What retention did: how many segments lost their bodies, and how many bytes that gave back."""
+    """The result of retention: how many segments lost their bodies, and how many bytes that freed."""
 
     segments: int
     freed_bytes: int
 
 
 def drop_bodies(files: FileSystem, path: Path, syncing: Syncing, before_seq: int) -> DroppedBodies:
-    """Rewrite each sealed segment that lies wholly below ``before_seq`` and still has its bodies."""
+    """Rewrite each sealed segment that is entirely below ``before_seq`` and still has its bodies."""
     segments = list_segments(files.names(path))
     freed: list[int] = []
     for segment, following in pairwise(segments):

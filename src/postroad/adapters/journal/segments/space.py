@@ -1,6 +1,6 @@
 """The free-space watermark: ordinary appends are refused early, so that acknowledgements still find room.
 
-Rule: the check costs next to nothing; the file system is asked at most ten times a second.
+Rule: the check is cheap; the file system is queried at most ten times a second.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class FreeSpace:
-    """Remembers for a moment whether the disk has room for ordinary appends."""
+    """Caches for a moment whether the disk has space for ordinary appends."""
 
     def __init__(
         self, files: FileSystem, path: Path, settings: SegmentSettings, monotonic: Callable[[], float] = time.monotonic

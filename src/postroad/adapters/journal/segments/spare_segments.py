@@ -1,7 +1,7 @@
 """Preallocated segments: filled with zeros, synced, and renamed when they are needed.
 
-Overwriting a file that already has its blocks makes a sync half as long as appending does, and it cannot run out of
-space. Rule: ordinary appends never take the last spare; the reserve is for those who may use it.
+Overwriting a file with allocated blocks halves the time of a sync compared with appending, and it cannot run out of
+space. Rule: ordinary appends never take the last spare; the reserve is for entries that may use it.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class SpareSegments:
         self._ready = {name for name in self._sizes if self._usable(name)}
 
     def make_ready(self) -> None:
-        """Begin to make what is missing, unless that is under way."""
+        """Start making missing segments, unless that is in progress."""
         if self._making is None or self._making.done():
             self._making = self._threads.submit(self._make_missing)
 

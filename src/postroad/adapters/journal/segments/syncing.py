@@ -1,7 +1,8 @@
 """Makes bytes durable; a failed sync ends the process.
 
-After a failed sync the kernel may have dropped the pages and will report success the next time, so nobody knows what is
-on the disk. Rule: a sync error is never retried and never survived; the next start recovers from what is there.
+After a failed sync the kernel may have dropped the pages and will report success the next time, so the state of the
+disk is unknown. Rule: a sync error is never retried and always ends the process; the next start recovers from the
+files.
 """
 
 from __future__ import annotations
@@ -60,10 +61,10 @@ class GroupSync:
     """Syncs the groups of one event loop: on the loop while the disk is quick, in a thread of its own while it is not.
 
     Measured with 64 posters and 2 KB bodies on a disk that syncs in 0.15 ms: on the loop 24 000 posts/s, in a thread
-    22 200 (medians of 3; p99 5.5 and 7.2 ms), since the thread needs the interpreter's lock back and must wake the loop
-    (20 to 40 µs a group, up to 5 ms behind busy code). A disk that takes milliseconds turns it round: the loop must go
-    on answering polls meanwhile. So the time decides. Only syncs on the loop are timed (in the thread, the wait for the
-    lock would count), which is why one in ``TRY_AGAIN_AFTER`` tries the loop again.
+    22 200 (medians of 3; p99 5.5 and 7.2 ms), since the thread must get the interpreter lock back and wake the loop
+    (20 to 40 µs a group, up to 5 ms behind busy code). On a disk that takes milliseconds, the thread is better, since
+    the loop must keep answering polls. So the measured time decides. Only syncs on the loop are timed (in the thread,
+    the wait for the lock would count), so one in ``TRY_AGAIN_AFTER`` tries the loop again.
     """
 
     def __init__(self, syncing: Syncing, seconds: Callable[[], float] = time.perf_counter) -> None:

@@ -1,7 +1,7 @@
 """Verifies the whole journal and reports every difference from what was written.
 
-Rule: verify changes nothing, goes on after a fault, and trusts no number that it can recompute. That the end is
-missing cannot be seen in what is left: it is found against the durable mark and against the head the index knows.
+Rule: verify changes nothing, continues after an error, and trusts no number that it can recompute. A missing end
+cannot be seen in the rest: it is detected by the durable mark and by the head in the index.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class VerificationProgress(NamedTuple):
 
 
 class JournalDefect(NamedTuple):
-    """Something that is not as it was written. ``kind`` is changed, missing, repeated or truncated."""
+    """A difference from what was written. ``kind`` is changed, missing, repeated or truncated."""
 
     kind: str
     file: str
@@ -70,15 +70,15 @@ def verify(
     files: FileSystem | None = None,
     noted: Sequence[JournalHead] = (),
 ) -> Iterator[VerificationProgress | JournalDefect]:
-    """Check every segment in order; yields progress on the way and each fault where it lies.
+    """Check every segment in order; yields progress, and each defect with its location.
 
-    ``expected_head`` is the index's head; ``noted`` are heads that were kept elsewhere.
+    ``expected_head`` is the index's head; ``noted`` are heads that were recorded elsewhere.
     """
     return _Verification(files or RealFiles(), path, KnownHeads(expected_head, noted)).run()
 
 
 class _Verification:
-    """The walk: ``_head`` is what the next group must continue."""
+    """The state of a verification; ``_head`` is what the next group must continue."""
 
     def __init__(self, files: FileSystem, path: Path, witnesses: KnownHeads) -> None:
         self._files = files
@@ -155,7 +155,7 @@ class _Verification:
     def _next_group(
         self, window: FileWindow, offset: int, segment: OpenSegment, durable_seq: int | None
     ) -> RecordGroup | None:
-        """The group here or, past damage, the next intact one; but what was never durable need not be readable."""
+        """Return the group here or, after damage, the next intact one; undurable groups may be unreadable."""
         group = frame.read_group(window, offset, segment.header)
         if group is None and (durable_seq is None or self._head.seq < durable_seq):
             return frame.find_next_intact(window, offset, segment.header)
@@ -188,7 +188,7 @@ class _Verification:
             )
         elif first_seq < due:
             yield JournalDefect(
-                "repeated", name, offset, first_seq, f"record {first_seq} comes again after record {due - 1}"
+                "repeated", name, offset, first_seq, f"record {first_seq} is repeated after record {due - 1}"
             )
 
     def _compare(self, name: str, group: RecordGroup) -> Iterator[JournalDefect]:
@@ -198,7 +198,7 @@ class _Verification:
     def _rest(
         self, segment: OpenSegment, window: FileWindow, offset: int, durable_seq: int | None
     ) -> Iterator[JournalDefect]:
-        """Behind the last group there are zeros, or, in the last segment only, a group that was never acknowledged."""
+        """Check what follows the last group: zeros or, in the last segment only, a group that was never acknowledged."""
         unfinished = durable_seq is not None and self._head.seq >= durable_seq
         if not unfinished and window.at(offset, window.size - offset).strip(b"\0"):
             yield JournalDefect(
@@ -208,5 +208,5 @@ class _Verification:
     def _end(self, name: str, durable_seq: int | None) -> Iterator[JournalDefect]:
         known = max(durable_seq or 0, self._witnesses.last_seq)
         if known > self._head.seq:
-            detail = f"records {self._head.seq + 1} to {known} were durable and are gone from the end"
+            detail = f"records {self._head.seq + 1} to {known} were durable and are missing at the end"
             yield JournalDefect("truncated", name, 0, self._head.seq + 1, detail)

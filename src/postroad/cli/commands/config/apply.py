@@ -1,7 +1,4 @@
-"""The commands ``postroad apply`` and ``postroad export``: plan and apply configuration files, and write them.
-
-The command ``postroad export``: the network's current configuration, in the form that ``apply`` reads.
-"""
+"""The commands ``postroad apply`` and ``postroad export``: plan and apply configuration files, and write them."""
 
 from __future__ import annotations
 

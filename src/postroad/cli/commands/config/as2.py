@@ -1,8 +1,6 @@
 """The command ``postroad as2``: keys for AS2 identities, MDNs, and an exchange with oneself, step by step in memory.
 
-Rule: nothing here is made up for show. Each step is the code that the network runs, and says what it found.
-
-The command ``postroad as2``: keys for AS2 identities, and a message sent to oneself as a test.
+Rule: the test uses the code of the network for every step, and prints each result.
 """
 
 from __future__ import annotations
@@ -124,10 +122,10 @@ def as2() -> None:
 @click.option("--bits", default="2048", show_default=True, type=click.Choice(["2048", "3072", "4096"]),
               help="Size of the RSA key.")  # fmt: skip
 def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
-    """Make a key and its certificate for an AS2 station.
+    """Make a key and its certificate for an AS2 identity.
 
-    FILE holds both and is for the network alone: as2.secretFrom of a service names it. The certificate that is printed is for the
-    partner.
+    FILE receives both and is for the network alone: as2.secretFrom of a service names it. The certificate that is
+    printed is for the partner.
     """
     if not name.strip():
         raise click.UsageError(
@@ -157,9 +155,9 @@ def test(
     out: Output, document: Path | None, content_type: str, key_file: Path | None, sign: str, encrypt: str, compress: str,
     unsigned_receipt: bool,
 ) -> None:  # fmt: skip
-    """Send a message to yourself by AS2, and its receipt back.
+    """Send a message to yourself by AS2, and return its MDN.
 
-    Needs no network: two stations are made in memory, and every step is shown.
+    Needs no network: two AS2 identities are made in memory, and every step is shown.
     """
     agreement = PartnershipTerms(
         sign="" if sign == NONE else sign,
@@ -182,9 +180,9 @@ def test(
 @click.option("--out", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write it to a file instead.")
 @with_connection
 def receipt(out: Output, session: str, file: Path | None, connection: NetworkConnection) -> None:
-    """Show the receipt by which an AS2 partner has confirmed a message.
+    """Show the MDN by which an AS2 partner has confirmed a message.
 
-    It is what came, to the byte: its headers, an empty line, and the signed receipt. Needs the key of a service concerned.
+    It is printed unchanged: its headers, an empty line, and the signed MDN. Needs the key of a service concerned.
     """
     with connection.client() as client:
         delivery, found = _receipt_for(client, session)

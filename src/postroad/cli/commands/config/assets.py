@@ -63,9 +63,9 @@ def show(out: Output, service: str, kind: str, name: str, connection: NetworkCon
 def add(
     out: Output, service: str, kind: str, file: str, name: str, description: str | None, connection: NetworkConnection
 ) -> None:
-    """Save an asset, or replace the one of the same name.
+    """Save an asset, or replace the one with the same name.
 
-    It is compiled first, and every fault is named. A FILE named - is standard input.
+    It is compiled first, and all errors are shown. A FILE named - is standard input.
     """
     from postroad.cli.input.messages import read_text
 

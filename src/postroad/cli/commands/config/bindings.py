@@ -50,10 +50,10 @@ def bind(
     connection: NetworkConnection,
     **given: str,
 ) -> None:
-    """Bind a queue to an exchange: what a query, a routing key or both say yes to goes there.
+    """Bind a queue to an exchange: messages that match a query, a routing key or both are sent to it.
 
-    QUEUE is the service that gets it, by address or GCID. Without --query, --script, --routing and --routing-key,
-    everything does. What a query makes of a message goes in its place.
+    QUEUE is the service that gets them, by address or GCID. Without --query, --script, --routing and --routing-key,
+    every message matches. The result of a query replaces the message.
     """
     from postroad.cli.views.bindings import bound_line
 
@@ -88,7 +88,7 @@ class BindingsGroup(click.Group):
 
 @click.group(cls=BindingsGroup)
 def bindings() -> None:
-    """Look at what is bound to exchanges.
+    """List and manage the bindings of exchanges.
 
     `postroad bindings EXCHANGE` is short for `postroad bindings list EXCHANGE`.
     """
@@ -159,7 +159,7 @@ def _switch(out: Output, connection: NetworkConnection, exchange: str, name: str
 @click.argument("name")
 @with_connection
 def explain(out: Output, exchange: str, name: str, connection: NetworkConnection) -> None:
-    """Say how a binding is decided: shared with all others, prefiltered by what, or always evaluated."""
+    """Show how a binding is decided: shared with all others, prefiltered by what, or always evaluated."""
     from postroad.cli.views.bindings import explanation_lines
 
     with connection.client() as client:
@@ -186,7 +186,7 @@ def try_(
     connection: NetworkConnection,
     **given: str,
 ) -> None:
-    """Say which bindings a message would meet, and what would go out.
+    """Show which bindings a message would match, and what would be sent.
 
     FILE holds a message as it could be posted (JSON or SOAP), or a document; SESSION names a message that was posted. With
     --query, --script, --routing or --routing-key, such a binding is tried instead of those that there are. Nothing is

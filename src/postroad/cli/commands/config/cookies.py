@@ -14,7 +14,7 @@ MAX_SHOWN = 80
 
 @click.group()
 def cookies() -> None:
-    """Look after what services are told of their senders."""
+    """Manage what services receive about their senders."""
 
 
 @command
@@ -40,9 +40,9 @@ def list_(out: Output, service: str, connection: NetworkConnection) -> None:
 @click.option("--type", "content_type", default="text/plain", help="Content type.", show_default=True)
 @with_connection
 def set_(out: Output, service: str, sender: str, file: str, content_type: str, connection: NetworkConnection) -> None:
-    """Register a cookie: SERVICE is given it with every message from SENDER.
+    """Register a cookie: SERVICE receives it with every message from SENDER.
 
-    It replaces the one before. A FILE named - is standard input.
+    It replaces the previous one. A FILE named - is standard input.
     """
     from postroad.cli.input.messages import read_content
 

@@ -1,7 +1,4 @@
-"""The commands ``postroad keys`` and ``postroad login-link``: make API keys, and a one-time link to the console.
-
-The command ``postroad login-link``: log in to the console once, with a key instead of a password.
-"""
+"""The commands ``postroad keys`` and ``postroad login-link``: make API keys, and a one-time link to the console."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ def keys() -> None:
 def make(out: Output, output: Path | None) -> None:
     """Make a new API key.
 
-    The network knows it after `postroad apply` with a configuration whose credential refers to it: keyFrom: file:FILE.
+    To register it, run `postroad apply` with a configuration whose credential refers to it: keyFrom: file:FILE.
     """
     key = api_key.make(secrets.token_bytes(api_key.RANDOM_BYTES))
     if output is not None:
@@ -67,7 +64,7 @@ keys.add_command(make)
 def login_link(out: Output, connection: NetworkConnection) -> None:
     """Print a link that opens the console and logs you in, once.
 
-    It holds for a quarter of an hour, for whoever opens it first. On a new network this is how its operator gets in.
+    It is valid for 15 minutes, for the first person who opens it. On a new network its operator logs in with it.
     """
     with connection.client() as client:
         made = client.change("POST", "/v1/account/login-link")

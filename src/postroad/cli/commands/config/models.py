@@ -22,7 +22,7 @@ def model() -> None:
 
 
 def with_attachment_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where a service is attached, and as what."""
+    """Add the options for where a service is attached, and as what."""
     for option in (
         click.option("--id", default="", help="Its name in the model; left out, it is made of side, node and service."),
         click.option("--topic", "topics", multiple=True, help="Only this topic; repeatable. Without --at, the only one."),
@@ -35,10 +35,12 @@ def with_attachment_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 @command
 @click.argument("model")
-@click.option("--most", type=click.IntRange(1, 5_000), default=SHOWN, show_default=True, help="So many nodes at most.")
+@click.option(
+    "--most", type=click.IntRange(1, 5_000), default=SHOWN, show_default=True, help="Maximum number of nodes."
+)
 @with_connection
 def show(out: Output, model: str, most: int, connection: NetworkConnection) -> None:
-    """Draw the tree of a model, with who is attached where."""
+    """Draw the tree of a model, with its attachments."""
     from postroad.cli.views.models import draw_tree
 
     with connection.client() as client:
@@ -56,10 +58,10 @@ def show(out: Output, model: str, most: int, connection: NetworkConnection) -> N
 @click.option("--yes", "-y", is_flag=True, help="Do not ask before something is removed.")
 @with_connection
 def import_(out: Output, model: str, file: str, prune: bool, yes: bool, connection: NetworkConnection) -> None:
-    """Make a model what the file says.
+    """Make a model match the file.
 
-    FILE holds a tree in YAML or JSON; - is standard input. It is checked whole first, and then sent in pieces of a few thousand
-    nodes. Each is carried out whole or not at all; an import that was broken off is simply repeated.
+    FILE contains a tree in YAML or JSON; - is standard input. It is checked completely first, and then sent in pieces
+    of a few thousand nodes. Each piece is applied completely or not at all; an interrupted import is simply repeated.
     """
     from postroad.cli.input.rules_and_models import read_tree
     from postroad.client.model_pieces import count_changes, read_model, saving_pieces
@@ -96,7 +98,7 @@ def export(out: Output, model: str, connection: NetworkConnection) -> None:
 @command
 @click.argument("model")
 @click.argument("tag")
-@click.option("--under", default="", metavar="NODE", help="Tag of the node above; only the root has none.")
+@click.option("--under", default="", metavar="NODE", help="Tag of the parent node; only the root has none.")
 @click.option("--topic", "topics", multiple=True, help="Topic of the node; repeatable.")
 @with_connection
 def add(out: Output, model: str, tag: str, under: str, topics: tuple[str, ...], connection: NetworkConnection) -> None:
@@ -134,7 +136,7 @@ def move(out: Output, model: str, tag: str, under: str, connection: NetworkConne
 def remove(
     out: Output, model: str, tag: str | None, with_descendants: bool, everything: bool, connection: NetworkConnection
 ) -> None:
-    """Remove a node with what is attached to it, or the whole tree."""
+    """Remove a node with its attachments, or the whole tree."""
     if bool(tag) == everything:
         raise click.UsageError("name a node, or say --all")
     if tag:
@@ -151,7 +153,7 @@ def remove(
 @click.argument("model")
 @click.argument("topic")
 @click.option("--strategy", type=WAYS, default="descendants", show_default=True, help="Where its messages go.")
-@click.option("--within", type=click.IntRange(0), help="So many levels at most; 0 is the node itself.")
+@click.option("--within", type=click.IntRange(0), help="Maximum number of levels; 0 is the node itself.")
 @click.option("--tag", "tags", multiple=True, metavar="PATTERN", help="Only at nodes with such a tag; repeatable.")
 @with_connection
 def topic(
@@ -163,7 +165,7 @@ def topic(
     tags: tuple[str, ...],
     connection: NetworkConnection,
 ) -> None:
-    """Say which way the messages of a topic go."""
+    """Set the direction in which the messages of a topic travel."""
     from postroad.cli.views.models import describe_strategy
 
     way = {"strategy": strategy, "within": within, "tags": list(tags)}
@@ -214,7 +216,7 @@ def detach(
     id: str,
     connection: NetworkConnection,
 ) -> None:
-    """Detach a service again; say what you said when you attached it."""
+    """Detach a service; pass the options with which it was attached."""
     from postroad.core.hierarchy.model import Side, usual_id
 
     known = id or usual_id(Side(side), service, node=node, topic=topics[0] if topics else "")
@@ -231,7 +233,7 @@ def detach(
 @click.option("--from", "sender", default="", metavar="SERVICE", help="Who would publish it: a producer of the topic.")
 @with_connection
 def who_receives(out: Output, model: str, topic: str, node: str, sender: str, connection: NetworkConnection) -> None:
-    """Say who would receive a message, which way, and who stands in it; nothing is sent."""
+    """Show who would receive a message, by which path, and which producers are in between; nothing is sent."""
     from postroad.cli.views.models import describe_strategy, receiver_rows, shadow_lines
 
     if not node and not sender:

@@ -1,7 +1,4 @@
-"""The commands ``postroad limits``, ``suspend``, ``resume`` and ``approve``: what organizations may use and do.
-
-The commands ``postroad suspend``, ``resume`` and ``approve``: who may take part, decided by operators.
-"""
+"""The commands ``postroad limits``, ``suspend``, ``resume`` and ``approve``: what organizations may use and do."""
 
 from __future__ import annotations
 
@@ -16,16 +13,16 @@ from postroad.cli.framework.output import Output
 
 @click.group()
 def limits() -> None:
-    """Look after what organizations may take up."""
+    """Manage the limits of organizations."""
 
 
 @command
 @click.argument("organization", required=False)
 @with_connection
 def show(out: Output, organization: str | None, connection: NetworkConnection) -> None:
-    """Show what organizations take up of what they may: yours, or for operators all.
+    """Show organizations' usage of their limits: yours, or all for operators.
 
-    What counts are an organization's own posts, not what others sent to it.
+    An organization's own posts count, not messages sent to it.
     """
     with connection.client() as client:
         names = [organization] if organization else [one["name"] for one in client.every("/v1/organizations")]
@@ -47,9 +44,9 @@ def show(out: Output, organization: str | None, connection: NetworkConnection) -
 @click.option("--queued-messages", type=click.IntRange(0), help="Deliveries that wait.")
 @with_connection
 def set_(out: Output, organization: str, connection: NetworkConnection, **wish: int | None) -> None:
-    """Set what an organization may take up; what is not named stays as it is.
+    """Set the limits of an organization; limits that are not named stay unchanged.
 
-    0 is the network's usual limit. For operators.
+    0 is the network's default. For operators.
     """
     given = {name: value for name, value in wish.items() if value is not None}
     if not given:
@@ -102,8 +99,8 @@ GCID_DIGITS = 16
 def suspend(out: Output, name: str, reason: str, connection: NetworkConnection) -> None:
     """Suspend an organization, or a service (by address or GCID).
 
-    From now on it can neither post nor fetch, and nothing is routed through it. What is stored waits for it until it
-    expires. For operators.
+    From now on it can neither post nor poll, and nothing is routed through it. Stored messages wait for it until they
+    expire. For operators.
     """
     with connection.client() as client:
         client.change("PUT", suspension_path(name), {"reason": reason})
@@ -115,7 +112,7 @@ def suspend(out: Output, name: str, reason: str, connection: NetworkConnection) 
 @click.argument("name")
 @with_connection
 def resume(out: Output, name: str, connection: NetworkConnection) -> None:
-    """Let a suspended organization or service take part again.
+    """End the suspension of an organization or service.
 
     For operators.
     """

@@ -25,12 +25,12 @@ def provision() -> None:
 @click.argument("provider")
 @click.argument("service")
 @ORGANIZATION
-@click.option("--return-path", default="", help="Where on this network you go on afterwards, such as /services.")
+@click.option("--return-path", default="", help="Page of this network to return to afterwards, such as /services.")
 @with_connection
 def begin(
     out: Output, provider: str, service: str, organization: str, return_path: str, connection: NetworkConnection
 ) -> None:
-    """Have a new service stand for your account with a provider.
+    """Create a service that represents your account with a provider.
 
     Prints the page of the PROVIDER on which you log in there. The provider confirms from its side, within 24 hours.
     """
@@ -49,7 +49,7 @@ def begin(
 @ORGANIZATION
 @with_connection
 def list_(out: Output, organization: str, connection: NetworkConnection) -> None:
-    """List what your organization has begun, and what it has confirmed as a provider."""
+    """List the provisionings that your organization has begun, or confirmed as a provider."""
     with connection.client() as client:
         found = client.provisionings(organization_of(client, organization))
     for one in found:
@@ -65,7 +65,7 @@ def list_(out: Output, organization: str, connection: NetworkConnection) -> None
 @click.argument("service")
 @with_connection
 def revoke(out: Output, service: str, connection: NetworkConnection) -> None:
-    """End a provisioning, as either party; SERVICE is the one that stands for the account."""
+    """End a provisioning, as either party; SERVICE is the one that represents the account."""
     with connection.client() as client:
         client.end_provisioning(service)
     out.value({"revoked": service})

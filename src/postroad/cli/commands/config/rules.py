@@ -55,9 +55,10 @@ def show(out: Output, service: str, name: str, connection: NetworkConnection) ->
 )
 @with_connection
 def add(out: Output, service: str, files: tuple[str, ...], place: int | None, connection: NetworkConnection) -> None:
-    """Add the rules in the files, or replace those of the same name.
+    """Add the rules in the files, or replace those with the same name.
 
-    A FILE holds one rule or several, in YAML, JSON or XML; - is standard input. Each is checked whole, and every fault named.
+    A FILE contains one or more rules, in YAML, JSON or XML; - is standard input. Each is checked completely, and all
+    errors are shown.
     """
     from postroad.cli.input.messages import read_content
     from postroad.cli.input.rules_and_models import read_rules

@@ -38,7 +38,7 @@ def list_(out: Output, everyone: bool, connection: NetworkConnection) -> None:
 @click.argument("service")
 @with_connection
 def show(out: Output, service: str, connection: NetworkConnection) -> None:
-    """Print one service as YAML: whole if it is yours, as in the directory otherwise."""
+    """Print one service as YAML: complete if it is yours, as in the directory otherwise."""
     from urllib.parse import quote
 
     from postroad.core.configuration.yaml_text import as_yaml
@@ -100,8 +100,8 @@ def add_certificate(
 def try_push(out: Output, service: str, connection: NetworkConnection) -> None:
     """Push the oldest waiting message of a service at once.
 
-    It is pushed during a pause too, and before its next try is due; not outside delivery windows. When it succeeds, the pause
-    is over and everything else that waits follows.
+    It is pushed even during a pause and before its retry is due, but not outside delivery windows. A success ends the
+    pause, and everything else that waits follows.
     """
     from urllib.parse import quote
 

@@ -24,9 +24,9 @@ MEMBERS_SHOWN = 20
 @click.option("--state", type=click.Choice(STATES), help="Only those; else all that are still to be sent.")
 @with_connection
 def batches(out: Output, service: str, state: str | None, connection: NetworkConnection) -> None:
-    """List batches: how full each is, when it goes, and why it has not.
+    """List batches: how full each is, when it will be sent, and why it has not been sent yet.
 
-    SERVICE is the batcher, by address or GCID; without it, all of yours are meant.
+    SERVICE is the batcher, by address or GCID; default: all of yours.
     """
     with connection.client() as client:
         found = client.batches.listed(service, state or "")
@@ -46,9 +46,9 @@ def batch() -> None:
 @click.argument("batch")
 @with_connection
 def show(out: Output, batch: str, connection: NetworkConnection) -> None:
-    """Show one batch: its criteria, its interchange with control numbers, what the partner says, and its first members.
+    """Show one batch: its criteria, its interchange with control numbers, the partner's acknowledgment, and its first members.
 
-    BATCH is its id, as `postroad batches` tells.
+    BATCH is its id, as listed by `postroad batches`.
     """
     with connection.client() as client:
         found = client.batches.batch(batch)
@@ -73,25 +73,25 @@ def members(out: Output, batch: str, connection: NetworkConnection) -> None:
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def release(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Close a batch now, whatever its criteria say, and let it go if it was held back."""
+    """Close a batch now, whatever its criteria are, and resume it if it was paused."""
     _change_batch(out, connection, "released", lambda batches: batches.release(batch, reason=reason))
 
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Hold a batch back: it goes on gathering, and is not sent before it is let go."""
+    """Pause a batch: it still gathers messages, and is not sent until it is released."""
     _change_batch(out, connection, "held back", lambda batches: batches.hold(batch, reason=reason))
 
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Hold a batch back no longer."""
@@ -101,28 +101,28 @@ def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) 
 @command
 @click.argument("batch")
 @click.argument("delivery", type=int)
-@click.option("--reason", required=True, help="Goes on record.")
+@click.option("--reason", required=True, help="Recorded with the action.")
 @with_connection
 def take_out(out: Output, batch: str, delivery: int, reason: str, connection: NetworkConnection) -> None:
-    """Take one message out of a batch: it becomes a dead letter, and the others go on.
+    """Remove one message from a batch: it becomes a dead letter, and the others continue.
 
-    DELIVERY is its number, as the members tell.
+    DELIVERY is its number, as in the list of members.
     """
     _change_batch(out, connection, "taken out", lambda batches: batches.take_out(batch, delivery, reason))
 
 
 @command
 @click.argument("batch")
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def resume(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Let a suspended batch go on, with the same bytes where they were made."""
+    """Resume a suspended batch, with the same bytes if they were made."""
     _change_batch(out, connection, "resumed", lambda batches: batches.resume(batch, reason=reason))
 
 
 @command
 @click.argument("batch")
-@click.option("--reason", required=True, help="Goes on record.")
+@click.option("--reason", required=True, help="Recorded with the action.")
 @with_connection
 def drop(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Drop a suspended batch: its members become dead letters, which can be resent."""

@@ -16,9 +16,10 @@ from postroad.cli.framework.output import Output
 @click.argument("session")
 @with_connection
 def cancel(out: Output, session: str, connection: NetworkConnection) -> None:
-    """Withdraw what has not been delivered yet of a message.
+    """Withdraw the copies of a message that have not been delivered yet.
 
-    SESSION is what posting returned, and the key is the sender's. Exit code 3 when some of it could not be withdrawn.
+    SESSION is what posting returned, and the key is the sender's. Exit code 3 when some copies could not be
+    withdrawn.
     """
     from postroad.core.codecs.json_form import write_result
 

@@ -55,8 +55,8 @@ def with_filters(function: Callable[..., Any]) -> Callable[..., Any]:
 def with_selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options of commands that handle one dead letter or many."""
     for option in (
-        click.option("--rate", default=0.0, type=click.FloatRange(0), help="At most so many a second; 0: no limit."),
-        click.option("--dry-run", is_flag=True, help="Only say how many are meant."),
+        click.option("--rate", default=0.0, type=click.FloatRange(0), help="Maximum number per second; 0: no limit."),
+        click.option("--dry-run", is_flag=True, help="Only show how many match."),
         click.option("--all", "everything", is_flag=True, help="All of your dead letters, without a filter."),
         click.argument("delivery", type=int, default=0),
     ):
@@ -68,7 +68,7 @@ def with_selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @with_filters
 @with_connection
 def list_(out: Output, filters: DeadLetterFilters, connection: NetworkConnection) -> None:
-    """List dead letters that nobody has dealt with, oldest first."""
+    """List dead letters that were neither resent nor dropped, oldest first."""
     with connection.client() as client:
         found = client.dead_letters.listed(**filters)
     for letter in found:
@@ -101,9 +101,10 @@ def groups(out: Output, filters: DeadLetterFilters, connection: NetworkConnectio
 @click.argument("delivery", type=int)
 @with_connection
 def show(out: Output, delivery: int, connection: NetworkConnection) -> None:
-    """Show one dead letter: what happened to it, and which parts it has.
+    """Show one dead letter: what happened to it, and its parts.
 
-    DELIVERY is its number, as the list tells. `postroad trace SESSION --documents` shows what was in it, to those who may see it.
+    DELIVERY is its number, as in the list. `postroad trace SESSION --documents` shows its contents, to those who may
+    see them.
     """
     with connection.client() as client:
         found = client.dead_letters.letter(delivery)
@@ -113,7 +114,7 @@ def show(out: Output, delivery: int, connection: NetworkConnection) -> None:
 
 @command
 @with_selection_options
-@click.option("--reason", default="", help="Goes on record.")
+@click.option("--reason", default="", help="Recorded with the action.")
 @click.option("--expires", default="", metavar="TIME", help="Of the new round, as 2h; else as long as it had at first.")
 @with_filters
 @with_connection
@@ -126,10 +127,10 @@ def resend(
     expires: str,
     **how: Any,
 ) -> None:
-    """Have dead letters delivered once more, each where it failed.
+    """Resend dead letters, each to where it failed.
 
-    Name one by its DELIVERY number, or many by filters (or --all). Those that cannot be delivered are named with the reason and
-    stay; the others go on, oldest first.
+    Name one by its DELIVERY number, or many by filters (or --all). Those that cannot be delivered are listed with the
+    reason and stay; the others are resent, oldest first.
     """
     seconds = max(1, round((parse_moment(expires) - datetime.now(UTC)).total_seconds())) if expires else 0
     with connection.client() as client:
@@ -150,13 +151,13 @@ def resend(
 
 @command
 @with_selection_options
-@click.option("--reason", required=True, help="Goes on record.")
+@click.option("--reason", required=True, help="Recorded with the action.")
 @with_filters
 @with_connection
 def drop(
     out: Output, connection: NetworkConnection, filters: DeadLetterFilters, delivery: int, reason: str, **how: Any
 ) -> None:
-    """Put dead letters aside; they stay failed, and are not listed any more.
+    """Drop dead letters; they stay failed, and are not listed any more.
 
     Name one by its DELIVERY number, or many by filters (or --all).
     """

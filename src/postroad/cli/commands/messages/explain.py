@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @command
 @click.argument("what", metavar="FILE|SESSION")
 @click.option("--svg", type=click.Path(path_type=Path), help="Draw the route into this file.", metavar="FILE")
-@click.option("--from", "sender", default="", help="The service that would post it; a service's own key says it.")
+@click.option("--from", "sender", default="", help="The service that would post it; default: the service of the key.")
 @click.option("--to", multiple=True, metavar="SERVICE", help="Recipient of a FILE that is only a document; repeatable.")
 @click.option("--topic", default="", help="Topic of a FILE that is only a document.")
 @click.option("--type", "kind", type=click.Choice(["notification", "request"]), default="notification",
@@ -27,10 +27,11 @@ if TYPE_CHECKING:
               help="Property of a FILE that is only a document.")  # fmt: skip
 @with_connection
 def explain(out: Output, what: str, svg: Path | None, connection: NetworkConnection, **options: Any) -> None:
-    """Say which way a message goes, and why.
+    """Show the route of a message, and why it takes it.
 
-    FILE holds a message as it could be posted (JSON or SOAP), or a document to send --to somebody: nothing is stored or
-    sent. SESSION names a message that was posted: which rules were tried, what they saw and did, and the route.
+    FILE contains a message as it could be posted (JSON or SOAP), or a document to send with --to: nothing is stored
+    or sent. SESSION names a posted message: the output has the rules that were tried, what they saw and did, and the
+    route.
     """
     with connection.client() as client:
         ask = _explanation_query(client, what, options)

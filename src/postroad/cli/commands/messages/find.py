@@ -1,7 +1,4 @@
-"""The command ``postroad find``: find a message by its session, handle, search key or other text.
-
-By whatever one knows of it.
-"""
+"""The command ``postroad find``: find a message by its session, handle, search key or other text."""
 
 from __future__ import annotations
 
@@ -21,15 +18,20 @@ from postroad.core.audit.history.status_text import NOTHING_FOUND, SEARCH_HINT
 @command
 @click.argument("text")
 @click.option(
-    "--most", default=50, type=click.IntRange(0), help="Show at most so many, newest first; 0: all.", show_default=True
+    "--most",
+    default=50,
+    type=click.IntRange(0),
+    help="Maximum number to show, newest first; 0: all.",
+    show_default=True,
 )
 @with_connection
 def find(out: Output, text: str, most: int, connection: NetworkConnection) -> None:
-    """Find messages by whatever is known of them, and say where they are.
+    """Find messages by any of their identifiers, and show where they are.
 
-    TEXT is a session, token, handle, control number, a partner's reference, a batch's id or a business key, or the address or
-    GCID of a service; whole, in capitals or small letters. Of a single message it is said where it is, since when, and what
-    happens next and when. Found is what the key's owner may see; where nothing is, the exit code is 3.
+    TEXT is a session, token, handle, control number, a partner's reference, a batch's id or a search key, or the
+    address or GCID of a service; complete, in upper or lower case. A single message is shown with where it is, since
+    when, and what happens next and when. Only what the key's owner may see is found; if nothing is found, the exit
+    code is 3.
     """
     if not text.strip():
         raise click.BadParameter("write what you know of the message", param_hint="TEXT")

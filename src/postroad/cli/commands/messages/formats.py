@@ -1,7 +1,4 @@
-"""The commands ``postroad detect`` and ``postroad convert``: find the format of messages, and translate between formats.
-
-The command ``postroad convert``: translate a message to another format, as the network does on delivery.
-"""
+"""The commands ``postroad detect`` and ``postroad convert``: find the format of messages, and translate between formats."""
 
 from __future__ import annotations
 
@@ -37,10 +34,11 @@ SHOWN = 4  # parts of a message in the table
     "--headers", "headers_file", default="", help="File of header lines under which they came.", metavar="FILE"
 )
 def detect(out: Output, files: tuple[str, ...], content_type: str, headers_file: str) -> None:
-    """Say in which format messages are, by looking at their bytes.
+    """Detect the format of messages from their bytes.
 
-    What is known of their headers is a hint: the options say it, a file beside the message (order.dime.content-type), or the
-    message itself, if it was captured with its head. A FILE named - is standard input; of a folder all files are looked at.
+    Headers are a hint: they come from the options, a file beside the message (order.dime.content-type), or the
+    message itself, if it was captured with its head. A FILE named - is standard input; of a folder all files are
+    examined.
     """
     inside = [file for name in files for file in _files(name)]
     found = [_detect_message(file, read_wire(file, content_type, headers_file)) for file in inside]
@@ -116,10 +114,10 @@ def convert(
     out: Output, file: str, wanted: str, target: str, content_type: str, headers_file: str, with_headers: bool,
     whole_only: bool,
 ) -> None:  # fmt: skip
-    """Put a message into another format, as the network would.
+    """Convert a message to another format, as the network would.
 
-    Says on standard error what the format has no place for. The network's native formats are written as the message would
-    be posted in them; as2 is the entity that is then signed. A FILE named - is standard input.
+    Reports on standard error what the format cannot carry. The network's native formats are written as the message
+    would be posted in them; as2 is the entity that is then signed. A FILE named - is standard input.
     """
     given = _encode_message(read_wire(file, content_type, headers_file), Format(wanted))
     for sentence in given.dropped:

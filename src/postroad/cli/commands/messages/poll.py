@@ -1,7 +1,4 @@
-"""The command ``postroad poll``: receive the messages that wait in a service's mailbox.
-
-The command ``postroad ack``: acknowledge polled messages or give them back.
-"""
+"""The commands ``postroad poll`` and ``postroad ack``: receive waiting messages, and acknowledge them or give them back."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ from postroad.core.model.polling import POLL_MAX, WAIT_MAX_S, Selector
 )
 @click.option("--lease", "lease_s", default=0.0, help="Seconds until they come again unless acknowledged.")
 @click.option("--ack", is_flag=True, help="Acknowledge them at once.")
-@click.option("--trace", is_flag=True, help="Tell which services each has passed on its way.")
+@click.option("--trace", is_flag=True, help="Show the services that each message has passed.")
 @click.option("--from", "sender", default="", help="Only from this service.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), help="Only of this type.")
 @click.option("--topic", default="", help="Only with this topic.")
@@ -42,9 +39,10 @@ def poll(
     out: Output, most: int, wait_s: float, lease_s: float, ack: bool, trace: bool, kind: str | None,
     properties: tuple[str, ...], connection: NetworkConnection, **texts: str,
 ) -> None:  # fmt: skip
-    """Take messages that wait for a service.
+    """Receive messages that wait for a service.
 
-    The key says for which service. Without --ack they come again when the lease ends; `postroad ack` settles them later.
+    The key determines the service. Without --ack they are redelivered when the lease ends; `postroad ack` settles
+    them later.
     """
     select = Selector(
         type=MessageType(kind) if kind else None, properties=tuple(parse_assignments(properties).items()), **texts
@@ -77,7 +75,7 @@ def ack(
 ) -> None:
     """Acknowledge polled messages, or give them back.
 
-    Acknowledged messages never come again. Exit code 3 when one of the tokens was not accepted.
+    Acknowledged messages are never redelivered. Exit code 3 when one of the tokens was not accepted.
     """
     with connection.client() as client:
         result = client.give_back(*tokens, delay_s=delay_s, reason=reason) if give_back else client.acknowledge(*tokens)

@@ -1,9 +1,7 @@
 """The command ``postroad post``: one message from options and files, or many from a file of JSON lines.
 
-Rules: all lines are read before the first is posted, so that a fault in one of them leaves nothing half done; and what was
-answered is told whatever happens next, because whoever posts the rest must know where it begins.
-
-The command ``postroad post``: one message from options and files, or many from a file of JSON lines.
+Rules: all lines are read before the first is posted, so that an error in one of them leaves nothing half done. All
+answers are reported whatever happens next, because the user must know where to continue.
 """
 
 from __future__ import annotations
@@ -106,7 +104,7 @@ def _print_summary(out: Output, lines: list[MessageLine], answers: list[Answer])
 @click.option("--content-type", default="", help="Of the documents; found by looking at them otherwise.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), default="notification",
               show_default=True, help="Type of the message.")  # fmt: skip
-@click.option("--from", "sender", default="", help="The posting service; the key says it otherwise.")
+@click.option("--from", "sender", default="", help="The posting service; default: the service of the key.")
 @click.option("--topic", default="", help="Topic.")
 @click.option("--handle", default="", help="The sender's own name for the message.")
 @click.option("--possible-duplicate", is_flag=True, help="Refuse it if the handle was posted before.")

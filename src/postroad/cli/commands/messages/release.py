@@ -13,9 +13,9 @@ from postroad.cli.framework.output import Output
 @click.argument("service")
 @with_connection
 def release(out: Output, service: str, connection: NetworkConnection) -> None:
-    """Have everything pushed that is held back for a service.
+    """Push everything that is held back for a service.
 
-    Said of services whose profile has `release:`. What comes later is held back again.
+    For services whose profile has `release:`. Later messages are held back again.
     """
     with connection.client() as client:
         released = client.release(service)

@@ -1,7 +1,4 @@
-"""The command ``postroad tail``: follow the message lists of services, and print new and changed lines.
-
-The command ``postroad tail``: the messages of your services as they arrive, and their states.
-"""
+"""The command ``postroad tail``: follow the message lists of services, and print new and changed lines."""
 
 from __future__ import annotations
 
@@ -74,7 +71,7 @@ class MessageFollower:
         return found[-first:] if first else []
 
     def _changed(self, box: str) -> list[ListedMessage]:
-        """Reads on until a page brings nothing new; the first look is content with what it has to tell."""
+        """Read until a page has nothing new; the first call reads one page."""
         changed: list[ListedMessage] = []
         cursor = ""
         is_first = self._last is not None

@@ -21,8 +21,9 @@ from postroad.client import Part
 def trace(out: Output, session: str, documents: bool, connection: NetworkConnection) -> None:
     """Show the whole history of a message's transaction.
 
-    SESSION is what posting returned, of any message of the transaction. Shown is what the key's organization may see. Documents
-    are shown to the services concerned and not to operators, so name a service's key with --documents.
+    SESSION is what posting returned, of any message of the transaction. The output has what the key's organization
+    may see. Documents are shown to the services concerned and not to operators, so use a service's key with
+    --documents.
     """
     with connection.client() as client:
         history = client.trace(session)

@@ -17,17 +17,19 @@ from postroad.cli.input.message_options import parse_assignments
 @command
 @click.argument("what", metavar="RULE|STYLESHEET|SCHEMA")
 @click.argument("on", metavar="MESSAGE|DOCUMENT|SESSION")
-@click.option("--service", default="", help="Whose rule or schema it would be; of a rule, a service's own key says it.")
+@click.option(
+    "--service", default="", help="The owner of the rule or schema; for a rule, default: the service of the key."
+)
 @click.option("--parameter", "parameters", multiple=True, metavar="NAME=VALUE", help="Parameter of a stylesheet.")
 @with_connection
 def try_(
     out: Output, what: str, on: str, service: str, parameters: tuple[str, ...], connection: NetworkConnection
 ) -> None:
-    """Try a rule, a condition, a stylesheet or a schema before it is switched on.
+    """Try a rule, a condition, a stylesheet or a schema before it is enabled.
 
-    The first file holds a rule or condition (YAML, JSON, XML), a stylesheet (XSLT) or a schema (XSD, DTD, JSON Schema); the
-    second a message as it could be posted (JSON or SOAP) or a document. Instead of it, SESSION names a message that was
-    posted. What a schema refers to is found among the schemas of --service. Nothing is stored or sent.
+    The first file contains a rule or condition (YAML, JSON, XML), a stylesheet (XSLT) or a schema (XSD, DTD, JSON
+    Schema); the second a message as it could be posted (JSON or SOAP) or a document. Instead of it, SESSION names a
+    posted message. References of a schema are resolved among the schemas of --service. Nothing is stored or sent.
     Exit code 1 when a rule's condition does not hold, or a document is not valid.
     """
     from postroad.cli.input.trials import parse_subject, parse_tool

@@ -1,8 +1,6 @@
 """The command ``postroad bench``: posts and receives messages with many clients, and measures rates and delays.
 
-The sender and the receiver are services of an organization of their own, so that no mailbox in use is touched.
-
-The command ``postroad bench``: a quick load on a running network, from posting to acknowledgement.
+The sender and the receiver belong to a separate organization, so that no mailbox in use is touched.
 """
 
 from __future__ import annotations
@@ -148,8 +146,8 @@ def percentile_ms(seconds: Sequence[float], share: float) -> float:
 def bench(out: Output, messages: int, clients: int, size_bytes: int, bulk: bool, connection: NetworkConnection) -> None:
     """Measure a running network with a quick load.
 
-    Needs an operator's key: it registers an organization PostroadBench with a sender and a receiver. This client shares the
-    machine with the server when both run on one, so the figures are lower than what the network can do.
+    Needs an operator's key: it registers an organization PostroadBench with a sender and a receiver. If this client
+    and the server share a machine, the figures are lower than what the network can do.
     """
     load = Load(messages=messages, clients=clients, size_bytes=size_bytes, bulk=bulk)
     with out.progress("posting and receiving", messages * 2) as advance:

@@ -1,7 +1,4 @@
-"""The command ``postroad bodies``: delete stored bodies of old messages; facts and the audit trail stay.
-
-Bodies may go; facts, and with them the audit trail, stay.
-"""
+"""The command ``postroad bodies``: delete stored bodies of old messages; facts and the audit trail stay."""
 
 from __future__ import annotations
 
@@ -32,8 +29,9 @@ def bodies() -> None:
 def drop(out: Output, before: str, settings: Settings) -> None:
     """Drop the bodies of messages posted before a time.
 
-    Facts stay, so histories and `postroad verify` stay whole. Bodies that still wait for a receiver, and all that came after the
-    oldest of them, are kept. With the embedded journal the server must be stopped, and whole segments are dropped.
+    Facts stay, so histories and `postroad verify` stay complete. Bodies that still wait for a receiver, and all after
+    the oldest of them, are kept. With the embedded journal the server must be stopped, and whole segments are
+    dropped.
     """
     dropped = asyncio.run(_drop_bodies(settings, int(parse_moment(before, past=True).timestamp() * 1_000_000)))
     out.value(dropped)

@@ -22,11 +22,12 @@ DEFAULTS = {"segment_bytes": 4 << 20, "least_free_bytes": 64 << 20, "log_level":
 def demo(out: Output, once: bool, data: str, port: int | None) -> None:
     """Show a network at work: a purchase order travels, with its trace.
 
-    Starts a network of its own and registers six organizations with their services and rules. MyBiz orders over JSON and over
-    SOAP; on the way its order is transformed, completed and checked; Acme confirms, and a sender that Acme does not want to hear
-    from is stopped. The network keeps running so that you can try more.
+    Starts a separate network and registers six organizations with their services and rules. MyBiz orders over JSON
+    and over SOAP; on the way its order is transformed, completed and checked; Acme confirms, and an unwanted sender
+    is stopped. The network keeps running so that you can try more.
 
-    Settings other than the folder come from postroad.toml and POSTROAD_* variables, as with `postroad serve`: POSTROAD_PORT=9200.
+    Settings other than the folder come from postroad.toml and POSTROAD_* variables, as with `postroad serve`:
+    POSTROAD_PORT=9200.
     """
     if once:
         port = 0

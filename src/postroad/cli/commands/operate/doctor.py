@@ -28,7 +28,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 def doctor(out: Output, only_settings: bool, config: Path | None, data: str, changes: tuple[str, ...]) -> None:
     """Check this machine and its settings.
 
-    Exit code 1 when something would keep a network from running.
+    Exit code 1 when something would prevent a network from running.
     """
     settings = gather_settings(config, data, changes)
     if only_settings:

@@ -83,7 +83,7 @@ def check_clock(settings: Settings) -> HealthFinding:
     now = datetime.now(UTC)
     if now.year < EARLIEST_YEAR:
         return HealthFinding(
-            "clock", "fault", f"{now.isoformat()} lies in the past; set the clock, expirations depend on it"
+            "clock", "fault", f"{now.isoformat()} is in the past; set the clock, expirations depend on it"
         )
     return HealthFinding("clock", "ok", now.isoformat(timespec="seconds"))
 
@@ -133,7 +133,7 @@ def check_store(settings: Settings) -> HealthFinding:
         journal, index = asyncio.run(_heads(settings))
         asyncio.run(_check_index(settings))
         if index < journal and _is_stuck(settings, index):
-            words = f"the server's index process stands still at entry {index} of {journal}; restart the server"
+            words = f"the server's index process is stuck at entry {index} of {journal}; restart the server"
             return HealthFinding("store", "fault", words)
     except (PostroadError, OSError) as error:
         return HealthFinding("store", "fault", str(error))

@@ -25,7 +25,7 @@ def index() -> None:
 @command
 @with_settings
 def status(out: Output, settings: Settings) -> None:
-    """Say how far the index is behind the journal."""
+    """Show how far the index is behind the journal."""
     journal, index = asyncio.run(_heads(settings))
     behind = journal.seq - index.seq
     out.value({"journal": journal.seq, "index": index.seq, "behind": behind})
@@ -40,7 +40,7 @@ def status(out: Output, settings: Settings) -> None:
 def rebuild(out: Output, settings: Settings) -> None:
     """Rebuild every table from the journal.
 
-    The server must be stopped. Nothing is lost by it: the journal holds everything.
+    The server must be stopped. Nothing is lost: the journal has everything.
     """
     head = asyncio.run(_rebuild_index(out, settings))
     out.value({"entries": head.seq})

@@ -30,7 +30,7 @@ def number(text: str) -> int:
 @command
 @click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Data folder to be made.")
 @click.option("--organizations", type=number, default=200, show_default=True, help="How many take part.")
-@click.option("--days", type=number, default=30, show_default=True, help="How long it goes on.")
+@click.option("--days", type=number, default=30, show_default=True, help="How many days to simulate.")
 @click.option(
     "--messages",
     type=number,

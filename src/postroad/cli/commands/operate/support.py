@@ -14,19 +14,19 @@ from postroad.cli.framework.output import Output, strip_controls
 
 @click.group()
 def support() -> None:
-    """Ask the network's operators, and read what they answer."""
+    """Ask the network's operators, and read their answers."""
 
 
 @command
 @with_connection
 def list_(out: Output, connection: NetworkConnection) -> None:
-    """List what your organization has asked; for operators, what all have."""
+    """List the requests of your organization; for operators, those of all."""
     with connection.client() as client:
         found = client.every("/v1/support")
     for one in found:
         out.value(one)
     if not found:
-        out.say("Nobody has asked anything.")
+        out.say("There are no support requests.")
         return
     rows = [
         [one["id"], one["organization"], one["state"], one["changedAt"], strip_controls(one["subject"])]
@@ -41,7 +41,7 @@ def list_(out: Output, connection: NetworkConnection) -> None:
 @click.option("--session", default="", help="The message that it is about.")
 @with_connection
 def open_(out: Output, subject: str, text: str, session: str, connection: NetworkConnection) -> None:
-    """Ask something, about a message perhaps, whose trace the operators then see."""
+    """Open a request, optionally about a message, whose trace the operators then see."""
     with connection.client() as client:
         show_request(out, client.change("POST", "/v1/support", {"subject": subject, "text": text, "session": session}))
 

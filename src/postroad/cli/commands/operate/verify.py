@@ -1,7 +1,4 @@
-"""The commands ``postroad verify`` and ``postroad head``: verify the journal, and print its head to store it elsewhere.
-
-The command ``postroad verify``: read the whole journal and report any damage or change.
-"""
+"""The commands ``postroad verify`` and ``postroad head``: verify the journal, and print its head to store it elsewhere."""
 
 from __future__ import annotations
 
@@ -46,14 +43,14 @@ from postroad.ports import JournalHead
     "--new-key",
     type=click.Path(path_type=Path),
     metavar="KEYFILE",
-    help="Make a key pair for --sign and nothing else: KEYFILE and KEYFILE.pub.",
+    help="Only make a key pair for --sign: KEYFILE and KEYFILE.pub.",
 )
 @with_settings
 def head(out: Output, key_file: Path | None, new_key: Path | None, settings: Settings) -> None:
-    """Print the journal's head, to keep it elsewhere.
+    """Print the journal's head, to store it elsewhere.
 
-    The head is the number of the last entry and the hash over all entries up to it. `postroad verify --head` compares a journal
-    with heads noted earlier. Works beside a running server and changes nothing.
+    The head is the number of the last entry and the hash over all entries up to it. `postroad verify --head` compares
+    a journal with heads noted earlier. Works beside a running server and changes nothing.
     """
     if new_key is not None:
         public_key = write_new_key(new_key)
@@ -105,9 +102,9 @@ class JournalCheck(NamedTuple):
 def verify(out: Output, no_index: bool, heads: tuple[str, ...], public_key: Path | None, settings: Settings) -> None:
     """Check that the journal is complete and unchanged.
 
-    Works beside a running server and changes nothing. The journal is compared with the index, row by row, and with heads noted
-    earlier. Exit code 1 when something was changed, is missing, repeated or cut off, or the index is damaged; 5 when no fault was
-    found but there was neither an index nor a noted head to compare with.
+    Works beside a running server and changes nothing. The journal is compared with the index, row by row, and with
+    heads noted earlier. Exit code 1 when something was changed, is missing, repeated or cut off, or the index is
+    damaged; 5 when no difference was found but there was neither an index nor a noted head to compare with.
     """
     noted = read_noted_heads(heads, public_key)
     found = asyncio.run(_verify_journal(out, settings, noted, with_index=not no_index))

@@ -136,9 +136,9 @@ def invoices(out: Output, period: str, organization: str, settings: Settings) ->
 def close(
     out: Output, period: str, dry_run: bool, folder: Path | None, settings: Settings, connection: NetworkConnection
 ) -> None:
-    """Issue the invoices of a month, and corrections of those that are not right any more.
+    """Issue the invoices of a month, and corrections of invoices that have become wrong.
 
-    Run it again when something came to light later: it issues what is missing and nothing twice.
+    Run it again after late changes: it issues what is missing and nothing twice.
     """
     ledger, records = open_ledger(settings, folder), BillingRecords.read(settings)
     check_is_over(check_period(period), ledger, records, _now_us())
@@ -163,7 +163,7 @@ def close(
 @with_warehouse_folder
 @with_settings
 def reconcile(out: Output, period: str, folder: Path | None, settings: Settings) -> None:
-    """Count a month again from the journal, without Spark, and compare.
+    """Recalculate a month from the journal, without Spark, and compare.
 
     Exit code 1 when anything differs.
     """
@@ -179,7 +179,7 @@ def reconcile(out: Output, period: str, folder: Path | None, settings: Settings)
 @command
 @click.argument("number")
 @click.argument("amount")
-@click.option("--reason", required=True, help="Why; it stands on the credit note.")
+@click.option("--reason", required=True, help="Reason; printed on the credit note.")
 @with_record_options
 def credit(
     out: Output, number: str, amount: str, reason: str, settings: Settings, connection: NetworkConnection
@@ -204,7 +204,7 @@ def credit(
 @click.argument("number")
 @click.argument("amount")
 @click.option("--on", "received", type=DAY, help="The day on which it came; else today.")
-@click.option("--reference", default="", help="What the bank's statement says.")
+@click.option("--reference", default="", help="Text of the bank statement.")
 @with_record_options
 def pay(
     out: Output, number: str, amount: str, received: datetime | None, reference: str, settings: Settings,

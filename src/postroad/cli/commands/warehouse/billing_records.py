@@ -1,7 +1,7 @@
 """Billing records for the command line: read from the network's index, written through its server.
 
-Rule: what is written goes the way of all configuration: planned, applied as a whole, and refused when somebody else was
-faster. So an invoice number is never given twice.
+Rule: records are written like all configuration: planned, applied as a whole, and refused on a version conflict. So
+an invoice number is never assigned twice.
 """
 
 from __future__ import annotations

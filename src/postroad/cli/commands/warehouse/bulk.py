@@ -1,7 +1,4 @@
-"""The command ``postroad bulk``: route, translate, match or batch archives of messages on Spark, without a server.
-
-The command ``postroad bulk``: operations on archives of messages, on Spark, without a server.
-"""
+"""The command ``postroad bulk``: route, translate, match or batch archives of messages on Spark, without a server."""
 
 from __future__ import annotations
 
@@ -46,10 +43,8 @@ POLICY_ORGANIZATION = "Archive"  # in which a policy is at home that belongs to 
     "--policy", default="", metavar="FILE", help="Instead of --port and a network: a section `batching`, in YAML."
 )
 @click.option("--sent-to-it", is_flag=True, help="Only messages that name the port as recipient.")
-@click.option(
-    "--until", type=click.DateTime(), help="How far time goes on after the last message (UTC); else indefinitely."
-)
-@click.option("--release", is_flag=True, help="Close what is still open then, as if somebody had asked for it.")
+@click.option("--until", type=click.DateTime(), help="When time ends after the last message (UTC); default: never.")
+@click.option("--release", is_flag=True, help="Close batches that are still open then, as if released.")
 @click.option(
     "--largest", type=click.IntRange(1), help="Bytes of members at most; a server has nine tenths of message_bytes."
 )
@@ -63,8 +58,9 @@ def batch(
 ) -> None:  # fmt: skip
     """Assemble the messages of an archive into interchanges, by a send port's policy and to the same bytes as the server.
 
-    Each message is taken as if it had been sent to the port, in the order of the archive. The folder gets every interchange as a
-    file, a list of the batches with what closed them, and a row for each message that says where in which interchange it is.
+    Each message is treated as if it had been sent to the port, in the order of the archive. The folder gets every
+    interchange as a file, a list of the batches with what closed them, and a row for each message with its
+    interchange and position.
     """
     from postroad.warehouse.bulk.batch.assembly import BatchRun, write_batches
     from postroad.warehouse.bulk.batch.fold import NO_END_US
@@ -104,7 +100,7 @@ def _batch_input(where: ArchiveOptions, port: str, policy: str) -> tuple[list[An
     from postroad.warehouse.bulk.read.directories import apply_document
 
     if bool(port) == bool(policy):
-        raise Misconfigured(["name a batcher with --port, or a policy of its own with --policy"])
+        raise Misconfigured(["name a batcher with --port, or a policy with --policy"])
     pieces = list_pieces(where.archive, ArchiveForm(where.form) if where.form else None)
     if policy:
         return (
@@ -159,9 +155,9 @@ def bulk() -> None:
 def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
     """Find the route of every message of an archive.
 
-    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any external format), bodies of bulk posts
-    in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the error with which a server would
-    have refused it.
+    An archive is NDJSON, a folder of message files (JSON, SOAP, envelopes, or any external format), bodies of bulk
+    posts in msgpack, or a journal. Each message and recipient gives a row: its itinerary, or the error with which a
+    server would have refused it.
     """
     from postroad.warehouse.bulk.routing import RouteOperation
 
@@ -172,12 +168,12 @@ def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
 @command
 @with_archive_options
 @click.option("--to", "format", required=True, type=click.Choice(TARGETS), help="The format to translate to.")
-@click.option("--whole-only", is_flag=True, help="A message of which something would be lost is a fault.")
+@click.option("--whole-only", is_flag=True, help="Treat a message that would lose something as an error.")
 def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_only: bool, **where: Any) -> None:
     """Translate every message of an archive to another format, to the same bytes that the server gives.
 
-    Each message and recipient gives a row with the bytes, their content type, and what has no place in the format. The network
-    need not be known, unless the archive is a journal.
+    Each message and recipient gives a row with the bytes, their content type, and what the format cannot carry. The
+    network is needed only if the archive is a journal.
     """
     from postroad.warehouse.bulk.translation import TranslateOperation
 
@@ -193,8 +189,8 @@ def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_on
 def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it: bool, **where: Any) -> None:
     """Match every message of an archive with all bindings of an exchange.
 
-    Each message is taken as if it had been sent to the exchange. It gives a row for each binding that says yes, with what the
-    binding makes of it, and for each that fails. Queries and scripts run as confined as in the server.
+    Each message is treated as if it had been sent to the exchange. It gives a row for each binding that matches, with
+    the binding's result, and for each that fails. Queries and scripts run as confined as in the server.
     """
     from postroad.warehouse.bulk.match.operation import MatchOperation, count_by_binding, find_exchange
 

@@ -32,7 +32,7 @@ with_batch_size = click.option(
 
 @click.group()
 def pipeline() -> None:
-    """Bring the journal into the warehouse, on Spark."""
+    """Load the journal into the warehouse, on Spark."""
 
 
 @command
@@ -58,7 +58,7 @@ def run(
 
 @command
 @click.option("--every", default=WATCH_EVERY_S, show_default=True, help="Seconds between looks at the journal.")
-@click.option("--times", type=click.IntRange(min=1), help="Stop after so many looks; else when interrupted.")
+@click.option("--times", type=click.IntRange(min=1), help="Stop after this many checks; default: when interrupted.")
 @click.option("--log-only", is_flag=True, help="Land, and leave the other tables as they are.")
 @with_batch_size
 @with_warehouse_folder
@@ -68,7 +68,7 @@ def watch(
     out: Output, every: float, times: int | None, log_only: bool, batch: int, folder: Path | None, settings: Settings,
     cluster: Cluster,
 ) -> None:  # fmt: skip
-    """Do what `run` does whenever the journal has grown, until interrupted."""
+    """Run `pipeline run` whenever the journal has grown, until interrupted."""
     source = journal_source(settings)
     work = PipelineWork.begin(out, cluster.session("postroad pipeline"), warehouse_folder(settings, folder))
     looks = 0
@@ -96,7 +96,8 @@ def watch(
 def export(out: Output, form: str, target: Path, settings: Settings) -> None:
     """Write the journal's events as files, without Spark.
 
-    What the folder holds already is not written again. `postroad pipeline run --archive` lands such a folder.
+    Events that the folder already contains are not written again. `postroad pipeline run --archive` lands such a
+    folder.
     """
     require_warehouse()
     from postroad.warehouse.jobs.export import export as export_log

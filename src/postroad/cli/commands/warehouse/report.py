@@ -26,7 +26,7 @@ TOP = 20
 
 @click.group()
 def report() -> None:
-    """See traffic, errors, latency, partners and what is odd, from the warehouse.
+    """Show traffic, errors, latency, partners and anomalies, from the warehouse.
 
     Reads the tables that `postroad pipeline run` has made; needs neither the server nor Spark.
     """
@@ -85,7 +85,7 @@ def traffic(**_: Any) -> None:
 
 @report_command
 def errors(**_: Any) -> None:
-    """What went wrong, by code, and whose it was most."""
+    """Errors by code, and the parties with most of them."""
 
 
 @report_command
@@ -95,7 +95,7 @@ def latency(**_: Any) -> None:
 
 @report_command
 def slow(**_: Any) -> None:
-    """Services that take long with what they are given."""
+    """Services that take long to process their messages."""
 
 
 @report_command
@@ -120,7 +120,7 @@ def cost(**_: Any) -> None:
 
 @report_command
 def batches(**_: Any) -> None:
-    """What send ports gathered and sent, what closed their batches, and which need somebody."""
+    """What send ports gathered and sent, what closed their batches, and which need attention."""
 
 
 for one in (traffic, errors, latency, slow, partners, undelivered, anomalies, cost, batches):

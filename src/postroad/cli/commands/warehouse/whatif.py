@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page, with charts."
 )
 @click.option("--author", default="", metavar="NAME", help="Who asks, for the page.")
-@click.option("--rows", default="", metavar="FOLDER", help="Keep what is said of each message, as Parquet.")
+@click.option("--rows", default="", metavar="FOLDER", help="Keep the result for each message, as Parquet.")
 @click.option(
     "--progress", type=click.Path(path_type=Path, dir_okay=False), help="Say in this file how far it is, in JSON."
 )
@@ -55,12 +55,13 @@ def whatif(
     data: str, prune: bool, baseline: str, html: Path | None, author: str, rows: str, progress: Path | None,
     cluster: Cluster,
 ) -> None:  # fmt: skip
-    """Say what a change of configuration would have done to logged traffic.
+    """Show what a change of configuration would have done to logged traffic.
 
-    The files are taken as `postroad apply` would take them, trees as `postroad model import --prune`. Every message of the
-    journal that was posted in the time named is routed as it is and as it would be, sent on by exchanges and models also, and
-    gathered by send ports: the report has the messages that would take another way and why, the services that gain or lose, the
-    batches there would be and how long messages would wait for them, and every party's bill before and after. Nothing is changed.
+    The files are read as by `postroad apply`, trees as by `postroad model import --prune`. Every message of the
+    journal that was posted in the given time is routed as it is and as it would be, also forwarded by exchanges and
+    models, and gathered by send ports: the report has the messages that would take another route and why, the
+    services that gain or lose, the batches there would be and how long messages would wait for them, and every
+    party's bill before and after. Nothing is changed.
     """
     from postroad.warehouse.bulk.output import require_new_folder
     from postroad.warehouse.bulk.read.archive import list_pieces

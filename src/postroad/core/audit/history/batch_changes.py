@@ -1,6 +1,6 @@
 """The changes of a batch, listed from the journal entries that made them.
 
-Rule: made of entries and nothing else. Messages that joined one after the other are one line.
+Rule: the list is made only from entries. Consecutive additions of messages are one line.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """Builds the history of a transaction: its messages, copies, stops and events, redacted for the viewer.
 
-Rule: made of entries and nothing else, and cut to what the asking organization may see: a sender sees its message whole, but
-for the stops that others keep to themselves; a service on the way sees the message, its own stops and those that it brought in;
-one that is isolated sees whoever isolates it in the sender's place; and nobody else sees that there is anything.
+Rule: the history is made only from entries, and reduced to what the asking organization may see. A sender sees its
+whole message, except for stops that other services isolate. An in-transit service sees the message, its own stops and
+those of services that it included. An isolated service sees its isolator in place of the sender. Everyone else sees
+nothing.
 """
 
 from __future__ import annotations
@@ -211,7 +212,7 @@ class _HistoryBuilder:
         """Record that an in-transit service has returned, and the next stop of the copy."""
         told = "the message goes on"
         if entry.status is not None:
-            told = f"{entry.status.code} {entry.status.text}: absorbed, the message goes on without it"
+            told = f"{entry.status.code} {entry.status.text}: absorbed, the message continues without it"
         self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, state=DeliveryState.DELIVERED)
         if entry.hops:
             self._routes[entry.message, entry.copy] = Route(entry.hops, entry.logical)

@@ -1,7 +1,7 @@
 """The status of each copy in words: where it is, since when, and what happens next.
 
-Rule: made of the history alone, as the asking party may know it, and of the profiles of services that it names; every state
-in which a copy can be has its sentence.
+Rule: the text depends only on the history as the viewer may see it, and on the profiles of the services that it
+names. Every state of a copy has its sentence.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ ENDS = {
     "expired": "It expired before {service} took it.",
     "cancelled": "It was withdrawn before {service} took it.",
 }
-REFUSED = "It was refused: nothing of it was kept, and nobody was sent anything."
-NEXT_STEP_REFUSED = "Mend it, and post it again."
+REFUSED = "It was refused: nothing was stored, and nothing was sent."
+NEXT_STEP_REFUSED = "Fix it, and post it again."
 HIDDEN_ENDS = {  # at a service that somebody else on the way keeps to itself
     "delivered": "It has reached {recipient}.",
     "rejected": "It was rejected on its way to {recipient}.",
@@ -31,9 +31,9 @@ HIDDEN_ENDS = {  # at a service that somebody else on the way keeps to itself
     "cancelled": "It was withdrawn on its way to {recipient}.",
 }
 NEXT_STEPS = {
-    "failed": "Mend what is wrong, then resend it; or drop it.",
+    "failed": "Fix what is wrong, then resend it; or drop it.",
     "expired": "Send it again if it is still wanted; give it longer, or ask {service} why it took nothing.",
-    "rejected": "The reason says what the service does not want.",
+    "rejected": "The reason states what the service does not accept.",
 }
 
 
@@ -173,7 +173,7 @@ def _batched(stop: Stop) -> _StatusText | None:
         return None
     return _StatusText(
         where=f"{stop.service} has gathered it in a batch, which is {gathered.state}.",
-        next="It goes when the batch goes; the batch itself says when that is, and why not yet.",
+        next="It is sent with its batch; the batch shows when that is, and why not yet.",
         batch=gathered.batch,
     )
 
@@ -196,7 +196,7 @@ def _tried(stop: Stop, last: HistoryEvent | None, now_us: int) -> _StatusText | 
         return None
     ahead_us = last.until_us if last.until_us > now_us else 0
     if last.what == "handed out":
-        where = f"{stop.service} has been handed it and has not said what became of it."
+        where = f"{stop.service} has received it and has not settled it yet."
         return _StatusText(where=where, next=UNTIL_LEASE_ENDS if ahead_us else LEASE_IS_OVER, next_us=ahead_us)
     if last.what == "pushed":
         where = f"{stop.service} has been pushed it, and its receipt is still to come."
@@ -207,8 +207,8 @@ def _tried(stop: Stop, last: HistoryEvent | None, now_us: int) -> _StatusText | 
 
 ATTEMPTS = ("handed out", "pushed", "push failed")
 TRIED = (*ATTEMPTS, "given back")
-UNTIL_LEASE_ENDS = "If it says nothing before its lease ends, it is handed out again."
-LEASE_IS_OVER = "Its lease is over: whoever asks next for that service is handed it again."
+UNTIL_LEASE_ENDS = "If it does not answer before its lease ends, the message is handed out again."
+LEASE_IS_OVER = "Its lease is over: the next poll for that service receives it again."
 
 
 def _held_back(stop: Stop) -> _StatusText | None:

@@ -1,6 +1,6 @@
 """Texts for people who search for a message: what it can be found by, and the status of each copy.
 
-Rule: a text has the sentences of the page of the message, in the same order.
+Rule: a text has the same sentences as the message's page, in the same order.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class SearchableValue(NamedTuple):
 
 SEARCHABLE_VALUES = (
     SearchableValue("Session", "given with every answer to a post; 32 digits and letters from a to f"),
-    SearchableValue("Token", "given to whoever fetched the message, or was pushed it"),
+    SearchableValue("Token", "given to the receiver of the message, polled or pushed"),
     SearchableValue("Handle", "the sender's own reference, which its recipients may know too; also finds refused posts"),
     SearchableValue("Control number", "of an interchange, with or without leading zeros; of documents that came in one, too"),
     SearchableValue("Partner's reference", "the Message-ID of AS2, the reference of a document, the id of a batch"),
@@ -31,7 +31,7 @@ SEARCHABLE_VALUES = (
     ),
     SearchableValue("Service", "its GCID or its address"),
 )  # fmt: skip
-NOTHING_FOUND = "It is no service that you may see, and no message that you sent or were sent is known by it."
+NOTHING_FOUND = "It matches no service that you may see, and no message that you sent or received."
 SEARCH_HINT = (
     "Write it whole; capitals and small letters are the same. "
     "Business keys count for messages that were posted since they were declared."

@@ -29,7 +29,7 @@ def _lines(explanation: RouteExplanation) -> Lines:
     yield ""
     yield "Rules tried"
     if explanation.forgotten:
-        yield "  what was tried is no longer kept: it quotes the message, and went with its body"
+        yield "  what was tried is no longer kept: it quotes the message, and was deleted with its body"
     elif not explanation.services:
         yield "  none that you may see"
     for service in explanation.services:

@@ -1,8 +1,8 @@
 """Draws the routes of an explanation as SVG, from top to bottom in the order of delivery.
 
-Services stand the further right the deeper they were brought in; a dashed line leads from whoever brought them in. Rules: no
-scripts and no references to anything outside; readable by screen readers, in the dark and without colours; the same explanation
-gives the same picture to the last character.
+Services are indented by the depth of their invocation; a dashed line connects each to its invoker. Rules: no scripts
+and no external references; readable by screen readers, in dark mode and without colours; the same explanation gives
+the same picture to the last character.
 """
 
 from __future__ import annotations

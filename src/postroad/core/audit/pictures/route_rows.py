@@ -1,8 +1,8 @@
 """A route as rows: every invocation of a copy in the order of delivery, with its invoker and depth.
 
-The drawing and the text are made of the same rows, so they cannot tell different stories. A service that takes part by its rules
-alone has no turn of its own; it stands before the first of those that it brought in, else beside whoever brought it in.
-Turns are counted over what the reader sees, so that a gap does not tell of what was kept from them.
+The drawing and the text use the same rows, so they always agree. A service that takes part only by its rules has no
+turn of its own; its row is placed before the first service that it included, or next to its invoker. Turns count only
+what the reader sees, so that gaps reveal nothing hidden.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Draws the life of a message as SVG: one line per stop, with waiting and processing times.
 
-Rules: as in ``drawing``: no scripts, nothing from outside, readable in the dark, without colours and by screen readers.
+Rules: as in ``route_picture``: no scripts, no external references; readable in dark mode, without colours and by
+screen readers.
 """
 
 from __future__ import annotations

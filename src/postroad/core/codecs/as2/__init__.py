@@ -1,18 +1,18 @@
-"""AS2: business documents over HTTP, signed, encrypted and compressed, with a receipt that proves what was received.
+"""AS2: business documents over HTTP, signed, encrypted and compressed, with an MDN that proves receipt.
 
-RFC 4130, 5402 (compression) and 6362 (several attachments, which are simply a multipart document). The words:
+RFC 4130, 5402 (compression) and 6362 (several attachments, which are simply a multipart document). The terms:
 
-- a ``Station`` is one side with its keys or certificates; an ``Agreement`` is what two sides have agreed on;
+- an ``As2Identity`` is one side with its keys or certificates; ``PartnershipTerms`` are what two sides have agreed on;
 - a message has a ``Heading`` outside and **layers** around its document: signed, encrypted, compressed;
-- the ``Mic`` is the digest of what was sent; the receipt (``Mdn``) brings it back with a ``Disposition``;
-- ``judge_mdn`` is the only one to say whether a receipt is a success.
+- the ``Mic`` is the digest of what was sent; the receipt (``Mdn``) returns it with a ``Disposition``;
+- ``judge_mdn`` alone decides whether an MDN is a success.
 
 Sending::
 
     built = build(head, [body], own, partner, agreement, message_id="<…>", at=now, subject="", boundary_seed=seed,
-                  randomness=randomness)        # Built(headers, body, sent): post headers and body, keep ``sent``
+                  randomness=randomness)        # BuiltMessage(headers, body, sent): post headers and body, keep ``sent``
     mdn = read_mdn(headers, body, partner)      # of the HTTP answer, or of a request for which ``is_mdn`` holds
-    verdict = judge_mdn(mdn, built.sent)        # Verdict(outcome, reason), verdict.acknowledged
+    verdict = judge_mdn(mdn, built.sent)        # MdnVerdict(outcome, reason), verdict.acknowledged
 
 Receiving::
 
@@ -25,7 +25,7 @@ Receiving::
     if heading.wish.wanted:
         mdn = build_mdn(heading, own, disposition=disposition, mic=mic, at=now, message_id="<…>", boundary_seed=seed)
 
-Rules: the same arguments make the same bytes; a reader returns or raises ``Refused``; documents are never canonicalised.
+Rules: the same arguments make the same bytes; a reader returns or raises ``Refused``; documents are never canonicalized.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Headers of a document without layers: they are among the headers of the HTTP request.
 
-Rule: only these are the document's, in both directions. Everything else there is AS2's, HTTP's or some proxy's. Fields are
-as ``fields_of`` finds them: the first value of each name, by its name in small letters.
+Rule: only these headers belong to the document, in both directions. All others belong to AS2, HTTP or a proxy. Fields
+are as ``fields_of`` returns them: the first value of each name, by its lower-case name.
 """
 
 from __future__ import annotations
@@ -29,13 +29,10 @@ def select_document_headers(fields: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def read_plain_entity(fields: dict[str, str], body: Buffer, limits: WireLimits) -> Entity:
-    """The content of the request as an entity. Its ``raw`` is the body alone, since the head was never sent as such.
-
-    Its ``raw`` is the body alone: the rest was never sent like that.
-    """
+    """The content of the request as an entity. Its ``raw`` is the body alone, since the head was never sent as such."""
     check_size(body, limits)
     try:
         head = write_head(select_document_headers(fields))
     except ValueError:
-        raise Refused("as2.malformed", "A header has control characters or is no Latin-1; leave them out") from None
+        raise Refused("as2.malformed", "A header has control characters or is not Latin-1; remove them") from None
     return entity_of(head, body)

@@ -1,8 +1,9 @@
 """Opens a message from a partner: removes its layers, checks its signature, computes its MIC.
 
-Rules: what comes out is byte for byte what was put in; line ends, headers and transfer encodings are left as they are.
-The MIC covers what RFC 4130 (7.3.1) and RFC 5402 (4) say: signed content as it was signed; otherwise the entity with its
-header, unpacked; and the bare content where there is no layer at all, since its header may have changed on the way.
+Rules: the output is byte for byte what the partner put in; line ends, headers and transfer encodings are unchanged.
+The MIC covers what RFC 4130 (7.3.1) and RFC 5402 (4) define: signed content as it was signed; otherwise the entity
+with its header, decompressed; and the bare content if there is no layer, since its header may have changed on the
+way.
 """
 
 from __future__ import annotations

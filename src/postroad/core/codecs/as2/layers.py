@@ -1,8 +1,8 @@
 """Recognises and removes the layers around a document: signed, encrypted, compressed.
 
-Rules: what a layer is, is seen in its bytes; the Content-Type says only that there is one. What fails inside of an
-encryption is told as a failure to decrypt, in one and the same words: otherwise somebody who sends changed copies of
-a message learns from the answers what is in it.
+Rules: a layer is recognised by its bytes; the Content-Type only announces one. Every error inside an encrypted layer
+is reported as a failure to decrypt, with the same text; otherwise an attacker who sends modified copies of a message
+could learn its contents from the answers.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reads a partner's MDN, and checks whether the partner signed it.
 
-Rule: reading believes nothing. An unsigned receipt or one with a bad signature is read all the same, so that people see
-what came, and says so in ``signature``; whether it counts is for ``verdict`` to say, and for nobody else.
+Rule: reading makes no judgement. An unsigned MDN or one with a bad signature is read, too, so that people can see it,
+and ``signature`` records this; only ``mdn_verdict`` decides whether it counts.
 """
 
 from __future__ import annotations
@@ -89,9 +89,7 @@ def _read_report(
     signer: Certificate | None,
 ) -> Mdn:
     if not _is_report(entity.content_type, limits):
-        raise Refused(
-            "as2.malformed", "This is no receipt: a receipt is a multipart/report of a disposition-notification"
-        )
+        raise Refused("as2.malformed", "This is not an MDN: an MDN is a multipart/report of a disposition-notification")
     report = read_multipart(entity.content_type, entity.body, limits)
     notification = _notification(report, limits)
     return Mdn(

@@ -1,7 +1,7 @@
 """The MDN that a sender requests: none, synchronous or asynchronous; signed or not.
 
-Rule: wishes are read leniently (capitals, blanks and order are everybody's own), but an option that is ``required`` and
-not supported is refused with the disposition that RFC 4130 has for it, never silently replaced.
+Rule: requests are parsed leniently (capitals, blanks and order), but an option that is ``required`` and not supported
+is refused with the disposition that RFC 4130 has for it, never silently replaced.
 """
 
 from __future__ import annotations

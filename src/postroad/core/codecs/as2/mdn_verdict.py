@@ -1,7 +1,8 @@
 """Judges an MDN: whether it proves that the partner received exactly what was sent.
 
-Rule: for an acknowledgement everything must hold that was agreed on: the right message, the right partner, the signature
-that was asked for, a disposition that accepts, and the MIC of what was sent. A receipt that fails in one of them is no success.
+Rule: an acknowledgment must satisfy everything that was agreed on: the right message, the right partner, the
+requested signature, a disposition that accepts, and the MIC of what was sent. An MDN that fails one of them is no
+success.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Writes an MDN for people and programs, signed if the sender requested it.
 
-Rule: a receipt says that the network has received and checked the message, never that somebody got it. The names and
-the id are the message's own; names are taken out of their quotation marks once and put back once.
+Rule: an MDN states that the network has received and checked the message, never that a service has received it. The
+names and the id are the message's own; names are unquoted once and quoted once.
 """
 
 from __future__ import annotations

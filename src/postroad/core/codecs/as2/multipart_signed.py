@@ -1,7 +1,7 @@
-"""multipart/signed: an entity and the detached signature over it (RFC 8551, 3.5.3), as messages and receipts have it.
+"""multipart/signed: an entity and the detached signature over it (RFC 8551, 3.5.3), in messages and MDNs.
 
-Rule: the bytes that are signed are never touched. Only where they do not verify as they came, the line ends that a
-gateway may have changed are tried the other way, and then what verifies is what was sent.
+Rule: the signed bytes are never changed. Only if they do not verify unchanged, line ends that a gateway may have
+converted are tried the other way; the variant that verifies is what was sent.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """AS2 names, as used in AS2-From and AS2-To (RFC 4130, 6.2).
 
-Rule: inside, a name is its bare text; quotes exist only on the wire, are taken off once and put on once. Names are
-compared letter by letter, capitals included.
+Rule: internally, a name is its bare text; quotes exist only on the wire, and are removed once and added once. Names
+are compared exactly, including case.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def check_as2_name(name: str) -> str:
     if not 0 < len(name) <= NAME_CHARS or not _PRINTABLE.fullmatch(name):
         raise Refused(
             "as2.malformed",
-            f"{name[:NAME_CHARS]!r} is no AS2 name; it has 1 to {NAME_CHARS} printable ASCII characters",
+            f"{name[:NAME_CHARS]!r} is not an AS2 name; a name has 1 to {NAME_CHARS} printable ASCII characters",
         )
     return name
 

@@ -1,7 +1,7 @@
 """The fields of a disposition notification: lines like a header's, read as leniently as they are written.
 
-Rule: what matters is found wherever it can be found for sure. Blank lines between the fields, lines that go on without being
-indented, line ends of any kind: none of them hides a field that begins a line with its name.
+Rule: a field is found wherever it can be found with certainty. Blank lines between the fields, continuation lines
+without indentation, line ends of any kind: none of them hides a field that begins a line with its name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Builds a message to a partner: compressed, signed and encrypted as agreed, with the MIC that must be returned.
 
-Rules: the document goes out as it was given, byte for byte. The same arguments make the same bytes, but for an encrypted
-key, into which OpenSSL mixes random bytes of its own. Nothing in a name, an id, a subject or the document's header can begin
-a header of its own.
+Rules: the document is sent unchanged, byte for byte. The same arguments make the same bytes, except for an encrypted
+key, to which OpenSSL adds random bytes. No name, id, subject or document header can inject a header.
 """
 
 from __future__ import annotations

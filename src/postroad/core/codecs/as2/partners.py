@@ -1,7 +1,7 @@
 """AS2 identities with their keys and certificates, and the terms of a partnership.
 
-Rule: certificates are listed newest first. The newest is used for what we make; all of them are tried on what we are
-sent, so that a certificate can be rolled over while messages made with the old one are still on their way.
+Rule: certificates are listed newest first. The newest is used for outgoing messages; all of them are tried on
+incoming ones, so that a certificate can be rolled over while messages made with the old one are still in transit.
 """
 
 from __future__ import annotations

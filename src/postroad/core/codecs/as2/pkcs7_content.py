@@ -1,7 +1,7 @@
 """Extracts the CMS message from a part, raw or base64, whatever its headers declare.
 
-Rule: bytes tell what they are. A CMS message begins with 0x30, and its base64 never does; products that leave out the
-transfer encoding, or name one that a gateway has undone, are understood all the same.
+Rule: the bytes decide. A CMS message begins with 0x30, and its base64 never does; messages of products that omit the
+transfer encoding, or declare one that a gateway has removed, are understood, too.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Maps each refusal code to the disposition that an AS2 partner understands.
 
-Rule: a partner learns what kind of thing went wrong and never more; above all, every failure to decrypt has one answer.
-A code that is not listed is our own affair and becomes ``unexpected-processing-error``.
+Rule: a partner learns the kind of error and nothing more; above all, every failure to decrypt has one answer. A code
+that is not listed is an internal error and becomes ``unexpected-processing-error``.
 """
 
 from __future__ import annotations

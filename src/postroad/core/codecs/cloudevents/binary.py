@@ -24,7 +24,7 @@ def read_binary(headers: Sequence[tuple[str, str]], body: Buffer, limits: WireLi
     for name, value in headers:
         attribute = _attribute_of(name.lower())
         if attribute in attributes:
-            raise malformed(f"the header {name[:40]} comes twice")
+            raise malformed(f"the header {name[:40]} occurs twice")
         if attribute and (value or attribute != _CONTENT_TYPE):
             attributes[attribute] = value if attribute == _CONTENT_TYPE else header_text(value)
     return event_of(attributes, _document(str(attributes.get(_CONTENT_TYPE, "")), body), "", limits)

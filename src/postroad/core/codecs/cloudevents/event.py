@@ -1,7 +1,7 @@
-"""An event as CloudEvents 1.0 has it, and the rules for its attributes that hold in every mode.
+"""An event of CloudEvents 1.0, and the rules for its attributes that apply in every mode.
 
-Rule: both modes first gather attributes by name, and one function makes an event of them, so that neither mode takes what
-the other would refuse.
+Rule: both modes first collect attributes by name, and one function makes an event of them, so that neither mode
+accepts what the other would refuse.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def event_of(given: Mapping[str, Attribute], data: bytes | None, pointer: str, l
 
 def _check_version(version: Attribute | None, pointer: str) -> None:
     if version is None:
-        raise malformed("a CloudEvent says which version it is of; specversion is missing", pointer)
+        raise malformed("a CloudEvent must specify its version; specversion is missing", pointer)
     if version != SPEC_VERSION:
         said = repr(version)[:40]
         raise Refused(
@@ -102,7 +102,7 @@ def _extension(value: Attribute, pointer: str, limits: WireLimits) -> Attribute:
     if isinstance(value, str):
         return _text(value, pointer, limits)
     if not isinstance(value, bool) and value not in _INTEGERS:
-        raise malformed("a whole number here lies between -2147483648 and 2147483647; send others as text", pointer)
+        raise malformed("a whole number here must be between -2147483648 and 2147483647; send others as text", pointer)
     return value
 
 

@@ -33,7 +33,7 @@ _QUOTE = ord('"')
 
 
 def object_members(body: bytes, pointer: str, limits: WireLimits) -> dict[str, Raw]:
-    """The members of an object, in order; a name that comes twice is refused."""
+    """The members of an object, in order; a name that occurs twice is refused."""
     members = _decoded(body, _OBJECT, pointer, limits)
     if len(members) > (most := limits.properties + MAX_OTHERS):
         raise too_complex(f"the event has {len(members)} members; at most {most} are allowed", pointer)
@@ -72,11 +72,11 @@ def _check_names(body: bytes, members: dict[str, Raw], pointer: str) -> None:
         written, value_at = (found[1], found.end()) if found else _escaped_name(body, at)
         name = _NAME.decode(written)
         if name not in left or not body.startswith(value := bytes(members[name]), value_at):
-            raise malformed("a name comes twice in the event", f"{pointer}/{name[:40]}")
+            raise malformed("a name occurs twice in the event", f"{pointer}/{name[:40]}")
         left.remove(name)
         at = value_at + len(value)
     if body[at:].strip() not in (b"}", b"{}"):
-        raise malformed("a name comes twice in the event", pointer)
+        raise malformed("a name occurs twice in the event", pointer)
 
 
 def _escaped_name(body: bytes, at: int) -> tuple[bytes, int]:

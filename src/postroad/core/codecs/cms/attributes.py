@@ -1,6 +1,6 @@
 """Signed attributes: what a signer states about the content, and the bytes that the signature covers.
 
-Rule: the type of the content and its digest are said exactly once each; whoever says one twice is refused.
+Rule: the content type and its digest must each occur exactly once; otherwise the message is refused.
 """
 
 from __future__ import annotations

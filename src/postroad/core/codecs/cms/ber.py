@@ -1,7 +1,8 @@
 """Reads BER, as other products write it: definite and indefinite lengths, strings in pieces.
 
-Rules: a length is compared with what is there before anything is cut out; elements are views, so nothing is copied; every
-element's header is read once, however deep it stands, so time is linear; depth and number of elements are limited.
+Rules: a length is checked against the available bytes before anything is extracted. Elements are views, so nothing is
+copied. Every element's header is read once, at any depth, so time is linear. Depth and number of elements are
+limited.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class BerElement(Struct, frozen=True, gc=False):
         if self.found is not None:
             return self.found
         if not self.tag & CONSTRUCTED:
-            raise malformed("A structure is expected where a plain value stands", self.begin)
+            raise malformed("A structure is expected where a plain value is", self.begin)
         return self._read_children()
 
     def _read_children(self) -> tuple[BerElement, ...]:

@@ -1,6 +1,6 @@
 """Ciphers of enveloped content: their names and parameters, encryption and decryption.
 
-Rule: opening either gives the content or None, and never says what was wrong.
+Rule: decryption returns the content or None, and never the reason of a failure.
 """
 
 from __future__ import annotations

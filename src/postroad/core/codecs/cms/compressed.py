@@ -1,7 +1,8 @@
-"""CompressedData (RFC 3274): content that zlib made smaller.
+"""CompressedData (RFC 3274): content compressed with zlib.
 
-Rule: what comes out is limited while it comes out, by the message limit and by how much larger than its message it is; so a
-bomb costs no more than an honest message. A stream that stops early, or is followed by something, is refused.
+Rule: the output is limited while it is produced, by the message limit and by its ratio to the compressed size, so a
+decompression bomb costs no more than an honest message. A stream that is truncated, or followed by other data, is
+refused.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def open_content(buffer: Buffer, *kinds: str) -> tuple[str, BerElement]:
     """Returns which of these kinds the message is, and its content."""
     outermost = read(buffer)
     if outermost.tag != SEQUENCE:
-        raise malformed("This is no CMS message", 0)
+        raise malformed("This is not a CMS message", 0)
     fields = outermost.fields()
     kind = _kind(fields.take("content type", OID))
     if kind not in kinds:

@@ -1,7 +1,7 @@
-"""Writes DER, the one way among many in which BER may be written.
+"""Writes DER, the one canonical form of BER.
 
-Rule: content is never copied until the whole message is joined. Small structures are bytes at once; what encloses content
-is a list of pieces that grows a header in front.
+Rule: content is never copied until the whole message is joined. Small structures are bytes at once; a structure
+around content is a list of pieces that gets a header in front.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The digests that signatures may use, under the names that configurations use.
 
-Rule: only these. SHA-1 is read, because partners' old products still sign with it, and written only when asked for by name;
-MD5 is neither.
+Rule: only these are supported. SHA-1 is read, because old products of partners still sign with it, and written only
+when requested by name; MD5 is neither.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signing and decryption identities: a certificate with its private key and its chain.
 
-Rule: key and certificate belong together; a pair that does not is refused where it is read, not when a partner complains.
+Rule: a key that does not belong to its certificate is refused when it is read, not when a partner complains.
 """
 
 from __future__ import annotations

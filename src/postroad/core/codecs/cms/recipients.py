@@ -1,7 +1,7 @@
-"""RecipientInfo: the key of enveloped content, wrapped for each who may read it.
+"""RecipientInfo: the key of enveloped content, encrypted for each recipient.
 
-Rule (RFC 3218, "implicit rejection"): a key that cannot be unwrapped is replaced by one that nobody knows, and the work goes
-on. So a sender who tries wrapped keys learns nothing, neither from the answer nor from the time it takes.
+Rule (RFC 3218, "implicit rejection"): a key that cannot be decrypted is replaced by a random one, and processing
+continues. So a sender who tries encrypted keys learns nothing, neither from the answer nor from the time it takes.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """Refusals of the CMS codec; each names the byte offset or the part of the signature that is wrong.
 
-Each says where in the bytes, or whose part of the signature, is at fault.
-
-Rule: whatever depends on a private key is refused by ``decryption_failed`` alone, always with the same words, so that
-nobody learns from the answers how far a forged message got.
+Rule: every error that depends on a private key is refused by ``decryption_failed`` alone, always with the same text,
+so that no one learns from the answers how far a forged message got.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Signature schemes: how a signature's algorithm is named in a message, and how a key then signs and verifies.
 
-Rule: the digest that a scheme names is the signer's digest, so that nobody can mix a weak one in.
+Rule: the digest of a scheme must equal the signer's digest, so that no one can substitute a weak one.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Verifies SignedData against the certificates registered for the signer; builds no chain.
 
-Rules: at least one signature by a registered certificate, and every such signature holds; the content's digest is signed
-exactly once; a signature without attributes is never taken for one over attributes.
+Rules: at least one signature must be by a registered certificate, and every such signature must be valid. The
+content's digest is signed exactly once. A signature without attributes is never accepted as one over attributes.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def _covered(message: _Message, given: Sequence[Buffer] | None) -> _Covered:
     if given is None and inside is None:
         raise signature_invalid("The signature came without the content that it is for; send both", CONTENT)
     if given is not None and inside is not None and SHA256.of(given) != SHA256.of(inside):
-        raise signature_invalid("The signature brings other content than it came with; send one of them", CONTENT)
+        raise signature_invalid("The signature contains other content than the message; send only one of them", CONTENT)
     return _Covered(given if given is not None else inside or [], message.content_type)
 
 
@@ -180,5 +180,5 @@ def _is_by(certificate: x509.Certificate, info: _SignerInfo, covered: _Covered) 
 
 def _nobody_known(signer_infos: tuple[BerElement, ...]) -> str:
     if not signer_infos:
-        return "The message says that it is signed, but nobody signed it"
+        return "The message is declared as signed, but has no signature"
     return "None of the signatures is by a registered certificate; register the sender's current certificate"

@@ -1,8 +1,4 @@
-"""DIME, Direct Internet Message Encapsulation (draft-nielsen-dime-02): records of typed bytes, one behind the other.
-
-``read_dime`` gives every payload with its type and id, as views into the message; ``write_dime`` gives the pieces of a message;
-``looks_like_dime`` tells a DIME message from anything else by its structure alone. ``records.py`` draws the format.
-"""
+"""DIME, Direct Internet Message Encapsulation (draft-nielsen-dime-02): a sequence of records of typed bytes."""
 
 from __future__ import annotations
 

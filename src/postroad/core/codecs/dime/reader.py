@@ -1,7 +1,8 @@
 """Reads DIME: payloads are views into the message; only chunked ones are joined.
 
-Rules: every length is compared with the bytes that are there before anything is cut out; what would make two readers see
-two messages is refused with the byte where it stands, what only writers in the field get wrong is read and noted.
+Rules: every length is checked against the available bytes before anything is extracted. Input that two readers could
+interpret as two different messages is refused with its byte offset; known errors of existing writers are accepted and
+noted.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class _Reading:
                     self._noted.setdefault("padding is not zero", end)
         if content_end > self._size:
             says, there = content_end - at, self._size - at
-            raise malformed(f"byte {at}: a DIME record says that it has {says} bytes, and only {there} are there")
+            raise malformed(f"byte {at}: a DIME record specifies {says} bytes, but only {there} are there")
         if begin > self._size:
             self._noted.setdefault("padding is missing at the end", content_end)
             begin = self._size
@@ -177,7 +178,7 @@ class _Reading:
     def _id(self, raw: memoryview, at: int) -> str:
         text = self._text(raw, at, "id")
         if text and not _SCHEME.match(text):
-            self._noted.setdefault("an id is no URI", at)
+            self._noted.setdefault("an id is not a URI", at)
         return text
 
     def _text(self, raw: memoryview, at: int, what: str) -> str:
@@ -193,7 +194,7 @@ class _Reading:
 def _fault_of(flags: int, kind: int) -> str:
     """What is wrong with the first two bytes of a record."""
     if flags >> 3 != VERSION:
-        return f"this is no DIME record of version 1 (version {flags >> 3})"
+        return f"this is not a DIME record of version 1 (version {flags >> 3})"
     if kind & 15:
         return "the reserved bits of a DIME record are not zero"
     if flags & 3 == LAST | MORE:

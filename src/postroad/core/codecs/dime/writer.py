@@ -1,7 +1,7 @@
 """Writes DIME: options only for MIME headers, zero padding, and large payloads in chunks.
 
-Rule: the answer is a list of pieces in which the data are the caller's own buffers or views of them, so that whoever
-sends it copies nothing.
+Rule: the result is a list of pieces that contain the caller's own buffers or views of them, so that sending copies
+nothing.
 """
 
 from __future__ import annotations

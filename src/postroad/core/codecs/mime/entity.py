@@ -1,8 +1,8 @@
 """A MIME entity: a header block, an empty line, a body; a whole message, or one part of a multipart.
 
-Rule: an entity is views into the bytes it was read from. Nothing is copied until somebody asks for content that
-was sent in a transfer encoding, and a signature can be checked over exactly the bytes that came. Its header was read
-whole and found good before there is an entity, so asking for a header never fails.
+Rule: an entity consists of views into the bytes it was read from. Only content in a transfer encoding is copied, when
+it is read, and a signature can be checked over exactly the received bytes. The header is parsed completely before
+there is an entity, so reading a header field never fails.
 """
 
 from __future__ import annotations

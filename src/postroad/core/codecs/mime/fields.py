@@ -1,8 +1,8 @@
 """The header block of a MIME entity: fields with a name and a value, in order.
 
-Rule: whatever is read can be written again. So a value holds no control characters, and a field is text of one
-byte a character (latin-1), which gives back the same bytes whatever encoding they were in. A block is taken whole or
-refused; no line of it is skipped, since another reader would not skip the same one.
+Rule: every field that is read can be written again. So a value contains no control characters, and a field is text of
+one byte per character (latin-1), which gives back the same bytes in any encoding. A block is accepted completely or
+refused; no line is skipped, since another reader might not skip the same one.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ Fields = tuple[tuple[str, str], ...]
 
 LF_LINES = "lines end in LF alone"
 SPACED_NAME = "there is space between the name of a header and its colon"
-TWICE = "a part says its type, its id or its transfer encoding twice; the first counts"
+TWICE = "a part specifies its type, its id or its transfer encoding twice; the first counts"
 
 _VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*+"
 _FIELD = re.compile(rf"^([!-9;-~]++)[ \t]*+:[ \t]*+({_VALUE})\r?(?:\n|\Z)", re.MULTILINE)

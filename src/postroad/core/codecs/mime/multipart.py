@@ -1,8 +1,8 @@
 """Multipart bodies: parts between boundary lines, found by searching bytes.
 
-Rule: time and memory are linear in the body, whatever it holds, and a body that was cut off is never read as a
-shorter one: without its closing boundary it is refused. What is read although it is not quite as RFC 2046 has it is
-said in ``tolerated``. A part that is a multipart itself stays one part; read its body as one to look inside.
+Rule: time and memory are linear in the body, whatever it contains, and a truncated body is never read as a shorter
+one: without its closing boundary it is refused. Deviations from RFC 2046 that are accepted are listed in
+``tolerated``. A part that is a multipart itself stays one part; read its body as a multipart to look inside.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The Content-Type of a multipart: its subtype, its boundary, and which part is the root.
 
-Rule: what the quick reader takes, the general one reads alike; everything else is left to the general one.
+Rule: the fast parser gives the same result as the general one, or leaves the value to it.
 """
 
 from __future__ import annotations

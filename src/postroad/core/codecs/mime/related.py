@@ -1,7 +1,7 @@
 """SOAP with attachments: finds the root of a multipart/related and the IDs of the other parts.
 
-Rule: no guessing. A ``start`` that names no part, or two parts of one id, would be read differently by others;
-such a message is refused. Without a ``start`` the root is the first part, as RFC 2387 has it.
+Rule: no guessing. Other readers could interpret a ``start`` that names no part, or two parts with one id,
+differently; such a message is refused. Without a ``start`` the root is the first part, as in RFC 2387.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Content transfer encodings: base64, quoted-printable and identity.
 
-Rule: content is decoded exactly or refused. White space in base64 is line breaking and means nothing; any other
-character outside the alphabet may be damage, and so may an escape in quoted-printable that is none.
+Rule: content is decoded exactly or refused. White space in base64 is line breaking and ignored; any other character
+outside the alphabet may be damage, and so may an invalid escape in quoted-printable.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _from_base64(body: bytes) -> bytes:
         return a2b_base64(body.translate(None, _WHITE), strict_mode=True)
     except NotBase64:
         raise malformed(
-            "a part says that it is base64 and is not: it has other characters, or its padding is wrong; it may have "
+            "a part is declared as base64 and is not: it has other characters, or its padding is wrong; it may have "
             "been cut off"
         ) from None
 

@@ -85,7 +85,7 @@ def read_settlement(element: SoapElement, limits: WireLimits) -> Settlement:
     fields = element.fields(Token=TOKENS_MAX, Outcome=1, DelaySeconds=1, Reason=1)
     outcome = _text(fields, "Outcome", limits).strip() or "ack"
     if outcome not in ("ack", "nack"):
-        raise malformed(f"{outcome[:40]!r} is no outcome; use ack or nack", element.path + "/Outcome")
+        raise malformed(f"{outcome[:40]!r} is not an outcome; use ack or nack", element.path + "/Outcome")
     settlement = Settlement(
         tokens=tuple(read_text(token.text, token.path, limits) for token in fields["Token"]),
         outcome=Outcome(outcome),

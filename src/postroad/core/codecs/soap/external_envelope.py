@@ -85,7 +85,7 @@ class ExternalEnvelope(NamedTuple):
     def _network_block(self) -> EnvelopeSpan | None:
         found = [block for block in self.blocks if block.name == _NETWORK_HEADER]
         if len(found) > 1:
-            raise malformed("the header block Header of urn:postroad:message:1 comes twice", "/Envelope/Header")
+            raise malformed("the header block Header of urn:postroad:message:1 occurs twice", "/Envelope/Header")
         return found[0] if found else None
 
     def network_header(self, limits: WireLimits = DEFAULT_LIMITS) -> Message | None:

@@ -1,8 +1,7 @@
 """Extracts a document from an envelope byte for byte, and makes it self-contained.
 
-Rule: the bytes stay as they were posted. Only when a document leans on namespace declarations that stand
-outside of it, exactly the missing ones are added to its root's start tag; otherwise its names would mean nothing to
-the receiver.
+Rule: the bytes stay as posted. Only if a document depends on namespace declarations outside of it, exactly the
+missing ones are added to its root's start tag; otherwise its names would be undefined for the receiver.
 """
 
 from __future__ import annotations

@@ -25,14 +25,14 @@ _HEADER = "/Envelope/Body/Post/Header/"
 def read_type(text: str, pointer: str) -> MessageType:
     kind = _TYPES.get(text)
     if kind is None:
-        raise malformed(f"{text[:40]!r} is no message type; use one of {', '.join(_TYPES)}", pointer)
+        raise malformed(f"{text[:40]!r} is not a message type; use one of {', '.join(_TYPES)}", pointer)
     return kind
 
 
 def make_property(name: str, kind: str, value: str, pointer: str, limits: WireLimits) -> Property:
     if kind not in _PROPERTY_TYPES:
         raise malformed(
-            f"{kind[:40]!r} is no property type; use one of {', '.join(_PROPERTY_TYPES)}",
+            f"{kind[:40]!r} is not a property type; use one of {', '.join(_PROPERTY_TYPES)}",
             pointer,
         )
     checked = _PROPERTY_TYPES[kind]

@@ -76,7 +76,7 @@ def _too_often(element: SoapElement, most: int) -> Refused:
     local = short_name(element.name)
     if local in _REPEATED:
         return too_complex(f"{local} may come at most {most} times", element.path)
-    return malformed(f"{local} comes twice", element.path)
+    return malformed(f"{local} occurs twice", element.path)
 
 
 def read_tree(utf8: bytes, limits: WireLimits) -> SoapElement:

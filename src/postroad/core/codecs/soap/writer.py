@@ -1,7 +1,7 @@
 """Writes messages, requests and responses as SOAP elements, escaping only where needed.
 
-Rule: no default namespace is declared around a document, and only the prefixes ``soap`` and ``pr`` are, so that
-an inline document means inside the envelope exactly what it means outside of it.
+Rule: around a document no default namespace is declared, and only the prefixes ``soap`` and ``pr``, so that an inline
+document has the same meaning inside the envelope as outside.
 """
 
 from __future__ import annotations

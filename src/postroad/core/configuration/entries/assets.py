@@ -1,7 +1,7 @@
 """Assets in a configuration document: stylesheets, tables, lists, maps, schemas and so on.
 
-Rules: what stands in a document is the content itself; ``file:`` is resolved by the command line, where the file is. A plan
-speaks of an asset by digest and size, since nobody reads a stylesheet in a list of changes.
+Rules: a document contains the content itself; ``file:`` is resolved by the command line, where the file is. A plan
+shows an asset's digest and size instead of its content.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Invoices and payments in a document: how `postroad billing` hands them to the network.
+"""Invoices and payments in a document, as `postroad billing` submits them to the network.
 
-They are records and no configuration: an export leaves them out, pruning never removes them, and one that is there is never
-changed. That they travel the way of configuration makes them facts of the journal, written once and all at once.
+They are records, not configuration: an export omits them, pruning never removes them, and existing ones never change.
+Being submitted like configuration makes them facts of the journal, written once and atomically.
 """
 
 from __future__ import annotations

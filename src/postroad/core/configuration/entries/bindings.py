@@ -1,7 +1,7 @@
 """Bindings as people write them, and their conversion to and from ``Binding``.
 
-Rule: what stands here is the form only; whether a query compiles is for its engine, and who may bind for administration.
-What is written back is read as the very same binding.
+Rule: only the form is checked here; the engine checks whether a query compiles, and administration who may bind. A
+written binding is read back as the same binding.
 """
 
 from __future__ import annotations

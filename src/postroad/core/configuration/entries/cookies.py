@@ -20,7 +20,7 @@ def cookie_error(content: str, content_type: str) -> str:
     if not 0 < len(content) <= MAX_COOKIE_CHARS:
         return f"a cookie has 1 to {MAX_COOKIE_CHARS} characters of text or XML"
     if found := NOT_XML.search(content):
-        return f"the character U+{ord(found.group()):04X} cannot stand in a cookie"
+        return f"the character U+{ord(found.group()):04X} is not allowed in a cookie"
     if len(content_type) > MAX_CONTENT_TYPE_CHARS or not CONTENT_TYPE.fullmatch(content_type):
         return "the content type of a cookie is written like text/plain or application/xml"
     return ""

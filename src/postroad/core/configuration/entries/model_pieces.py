@@ -1,6 +1,6 @@
-"""Changes of a model as people write them, and their conversion to ``Piece``.
+"""Changes of a model as people write them, and their conversion to ``ModelChange``.
 
-Rule: what stands here is the form only; ``core.hierarchy.pieces`` says whether it makes sense on the model as it is.
+Rule: only the form is checked here; ``core.hierarchy`` checks whether it is valid for the current model.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ AtMost = Field(max_length=PLACES_A_CHANGE)
 
 class NodeShape(StrictShape):
     tag: Name
-    under: Annotated[Line, Field(description="The tag of the node above; only the root has none")] = ""
+    under: Annotated[Line, Field(description="The tag of the parent node; only the root has none")] = ""
     topics: Topics = ()
 
 
@@ -39,7 +39,7 @@ class TopicShape(StrictShape):
     """Which way the messages of a topic go."""
 
     strategy: Way = Way.DESCENDANTS
-    within: Annotated[StrictInt, Field(ge=0, le=MAX_DEPTH, description="So many levels at most")] | None = None
+    within: Annotated[StrictInt, Field(ge=0, le=MAX_DEPTH, description="Maximum number of levels")] | None = None
     tags: Annotated[tuple[Word, ...], Field(max_length=100, description="Only at nodes whose tag is like these")] = ()
 
 

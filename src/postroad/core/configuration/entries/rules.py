@@ -1,12 +1,10 @@
 """Rules, conditions and actions as people write them, and their conversion to and from ``Rule``.
 
-Rule: nothing is converted silently. A bare number is taken only where numbers are compared, since YAML would have changed a
-product code like 0123 before anybody saw it.
+Rule: nothing is converted silently. A bare number is accepted only where numbers are compared, since YAML would have
+changed a product code like 0123 unnoticed.
 
-Rules as people write them, and their conversion to and from ``Rule``.
-
-Rule: what stands here is the form only; ``core.routing.checking`` says whether it makes sense. What is written back is read
-as the very same rule.
+Only the form is checked here; ``core.routing.rules.rule_check`` checks whether a rule makes sense. A written rule is
+read back as the same rule.
 """
 
 from __future__ import annotations
@@ -70,7 +68,7 @@ class PlaceEntry(StrictShape):
     attachment: Annotated[Path | None, Field(description="A path into attachments: /a/b for XML, $.a.b for JSON")] = (
         None
     )
-    document: Annotated[Text, Field(description="The id of the one document or attachment that is meant")] = ""
+    document: Annotated[Text, Field(description="The id of the document or attachment")] = ""
     namespaces: Annotated[Namespaces, Field(default_factory=dict, description="Of the prefixes in an XML path")]
     schema_: Annotated[Text, Field(alias="schema", description="A schema asset whose default attributes count")] = ""
 
@@ -106,7 +104,7 @@ class ComparisonEntry(PlaceEntry):
             raise ValueError("give value or values, not both")
         bare = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.literals)
         if bare and self.type is not ValueType.NUMBER:
-            raise ValueError("a number stands in quotes unless it is compared as: number")
+            raise ValueError("put a number in quotes unless it is compared as: number")
         return self
 
     @property
@@ -202,7 +200,7 @@ class ActionEntry(StrictShape):
     stop_rule_evaluation: Literal[True] | None = None
     arguments: Annotated[dict[StrictStr, Text], Field(default_factory=dict, max_length=100)]
     topic: Annotated[Text, Field(description="The topic for that service alone")] = ""
-    pays: Annotated[StrictBool, Field(description="The rule's service takes over what it costs")] = False
+    pays: Annotated[StrictBool, Field(description="The rule's service pays what it costs")] = False
     isolate: Annotated[StrictBool, Field(description="It sees the rule's service as sender, not the wider route")] = (
         False
     )
@@ -214,7 +212,7 @@ class ActionEntry(StrictShape):
         if len(named) != 1:
             raise ValueError("an action has exactly one name, such as addServiceAfter or redirect")
         if _KINDS[named[0]] not in INCLUDING and self.model_fields_set != {named[0]}:
-            raise ValueError(f"{_KINDS[named[0]].value} brings no service in; nothing else stands beside it")
+            raise ValueError(f"{_KINDS[named[0]].value} includes no service; remove the other fields")
         return self
 
     def action(self) -> RuleAction:

@@ -1,7 +1,7 @@
 """Options agreed on with a partner: camelCase names in documents, snake_case names in the standards.
 
-People write the names in camelCase, as everything else; rooms know them in small letters with underscores. Rule: what is
-written back is what was read.
+Documents use camelCase, as everywhere; the standards use lower case with underscores. Rule: a written option is read
+back unchanged.
 """
 
 from __future__ import annotations

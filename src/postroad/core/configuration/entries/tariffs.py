@@ -1,6 +1,6 @@
 """Tariffs in a document: price plans below their names, each a list of versions with the month from which it holds.
 
-Rule: money is written in quotes. A bare ``0.05`` is a binary fraction by the time anybody reads it, so it is refused.
+Rule: money is written in quotes. A bare ``0.05`` would become an inexact binary fraction, so it is refused.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class RateEntry(StrictShape):
     per_kilobyte: Annotated[Prices | None, Field(description="A price, or tiers of prices")] = None
     free_messages: Annotated[Count, Field(description="A month, before the first tier begins")] = 0
     free_kilobytes: Annotated[Count, Field(description="A month, before the first tier begins")] = 0
-    shares: Annotated[SharesEntry | None, Field(description="Who bears it; the originator, when left out")] = None
+    shares: Annotated[SharesEntry | None, Field(description="Who pays it; default: the originator")] = None
     vendor_percent: Annotated[Percent, Field(description="Of an invocation's price, to the owner of the service")] = 0
 
     @model_validator(mode="after")
@@ -143,7 +143,7 @@ def _check_tiers(tiers: tuple[TierEntry, ...]) -> None:
     ends = [tier.up_to for tier in tiers[:-1]]
     known = [end for end in ends if end is not None]
     if not tiers or len(known) < len(ends) or tiers[-1].up_to is not None:
-        raise ValueError("every tier but the last says upTo, and the last does not")
+        raise ValueError("every tier but the last has upTo, and the last does not")
     if known != sorted(set(known)) or 0 in known:
         raise ValueError("each tier's upTo is greater than the one before")
 

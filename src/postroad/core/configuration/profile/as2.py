@@ -51,7 +51,7 @@ class As2Profile(StrictShape):
         Field(description="Of a SOAP message with attachments: whether its filled Body is sent as a part"),
     ] = "strip"
     message_per_part: Annotated[
-        StrictBool, Field(description="Send each part of a message as an AS2 message of its own")
+        StrictBool, Field(description="Send each part of a message as a separate AS2 message")
     ] = False
 
     @model_validator(mode="after")

@@ -1,7 +1,7 @@
 """The profile of a send port: what it batches, when a batch closes, and where it is sent.
 
-Rules: conditions and places are written as in rules; what is written back, without what is as usual, is read as the very
-same policy. Whether it can be used is asked in ``port_faults``, where the service and the network are known.
+Rules: conditions and locations are written as in rules. A written policy, without defaults, is read back as the same
+policy. ``send_port_check`` checks whether it is usable, with the service and the network.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ class BatchingProfile(StrictShape):
     standard: Annotated[StandardName, Field(description="By which they are assembled: x12, edifact, hl7 …")]
     sender: Annotated[Line, Field(description="As the envelope names both sides")] = ""
     receiver: Line = ""
-    envelope: Annotated[OptionsEntry, Field(description="What else stands in it, by the names of the standard")]
-    count: Annotated[StrictInt, Field(ge=0, le=MAX_COUNT, description="As soon as it has so many members")] = 0
+    envelope: Annotated[OptionsEntry, Field(description="Its other values, by the names of the standard")]
+    count: Annotated[StrictInt, Field(ge=0, le=MAX_COUNT, description="As soon as it has this many members")] = 0
     bytes: Annotated[
         StrictInt, Field(ge=0, le=MAX_BYTES, description="Before its members have more than this together")
     ] = 0
@@ -85,7 +85,7 @@ class BatchingProfile(StrictShape):
     ] = None
     last: Annotated[ConditionEntry | None, Field(description="With a message of which this holds")] = None
     takes: Annotated[
-        ConditionEntry | None, Field(description="Only these are gathered; others go on by themselves")
+        ConditionEntry | None, Field(description="Only these are gathered; others are sent individually")
     ] = None
     takes_types: Annotated[
         tuple[Word, ...], Field(max_length=1_000, description="Only documents of these types"), AfterValidator(unique)
@@ -107,7 +107,7 @@ class BatchingProfile(StrictShape):
     ordered: Annotated[StrictBool, Field(description="The next batch waits for what becomes of this one")] = False
     persist_at: Annotated[
         StrictInt,
-        Field(ge=0, le=MAX_PERSIST, description="Joins are written so many at a time; 0: each at once"),
+        Field(ge=0, le=MAX_PERSIST, description="How many joins are written at a time; 0: each at once"),
     ] = 0
     gap_free: Annotated[StrictBool, Field(description="Once its number is drawn, a batch cannot be dropped")] = False
 

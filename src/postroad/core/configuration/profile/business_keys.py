@@ -1,7 +1,7 @@
-"""The business keys of a service as people write them: a name and a location in the message.
+"""The search keys of a service as people write them: a name and a location in the message.
 
-Rule: a key that can be found is one that its sender and receivers both may know; so of the header only properties count, and
-never who else was written to.
+Rule: sender and receivers may both know a declared key; so of the header only properties are allowed, and never other
+recipients.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class IndexEntry(PlaceEntry):
     @classmethod
     def says_where(cls, given: Any) -> Any:
         if not isinstance(given, dict):
-            raise ValueError("say where the key stands, such as {body: /order/number} or {header: properties.region}")
+            raise ValueError("specify where the key is, such as {body: /order/number} or {header: properties.region}")
         return given
 
     @model_validator(mode="after")

@@ -1,6 +1,6 @@
 """The push settings of a service as people write them: endpoint, authentication, attempts and backup.
 
-Rule: what a place cannot do without is told when the profile is saved, and not when the first push fails.
+Rule: a missing required setting of an endpoint is reported when the profile is saved, not when the first push fails.
 """
 
 from __future__ import annotations

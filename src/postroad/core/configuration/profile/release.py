@@ -15,8 +15,8 @@ class ReleaseProfile(StrictShape):
     """What waits is released by whichever comes first; what has waited longer than it is kept expires."""
 
     every_s: Annotated[Seconds, Field(alias="everySeconds", description="When the oldest has waited so long")] = 0
-    when_waiting: Annotated[StrictInt, Field(ge=0, le=MAX_WAITING, description="When so many wait")] = 0
-    on_request: Annotated[StrictBool, Field(description="Not before somebody asks, or another comes first")] = False
+    when_waiting: Annotated[StrictInt, Field(ge=0, le=MAX_WAITING, description="When this many wait")] = 0
+    on_request: Annotated[StrictBool, Field(description="On request, or when another criterion comes first")] = False
     keep_s: Annotated[Seconds, Field(alias="keepSeconds", description="Messages expire that have waited longer")] = 0
 
     @property
@@ -27,7 +27,7 @@ class ReleaseProfile(StrictShape):
     def says_something(self) -> Self:
         if not self.holds and not self.keep_s:
             raise ValueError(
-                "says nothing: give everySeconds, whenWaiting, onRequest: true or keepSeconds; or leave release out"
+                "is empty: set everySeconds, whenWaiting, onRequest: true or keepSeconds; or leave release out"
             )
         return self
 

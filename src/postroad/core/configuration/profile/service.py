@@ -139,7 +139,7 @@ class ServiceProfile(StrictShape):
     as2: As2Profile | None = None
     release: ReleaseProfile | None = None
     open_to: Annotated[Names, Field(description="Who else may bind to it or attach; * is anyone")] = ()
-    validates: Annotated[Line, Field(description="The schema of its own that all it is sent must meet")] = ""
+    validates: Annotated[Line, Field(description="The name of its schema that everything sent to it must match")] = ""
     batching: Annotated[BatchingProfile | None, Field(description="Of a send port, with hosted: batcher")] = None
     splitting: Annotated[
         SplittingProfile | None, Field(description="Of interchanges that come in, with hosted: splitter")

@@ -19,7 +19,8 @@ class SplittingProfile(StrictShape):
     standard: Annotated[StandardName | Literal[""], Field(description="Left out: whatever is recognised")] = ""
     dirt: Annotated[Dirt, Field(description="What becomes of an interchange with something wrong in it")] = Dirt.REFUSE
     answers_to: Annotated[
-        Word | Literal[""], Field(description="The service by which the partner is told (997, CONTRL, ACK)")
+        Word | Literal[""],
+        Field(description="The service by which the partner is sent acknowledgments (997, CONTRL, ACK)"),
     ] = ""
     facts: Annotated[OptionsEntry, Field(description="What was agreed on besides, by the names of the standard")]
 

@@ -1,8 +1,8 @@
 """Plans and exports the bindings of exchanges.
 
-They stand below their exchange. Queues are looked up once everything else is planned, since the same document may bring them.
-Rules: those who write for one organization make bindings for queues of that organization only; a binding that stays as
-it is, is nobody's doing, so an export that is applied changes nothing.
+They are listed below their exchange. Queues are looked up after everything else is planned, since the same document
+may create them. Rules: an author for one organization may bind only queues of that organization. An unchanged binding
+needs no permission, so applying an export changes nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Plans and exports the cookies of a service.
 
-Rule: a cookie is shown to the service's own organization alone. So an export for anybody else leaves cookies out, a plan
-says that one is new and not what it says, and a document that does not speak of cookies leaves them alone.
+Rule: only the service's own organization sees a cookie. So an export for anyone else omits cookies, a plan shows that
+one is new but not its content, and a document without cookies leaves them unchanged.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The credentials that a document gives a service: kept as they are, unchanged, or new.
 
-Rules: a secret is compared and stored by what is kept of it (a hash, a fingerprint), which the caller worked out; a
-credential is known by its service, kind and label, so a new secret replaces the old one, wherever that was made.
+Rules: a secret is compared and stored in its stored form (a hash, a fingerprint), which the caller computed. A
+credential is identified by its service, kind and label, so a new secret replaces the old one, wherever that was
+created.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def _credential(
         return None
     if entry.password is not None and len(entry.password) < MIN_CHARS:
         planning.fault(
-            place + "/password", f"needs at least {MIN_CHARS} characters; or use a key, which nobody can guess"
+            place + "/password", f"needs at least {MIN_CHARS} characters; or use a key, which no one can guess"
         )
         return None
     key_id = entry.key.split("_")[1] if entry.key else same[0].id if same else _derived_id(service.gcid, entry)

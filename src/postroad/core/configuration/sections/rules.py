@@ -67,8 +67,8 @@ def exported_rules(service: Service, directory: Directory) -> dict[str, Any]:
 def new_rule_errors(wanted: WantedObject, before: Directory, after: Directory) -> list[DocumentError]:
     """Return the errors of a rule that the document adds or makes worse.
 
-    A rule that stays as it is may have been wrong before, because a service that it names has gone. That is not this document's
-    doing, so it counts only where the document makes it worse.
+    An unchanged rule may have been invalid before, because a service that it names was removed. That is not caused by
+    this document, so it counts only if the document makes it worse.
     """
     rule: Rule = wanted.value
     service = after.services[rule.service]

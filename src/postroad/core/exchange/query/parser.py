@@ -55,7 +55,7 @@ class Query:
 
 
 def read_query(text: str) -> Query:
-    """The query's tree; raises ``Unreadable`` when it goes beyond what is understood here."""
+    """Return the query's tree; raises ``UnreadableQuery`` if it goes beyond the supported subset."""
     if len(text) > QUERY_CHARS:
         raise UnreadableQuery(f"the query is longer than {QUERY_CHARS} characters", 0)
     scanner = Scanner(text)
@@ -353,7 +353,7 @@ class _Reader:
         if name == "msg":
             return QueryPath(start=PathStart.DOCUMENT)
         if ":" in name:
-            raise self._scanner.unreadable(f"${name} is no item of the header")
+            raise self._scanner.unreadable(f"${name} is not a header item")
         self.headers.add(name)
         return HeaderVariable(name=name, declared=self._prolog.variables.get(name, ""))
 

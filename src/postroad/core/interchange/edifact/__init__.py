@@ -1,11 +1,11 @@
 """EDIFACT: interchanges of messages, in groups or without, between UNB and UNZ.
 
-    examine, split, split_stream   an interchange taken apart; what is wrong told, repaired or refused
-    assemble                       messages put together, as a stream; where each went is told
+    examine, split, split_stream   an interchange taken apart; errors reported, repaired or refused
+    assemble                       messages put together, as a stream; the position of each is reported
     acknowledge                    CONTRL for what came
     read_answers                   CONTRL that came, for what we sent
 
-``delimiters.py`` draws UNA, ``envelopes.py`` lists what an envelope may say, ``answer_codes.py`` what codes mean. Not read:
+``delimiters.py`` draws UNA, ``envelopes.py`` lists envelope options, ``acknowledgement_codes.py`` the meaning of codes. Not read:
 interactive interchanges (UIB), and packages of binary objects (UNO); both are refused.
 """
 

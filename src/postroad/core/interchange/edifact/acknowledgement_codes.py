@@ -43,7 +43,7 @@ WORDS: dict[str, str] = {
     "30": "groups and messages are mixed",
     "31": "there is more than one kind of message in a group",
     "32": "the level below is empty",
-    "33": "something stands outside of a message or a group",
+    "33": "there is something outside of a message or a group",
     "34": "the nesting indicator is not allowed",
     "35": "a segment is repeated too often",
     "36": "a segment group is repeated too often",

@@ -1,6 +1,6 @@
 """Reads CONTRL messages: a partner's acknowledgments of interchanges that we sent.
 
-Rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
+Rule: an acknowledgment without a verdict is refused; unknown codes are returned unchanged.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def _told(block: Sequence[Sequence[Sequence[str]]]) -> ContrlResult:
     action, code = find_component(head, _ACTION_AT[tag]), find_component(head, _ACTION_AT[tag] + 1)
     verdict = _ACTIONS.get(action)
     if verdict is None:
-        raise Refused("interchange.malformed", f"{tag} says {action!r}, and that is no verdict")
+        raise Refused("interchange.malformed", f"{tag} says {action!r}, which is not a verdict")
     notes = tuple("+".join(":".join(one) for one in line) for line in block[1:])
     if verdict is PartnerStatus.ACCEPTED and (code or notes):
         verdict = PartnerStatus.NOTED

@@ -1,7 +1,7 @@
 """Writes CONTRL for a received interchange: UCI for the interchange, UCF and UCM for errors.
 
-Rules: CONTRL is never answered with CONTRL; only envelopes were looked at, so nothing is claimed of what the messages say;
-what is not named shares the fate of what it is in, as the standard has it.
+Rules: CONTRL is never answered with CONTRL. Only envelopes are checked, so nothing is claimed about the contents of
+messages. What is not named has the status of what contains it, as the standard defines.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ _REJECTED, _ACKNOWLEDGED = "4", "7"  # 0083: this level and all below; this leve
 def acknowledge(
     found: Split, envelope: Envelope, numbers: Numbers, *, taken: bool = True, rejected: Collection[int] = ()
 ) -> Iterator[bytes]:
-    """The interchange to send back; nothing at all where nothing was asked for and nothing is wrong.
+    """Return the interchange to send back; None if none was requested and there are no errors.
 
-    ``rejected`` are places of members that were not taken though the others were."""
+    ``rejected`` are the positions of members that were rejected although the others were accepted.
+    """
     asked = found.facts.get("acknowledgment") == "1"
     only_answers = bool(found.members) and all(one.kind == CONTRL for one in found.members)
     if only_answers or not (asked or found.faults or rejected or not taken):

@@ -2,10 +2,11 @@
 
     UNA  UNB  UNH…UNT  UNH…UNT  UNZ          or          UNB  UNG  UNH…UNT  UNE  UNG  UNH…UNT  UNE  UNZ
 
-A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote: then its
-messages are taken. A message may declare its delimiters and charset (``declared.py``). Rules: members stay in their order; a
-message in other delimiters is put into ours, with what has to be released released, and where that cannot be it gets an
-interchange of its own; a message in another charset is written in ours or refused; only one member is held at a time.
+A member is a ready message (UNH…UNT), or an interchange of such messages (UNA or UNB…UNZ) that an application wrote,
+whose messages are used. A message may declare its delimiters and charset (``document_options``). Rules: members keep
+their order. A message in other delimiters is converted to ours, escaping where needed; if that is impossible, it gets
+a separate interchange. A message in another charset is converted to ours or refused. Only one member is in memory at
+a time.
 """
 
 from __future__ import annotations
@@ -142,7 +143,7 @@ class _Assembly:
 
     def _put(self, found: EdifactMessage, position: int) -> list[bytes]:
         if not found.has_right_trailer and not self._repairs:
-            raise unfit(f"UNT says {found.said}, and the message {found.reference} has {found.segments} segments")
+            raise unfit(f"UNT specifies {found.said}, but the message {found.reference} has {found.segments} segments")
         if self._numbering == "own" and not without_breaks(found.reference):
             raise unfit(f"a message {found.kind} has no reference; set messageNumbers to number the messages")
         fitted, marks = self._fitted(found)
@@ -185,7 +186,7 @@ class _Assembly:
             fitted = convert_delimiters(found, marks)
             if fitted is not None:
                 return fitted, marks
-        raise unfit(f"message {found.reference} cannot be said in version {version_of(self._envelope)}")
+        raise unfit(f"message {found.reference} cannot be expressed in version {version_of(self._envelope)}")
 
     def _reference_of(self, found: EdifactMessage) -> str:
         if self._numbering == "own":

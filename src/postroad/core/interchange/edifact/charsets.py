@@ -1,6 +1,6 @@
 """Character sets by the syntax identifier of UNB (0001).
 
-Rule: bytes are passed on as they came; a charset is asked only when text is written, moved into another one, or told wrong.
+Rule: bytes are passed on unchanged; a charset matters only when text is written, converted or reported as wrong.
 """
 
 from __future__ import annotations

@@ -3,9 +3,9 @@
     UNA:+.? '        component, element, decimal mark, release, repetition (or reserved), terminator
     UNB+UNOA:3+…     without UNA, these; UNOB may have the separators of ISO 646 (1D, 1F, 1C) instead
 
-A terminator or separator is text when an odd run of release characters stands before it: ``?'`` is an apostrophe, and ``??'`` is
-a question mark and the end of a segment. Rule: delimiters are one byte each; a sender with others and no UNA is read if
-they can be seen, and that is told.
+A terminator or separator is text if an odd number of release characters precedes it: ``?'`` is an apostrophe, and
+``??'`` is a question mark and the end of a segment. Rule: delimiters are one byte each; other delimiters without UNA
+are accepted if they can be detected, and reported.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def delimiters_of(facts: Mapping[str, str]) -> EdifactDelimiters:
 
 
 def read_declared_delimiters(text: str) -> EdifactDelimiters:
-    """Those that a document declares; refuses ones that cannot be told apart."""
+    """Return the delimiters that a document declares; refuses ones that cannot be told apart."""
     marks = EdifactDelimiters(**read_declared("edifact", text))
     if contradicts(marks):
         raise unfit(
-            f"{text!r} cannot be the delimiters of EDIFACT: each is one character of its own, no letter or digit"
+            f"{text!r} cannot be the delimiters of EDIFACT: each must be a different character, and not a letter or digit"
         )
     return marks
 
@@ -111,7 +111,7 @@ def no_interchange(raw: bytes, at: int) -> Refused:
 
 
 def read_delimiters(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
-    """The delimiters, where UNB begins, and what is wrong with them."""
+    """Return the delimiters, the position of UNB, and their errors."""
     if raw.startswith(b"UNA", at):
         return _told(raw, at)
     found = _UNB.match(raw, at)

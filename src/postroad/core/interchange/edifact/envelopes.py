@@ -35,14 +35,14 @@ _SWAPPED = ("qualifier", "internal")
 def syntax_of(envelope: Envelope) -> str:
     syntax = envelope.facts.get("syntax", "UNOC")
     if syntax not in CHARSETS and not (len(syntax) == 4 and syntax.isascii() and syntax.isalnum()):
-        raise unfit_value("syntax", f"{syntax!r} is no syntax identifier; {', '.join(CHARSETS)} are")
+        raise unfit_value("syntax", f"{syntax!r} is not a syntax identifier; {', '.join(CHARSETS)} are")
     return syntax
 
 
 def version_of(envelope: Envelope) -> str:
     version = envelope.facts.get("version", "3")
     if version not in ("1", "2", "3", "4"):
-        raise unfit_value("version", f"{version!r} is none of the versions 1, 2, 3 and 4")
+        raise unfit_value("version", f"{version!r} is not one of the versions 1, 2, 3 and 4")
     return version
 
 
@@ -51,7 +51,7 @@ def marks_of(envelope: Envelope) -> EdifactDelimiters:
     wished = {"repetition": "*"} if version_of(envelope) == "4" else {}
     marks = delimiters_of({**wished, **envelope.facts})
     if contradicts(marks):
-        raise unfit_value("delimiters", "each of them must be one character of its own, and no letter or digit")
+        raise unfit_value("delimiters", "each of them must be a different character, and not a letter or digit")
     return marks
 
 

@@ -1,7 +1,7 @@
 """One message, from UNH to UNT: parses, renumbers, and changes its delimiters.
 
-Rules: a message has no control segment inside, so that a member can never end the interchange around it and begin another;
-delimiters that are text are released in whatever delimiters they are written.
+Rules: a message contains no control segment, so that a member can never end the interchange around it and begin
+another. Delimiters that are text are escaped in every set of delimiters.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Segments: finds their ends, parses and writes them.
 
-Rule: no delimiter is believed before the run of release characters in front of it was looked at.
+Rule: a delimiter counts only after the release characters in front of it have been checked.
 """
 
 from __future__ import annotations

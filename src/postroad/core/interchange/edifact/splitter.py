@@ -59,7 +59,9 @@ def judge_split(found: Split, dirt: Dirt) -> Split:
 def _with_rest(found: Split, at: int, end: int) -> Split:
     if at == end:
         return found
-    fault = InterchangeFault(code="edifact.trailing", text=f"{end - at} bytes follow that are no interchange", at=at)
+    fault = InterchangeFault(
+        code="edifact.trailing", text=f"{end - at} bytes follow that are not an interchange", at=at
+    )
     return replace(found, faults=(*found.faults, fault))
 
 

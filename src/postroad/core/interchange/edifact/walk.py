@@ -100,7 +100,7 @@ class EdifactWalk:
         if tag != b"UNZ":
             raise self._misplaced(found, "where a message or the end should (UNH, UNG or UNZ)")
         if self._grouped and self._grouped < len(self._groups):
-            self._note("edifact.mixed", "messages stand both in groups and outside of them", found.start(1))
+            self._note("edifact.mixed", "messages are both in groups and outside of them", found.start(1))
         return found
 
     def _ungrouped(self, found: re.Match[bytes]) -> int:
@@ -132,7 +132,7 @@ class EdifactWalk:
         group = self._groups[place]
         said, closed = find_component(trailer, 1), find_component(trailer, 2)
         if not is_same_number(said, str(messages)):
-            self._note("edifact.count", f"UNE says {said!r} messages, and the group has {messages}", at, place)
+            self._note("edifact.count", f"UNE specifies {said!r} messages, but the group has {messages}", at, place)
         if closed != group.reference or not closed:
             self._note("edifact.control", f"UNG has the reference {group.reference!r}, and UNE {closed!r}", at, place)
         return end
@@ -194,7 +194,7 @@ class EdifactWalk:
         begin, at, stop = places
         count, member = count_segments(self._data, begin, stop, self.marks), len(self._members)
         if not is_same_number(said, str(count)):
-            text = f"UNT says {said!r} segments, and the message has {count}"
+            text = f"UNT specifies {said!r} segments, but the message has {count}"
             self._note("edifact.count", text, at, group, member)
         if closed != reference or not reference:
             text = f"UNH has the reference {reference!r}, and UNT {closed!r}"
@@ -211,7 +211,7 @@ class EdifactWalk:
         said, closed = find_component(trailer, 1), find_component(trailer, 2)
         what, count = ("groups", self._grouped) if self._grouped else ("messages", len(self._members))
         if not is_same_number(said, str(count)):
-            self._note("edifact.count", f"UNZ says {said!r} {what}, and there are {count}", at)
+            self._note("edifact.count", f"UNZ specifies {said!r} {what}, but there are {count}", at)
         if not is_same_number(closed, self._header.reference) or not closed:
             self._note("edifact.control", f"UNB has the reference {self._header.reference!r}, and UNZ {closed!r}", at)
         self.end = end + 1
@@ -231,7 +231,7 @@ class EdifactWalk:
         parts = [one.strip(BLANKS) for one in self._data[begin:end].split(self.marks.terminator)]
         strays = [text_of(one[:3]) for one in parts if one and text_of(one[:3]) not in _SECURITY]
         if strays:
-            text = f"{where} stand segments that do not belong there: {strays[:_MOST_NAMED]}"
+            text = f"{where} are segments that do not belong there: {strays[:_MOST_NAMED]}"
             self._note("edifact.stray", text, begin, group)
 
     def _segment(self, at: int) -> tuple[int, Sequence[Sequence[str]]]:

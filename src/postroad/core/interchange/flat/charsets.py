@@ -1,6 +1,6 @@
 """Characters and bytes of flat files, EBCDIC included.
 
-Rule: what has no place in a charset is refused, never replaced.
+Rule: a character that the charset lacks is refused, never replaced.
 """
 
 from __future__ import annotations

@@ -11,10 +11,7 @@ from postroad.core.interchange.flat.records import records_in
 
 
 def encode_member(raw: bytes, layout: FlatLayout) -> bytes:
-    """Converts a member to the file's charset and record ends. May raise UnicodeError.
-
-    May raise UnicodeError.
-    """
+    """Convert a member to the file's charset and record ends. May raise UnicodeError."""
     if not layout.converts:
         return raw
     text = decode_text(raw, layout.member_charset)
@@ -23,10 +20,7 @@ def encode_member(raw: bytes, layout: FlatLayout) -> bytes:
 
 
 def decode_member(raw: bytes, layout: FlatLayout) -> bytes:
-    """Converts a member from the file's charset and record ends. May raise UnicodeError.
-
-    May raise UnicodeError.
-    """
+    """Convert a member from the file's charset and record ends. May raise UnicodeError."""
     records = [raw[begin:end] for begin, end, _ in records_in(raw, layout)] if layout.member_end else [raw]
     text = (layout.member_end or "").join(decode_text(record, layout.charset) for record in records)
     return encode_text(text, layout.member_charset)

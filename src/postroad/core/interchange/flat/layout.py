@@ -95,7 +95,7 @@ def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
 def _member_end(facts: Mapping[str, str], *, differs: bool) -> str | None:
     name = facts.get("member_end") or ("lf" if differs else "")
     if name and name not in ("crlf", "lf", "cr"):
-        raise unfit_value("member_end", f"{name!r} is none of crlf, lf, cr")
+        raise unfit_value("member_end", f"{name!r} is not one of crlf, lf, cr")
     return _ENDS[name] if name and facts.get("record_end") != "none" else None
 
 
@@ -108,7 +108,7 @@ def _length(facts: Mapping[str, str], delimited: bool) -> int:
     if not text:
         return 0
     if delimited or not text.isdecimal() or not 0 < int(text) <= _MOST_LENGTH:
-        raise unfit_value("record_length", f"{text!r} is no length of a positional record")
+        raise unfit_value("record_length", f"{text!r} is not a length of a positional record")
     return int(text)
 
 
@@ -126,7 +126,7 @@ def _total(text: str, delimited: bool) -> tuple[int, tuple[int, int] | None]:
 def _mark(name: str, text: str, codec: str) -> bytes:
     raw = _encoded(name, {"tab": "\t"}.get(text, text), codec)
     if len(raw) != 1 or text.isalnum() or text in "\r\n":
-        raise unfit_value(name, f"{text!r} is not one character, and no letter or digit")
+        raise unfit_value(name, f"{text!r} must be one character that is not a letter or digit")
     return raw
 
 
@@ -147,4 +147,4 @@ def _encoded(name: str, text: str, codec: str) -> bytes:
     try:
         return encode_text(text, codec)
     except UnicodeError:
-        raise unfit_value(name, f"{text!r} cannot be said in {codec}") from None
+        raise unfit_value(name, f"{text!r} cannot be encoded in {codec}") from None

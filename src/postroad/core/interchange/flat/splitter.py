@@ -101,13 +101,13 @@ class _Walk:
     def _record(self, record: bytes, begin: int, end: int) -> None:
         layout = self._layout
         if not record:
-            self._note("flat.blank", "an empty record stands here", begin)
+            self._note("flat.blank", "there is an empty record here", begin)
             return
         starts = not layout.member_start or record.startswith(layout.member_start)
         if starts:
             self._close()
         elif self._begin < 0:
-            self._note("flat.stray", "a record stands here that belongs to no member", begin)
+            self._note("flat.stray", "this record belongs to no member", begin)
             return
         self._begin, self._end = begin if starts else self._begin, end
         self._check_record(record, begin)
@@ -116,7 +116,7 @@ class _Walk:
         self._records += 1
         member, layout = len(self._members), self._layout
         if self._closed:
-            self._note("flat.stray", "a record stands behind the trailer", begin, member)
+            self._note("flat.stray", "a record follows the trailer", begin, member)
         if layout.record_length and len(record) != layout.record_length:
             text = f"the record has {len(record)} bytes, and should have {layout.record_length}"
             self._note("flat.length", text, begin, member)
@@ -148,7 +148,7 @@ class _Walk:
     def _check_end(self, record: bytes, begin: int, end: int) -> None:
         """Of the last record, that goes to the end of the file."""
         if self._layout.quote and record.count(self._layout.quote) % 2:
-            text = "a quote in this record is not closed, so that nobody can say where it ends"
+            text = "a quote in this record is not closed, so its end is unknown"
             self._faults.append(fatal("flat.quote", text, begin))
         else:
             self._note("flat.unterminated", "the last record has no end", end)
@@ -190,14 +190,16 @@ class _Walk:
         counted = {"records": self._records, "all": self._records + self._around, "members": len(self._members)}
         for name, count in counted.items():
             if name in self._said and not is_same_number(self._said[name], str(count)):
-                self._note("flat.count", f"{self._said[name]!r} {name} are said, and there are {count}", end)
+                self._note("flat.count", f"{self._said[name]!r} {name} are specified, but there are {count}", end)
         width = layout.trailer.width_of("total") if layout.trailer is not None else 0
         if (
             "total" in self._said
             and layout.has_total
             and not is_same_total(self._said["total"], self._total.text, width)
         ):
-            self._note("flat.total", f"the total {self._said['total']!r} is said, and it is {self._total.text}", end)
+            self._note(
+                "flat.total", f"the total {self._said['total']!r} is specified, but it is {self._total.text}", end
+            )
 
     def _note(self, code: str, text: str, at: int, member: int = -1) -> None:
         if len(self._faults) < _MOST_FAULTS:

@@ -47,7 +47,7 @@ class Template:
     def _check(self, text: str) -> None:
         names = [part.name for part in self._parts if isinstance(part, _Field)]
         if unknown := sorted(set(names) - NAMES):
-            raise unfit_value(self._what, f"{unknown[0]!r} is no value; there are {', '.join(sorted(NAMES))}")
+            raise unfit_value(self._what, f"{unknown[0]!r} is not a value; the values are {', '.join(sorted(NAMES))}")
         if len(set(names)) < len(names) or not text or text.startswith("{"):
             raise unfit_value(self._what, "it must begin with text by which it is known, and have each value once")
         for field, behind in pairwise(self._parts[:-1]):
@@ -81,7 +81,7 @@ class Template:
         try:
             return encode_text(text, self._codec)
         except UnicodeError:
-            raise unfit_value(self._what, f"{text!r} cannot be said in {self._codec}") from None
+            raise unfit_value(self._what, f"{text!r} cannot be encoded in {self._codec}") from None
 
 
 def _pattern(part: bytes | _Field, following: bytes | _Field | None) -> bytes:

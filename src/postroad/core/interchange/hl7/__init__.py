@@ -5,7 +5,7 @@
     acknowledge             ACK for what came, in original and enhanced mode
     read_answers            answers that came, for what we sent
 
-``separators.py`` draws MSH, ``assembling.py`` lists what an envelope may say.
+``separators.py`` draws MSH, ``assembler.py`` lists envelope options.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ def _messages_of(member: Buffer) -> list[Hl7Message]:
 def marks_of(envelope: Envelope) -> Separators:
     marks = separators_of(envelope.facts)
     if marks.contradict():
-        raise unfit_value("separators", "each of them must be one character of its own, and no letter or digit")
+        raise unfit_value("separators", "each of them must be a different character, and not a letter or digit")
     return marks
 
 

@@ -49,7 +49,7 @@ def read_message(data: Buffer) -> Hl7Message:
         raise unfit("MSH gives one character two roles")
     inside = _CONTROL.search(raw, at, end)
     if inside is not None:
-        raise unfit(f"byte {inside.start(1)}: {inside.group(1).decode()} stands inside a message")
+        raise unfit(f"byte {inside.start(1)}: {inside.group(1).decode()} is inside a message")
     body = normalize_segments(raw[at:end], marks)
     header = fields_of(body[: body.index(b"\r")], marks, 10)
     if not header[10]:

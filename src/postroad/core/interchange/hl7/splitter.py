@@ -109,12 +109,12 @@ class _Walk:
 
     def _begin_file(self, begin: int, end: int) -> None:
         if self._file is not None or self._members or self._open_batch:
-            self._note("hl7.structure", "FHS stands inside, and only one file was expected", begin, fatal=True)
+            self._note("hl7.structure", "FHS is inside, but only one file was expected", begin, fatal=True)
         self._file, self._open_file = self._fields(begin, end, 12), True
 
     def _begin_batch(self, begin: int, end: int) -> None:
         if self._open_batch:
-            self._note("hl7.structure", "BHS stands inside a batch that has no BTS", begin, fatal=True)
+            self._note("hl7.structure", "BHS is inside a batch that has no BTS", begin, fatal=True)
         header = self._fields(begin, end, 12)
         self._groups.append(InterchangeGroup(kind="batch", reference=text_of(header[11]), facts=_header_facts(header)))
         self._open_batch, self._first = True, len(self._members)
@@ -122,7 +122,7 @@ class _Walk:
 
     def _end_batch(self, begin: int, end: int) -> None:
         if not self._open_batch:
-            self._note("hl7.structure", "BTS stands where no batch is open", begin, fatal=True)
+            self._note("hl7.structure", "BTS is where no batch is open", begin, fatal=True)
             return
         messages = len(self._members) - self._first
         self._check_count(begin, end, messages, "messages", len(self._groups) - 1)
@@ -130,7 +130,7 @@ class _Walk:
 
     def _end_file(self, begin: int, end: int) -> None:
         if not self._open_file or self._open_batch:
-            self._note("hl7.structure", "FTS stands where no file is open, or a batch still is", begin, fatal=True)
+            self._note("hl7.structure", "FTS is where no file is open, or a batch still is", begin, fatal=True)
             return
         self._check_count(begin, end, self._batches, "batches", -1)
         self._open_file = False
@@ -146,7 +146,7 @@ class _Walk:
         if len(self._members) >= self._most:
             raise Refused("wire.too-complex", f"byte {begin}: there are more than {self._most} messages")
         if self._batches and not self._open_batch:
-            self._note("hl7.stray", "a message stands behind a batch, and in none", begin)
+            self._note("hl7.stray", "a message follows a batch, but is in no batch", begin)
         if not self._groups:
             self._groups.append(InterchangeGroup())
         marks = read_separators(self._raw, begin)
@@ -182,7 +182,7 @@ class _Walk:
         line = len(_first_line(self._raw, begin, end))
         rest = self._raw[begin + line : end].strip(LINE_ENDS + b" \t")
         if rest:
-            text = f"behind {text_of(self._raw[begin : begin + 3])} stands what belongs to no message: {rest[:16]!r}"
+            text = f"behind {text_of(self._raw[begin : begin + 3])} is data that belongs to no message: {rest[:16]!r}"
             self._note("hl7.stray", text, begin + line)
 
     def _expect_closed(self, at: int) -> None:

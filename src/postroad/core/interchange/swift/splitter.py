@@ -112,10 +112,10 @@ class _Walk:
         if b"$" in between:
             self._dollars = True
         elif at >= 0:
-            self._note("swift.separator", "no $ stands between two messages", begin)
+            self._note("swift.separator", "there is no $ between two messages", begin)
         if stray := between.strip(_BLANKS + b"$"):
             shown = repr(stray[:12].decode("latin-1"))
-            self._note("swift.stray", f"{len(stray)} bytes stand here that belong to no message ({shown})", begin)
+            self._note("swift.stray", f"{len(stray)} bytes here belong to no message ({shown})", begin)
         self._at = len(data) if at < 0 else at
         return at >= 0
 
@@ -131,7 +131,7 @@ class _Walk:
         if not self._message(end):
             return False
         if self._at != end:
-            self._note("swift.stray", f"{end - self._at} bytes stand behind the message's last block", self._at)
+            self._note("swift.stray", f"{end - self._at} bytes follow the message's last block", self._at)
         following = data.find(BEGIN, end)
         after = len(data) if following < 0 else following
         self._check_padding(begin, end, after)
@@ -140,7 +140,7 @@ class _Walk:
 
     def _check_padding(self, begin: int, end: int, after: int) -> None:
         if stray := self._data[end + 1 : after].strip(_BLANKS):
-            self._note("swift.stray", f"{len(stray)} bytes stand here that belong to no message", end + 1)
+            self._note("swift.stray", f"{len(stray)} bytes here belong to no message", end + 1)
         elif (after - begin) % SECTOR:
             self._note("swift.padding", f"the message is not filled up to a multiple of {SECTOR} bytes", begin)
 

@@ -1,11 +1,11 @@
 """X12: interchanges of transaction sets in functional groups, between ISA and IEA.
 
-    examine, split, split_stream   an interchange taken apart; what is wrong told, repaired or refused
-    assemble                       sets put together, as a stream; where each went is told
+    examine, split, split_stream   an interchange taken apart; errors reported, repaired or refused
+    assemble                       sets put together, as a stream; the position of each is reported
     acknowledge                    TA1, 997 and 999 for what came
     read_answers                   TA1, 997 and 999 that came, for what we sent
 
-``delimiters.py`` draws ISA, ``envelopes.py`` lists what an envelope may say, ``answer_codes.py`` what codes mean.
+``delimiters.py`` draws ISA, ``envelopes.py`` lists envelope options, ``acknowledgement_codes.py`` the meaning of codes.
 """
 
 from __future__ import annotations

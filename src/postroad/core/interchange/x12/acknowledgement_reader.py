@@ -1,6 +1,6 @@
 """Reads TA1, 997 and 999: a partner's acknowledgments of interchanges that we sent.
 
-Rule: an answer that has no verdict is refused; codes that nobody knows are told as they came.
+Rule: an acknowledgment without a verdict is refused; unknown codes are returned unchanged.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ def _first(elements: Sequence[str], count: int) -> tuple[str, ...]:
 def _verdict(status: str, tag: str) -> PartnerStatus:
     found = _VERDICTS.get(status.strip())
     if found is None:
-        raise Refused("interchange.malformed", f"{tag} says {status!r}, and that is no verdict")
+        raise Refused("interchange.malformed", f"{tag} says {status!r}, which is not a verdict")
     return found
 
 

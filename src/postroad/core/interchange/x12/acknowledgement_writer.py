@@ -1,7 +1,7 @@
 """Writes acknowledgments of a received interchange: TA1 for its envelope, 997 or 999 for each group.
 
-Rules: an acknowledgement is never acknowledged; only the envelope was looked at, so nothing is claimed of what the documents
-say; what was not taken is rejected as a whole, with the reasons where they were found.
+Rules: an acknowledgment is never acknowledged. Only the envelope is checked, so nothing is claimed about the contents
+of documents. What was not accepted is rejected as a whole, with the reasons where they were found.
 """
 
 from __future__ import annotations
@@ -36,8 +36,10 @@ def acknowledge(
 ) -> Iterator[bytes]:
     """The interchange to send back; nothing at all where nothing was asked for and nothing is wrong.
 
-    ``rejected`` are places of members that were not taken though the others were. ``kind`` is 997 or 999, as the envelope's
-    fact ``answer``; without both, 999 answers what follows an implementation guide (005010X222A1), and 997 the rest."""
+    ``rejected`` are the positions of members that were rejected although the others were accepted. ``kind`` is 997 or
+    999, as the envelope's fact ``answer``; without both, 999 answers what follows an implementation guide
+    (005010X222A1), and 997 the rest.
+    """
     kind = kind or envelope.facts.get("answer", "")
     telling = _Telling(found, marks_of(envelope), taken, rejected)
     about_all = [telling.about_interchange()] if telling.needs_ta1() else []

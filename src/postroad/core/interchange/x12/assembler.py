@@ -2,11 +2,12 @@
 
     ISA  GS  ST…SE  ST…SE  GE  GS  ST…SE  GE  IEA
 
-A member is a ready set (ST…SE), or an interchange of such sets (ISA…IEA) that an application wrote: then its sets are taken, and
-its groups say to what they belong. A set may declare its delimiters and charset (``declared.py``). Rules: members stay in
-their order, so a group ends where a set of another kind, sender, receiver or version comes; a set in other delimiters is put into
-ours only if that is sound, and otherwise gets an interchange of its own; only one member is held at a time, so the stream may be
-larger than the memory. X12 does not name its charset, so a stream has one: the envelope's, or the first that a set declares.
+A member is a ready set (ST…SE), or an interchange of such sets (ISA…IEA) that an application wrote, whose sets are
+used, with the data of their groups. A set may declare its delimiters and charset (``document_options``). Rules:
+members keep their order, so a group ends where a set of another kind, sender, receiver or version follows. A set in
+other delimiters is converted to ours only if that is safe, and otherwise gets a separate interchange. Only one member
+is in memory at a time, so the stream may be larger than the memory. X12 does not name its charset, so a stream has
+one: the envelope's, or the first that a set declares.
 """
 
 from __future__ import annotations
@@ -192,7 +193,7 @@ class _Assembly:
     def _put(self, found: TransactionSet, key: GroupKey, position: int) -> list[bytes]:
         pieces: list[bytes] = []
         if not found.has_right_trailer and not self._repairs:
-            detail = f"SE says {found.said}, and the set {found.reference} has {found.segments} segments"
+            detail = f"SE specifies {found.said}, but the set {found.reference} has {found.segments} segments"
             raise unfit_member(position, detail)
         if self._numbering == "own" and not without_breaks(found.reference):
             raise unfit_member(position, f"a set {found.kind} has no number; set setNumbers to number the sets")

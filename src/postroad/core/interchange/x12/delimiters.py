@@ -140,7 +140,7 @@ def to_readable(data: Buffer) -> tuple[bytes, int, str]:
     try:
         return raw.decode(encoding).encode(), 0, "utf-16"
     except UnicodeError:
-        raise Refused("interchange.malformed", "it begins as UTF-16 and goes on as something else") from None
+        raise Refused("interchange.malformed", "it begins as UTF-16 and continues as something else") from None
 
 
 def read_header(data: bytes, at: int) -> IsaHeader:
@@ -208,7 +208,7 @@ def _contradictions(found: X12Delimiters, isa: bytes, at: int) -> tuple[Intercha
     """With any of these nobody can say where a segment ends."""
     text = _contradiction(found)
     if not text and found.terminator in isa:
-        text = f"the segment terminator {text_of(found.terminator)!r} also stands inside ISA"
+        text = f"the segment terminator {text_of(found.terminator)!r} also occurs inside ISA"
     return (InterchangeFault(code="x12.delimiters", text=text, at=at, fatal=True),) if text else ()
 
 
@@ -230,4 +230,4 @@ def _widths(elements: tuple[str, ...], at: int) -> tuple[InterchangeFault, ...]:
     wrong = [
         f"ISA{n:02d}" for n, (one, width) in enumerate(zip(elements, ISA_WIDTHS, strict=True), 1) if len(one) != width
     ]
-    return (InterchangeFault(code="x12.isa", text=f"not as long as the standard says: {', '.join(wrong)}", at=at),)
+    return (InterchangeFault(code="x12.isa", text=f"not as long as the standard requires: {', '.join(wrong)}", at=at),)

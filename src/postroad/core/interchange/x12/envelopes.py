@@ -65,7 +65,7 @@ def marks_of(envelope: Envelope) -> X12Delimiters:
     marks = delimiters_of({"version": version, **envelope.facts})
     single = all(len(role.decode("utf-8", "replace")) == 1 for role in marks.roles())
     if not single or len(set(marks.roles())) < len(marks.roles()) or any(role.isalnum() for role in marks.roles()):
-        raise unfit_value("delimiters", "each of them must be one character of its own, and no letter or digit")
+        raise unfit_value("delimiters", "each of them must be a different character, and not a letter or digit")
     return marks if version >= REPEATS_SINCE else without_repetition(marks)
 
 

@@ -1,7 +1,7 @@
 """Finds the segments that matter for the envelope, without parsing the others.
 
-Rules: one search over the bytes stops at control segments only; a binary segment (BIN, BDS) is as long as it says, whatever
-stands in it; every search goes forward, so that hostile bytes cost no more than honest ones.
+Rules: one search over the bytes stops at control segments only. A binary segment (BIN, BDS) is as long as it
+declares, whatever it contains. Every search goes forward, so that hostile bytes cost no more than honest ones.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def binary_at(data: bytes, at: int, delimiters: X12Delimiters) -> Binary:
     if not data.startswith(delimiters.terminator, end):
         raise Refused(
             "interchange.malformed",
-            f"byte {at}: {tag.decode()} says that it has {int(said)} bytes, and does not end there",
+            f"byte {at}: {tag.decode()} specifies {int(said)} bytes, but does not end there",
         )
     return Binary(begin, end)
 

@@ -1,7 +1,7 @@
 """One transaction set, from ST to SE: parses, renumbers, and changes its delimiters.
 
-Rules: a set has no control segment inside, so that a member can never end the interchange around it and begin another; X12
-has no way to write a delimiter as data, so a set is put into other delimiters only if none of them occurs in it.
+Rules: a set contains no control segment, so that a member can never end the interchange around it and begin another.
+X12 cannot escape delimiters, so a set is converted to other delimiters only if none of them occurs in it.
 """
 
 from __future__ import annotations
@@ -190,7 +190,7 @@ def _binaries(raw: bytes, head_end: int, tail: int, marks: X12Delimiters) -> lis
     while (found := search(raw, at)) is not None and found.start(1) != tail:
         tag, place = found.group(1), found.start(1)
         if tag not in BINARY:
-            raise unfit(f"byte {place}: {tag.decode()} stands inside a transaction set")
+            raise unfit(f"byte {place}: {tag.decode()} is inside a transaction set")
         try:
             binaries.append(binary_at(raw, place, marks))
         except Refused as refused:

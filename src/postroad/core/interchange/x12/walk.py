@@ -71,7 +71,7 @@ class X12Walk:
 
     def note_rest(self, at: int) -> None:
         """Notes that bytes follow which are not another interchange."""
-        self._note("x12.trailing", f"{len(self._data) - at} bytes follow that are no interchange", at)
+        self._note("x12.trailing", f"{len(self._data) - at} bytes follow that are not an interchange", at)
 
     def _walk(self) -> None:
         if self.faults and any(fault.fatal for fault in self.faults):
@@ -122,7 +122,7 @@ class X12Walk:
         end, trailer = self._segment(at, 3)
         sets = len(self.members) - self._first_member
         if not is_same_number(trailer[1], str(sets)):
-            self._note("x12.count", f"GE says {trailer[1]!r} sets, and the group has {sets}", at, place)
+            self._note("x12.count", f"GE specifies {trailer[1]!r} sets, but the group has {sets}", at, place)
             told = self.groups[place]
             self.groups[place] = replace(told, facts={**told.facts, "included": trailer[1]})
         if not is_same_number(trailer[2], header[6]):
@@ -215,7 +215,7 @@ class X12Walk:
         said, closed = (text_of(one or b"") for one in trailer.group(2, 3))
         opened, at = text_of(header.group(3) or b""), trailer.start(1)
         if not is_same_number(said, str(count)):
-            self._note("x12.count", f"SE says {said!r} segments, and the set has {count}", at, group, member)
+            self._note("x12.count", f"SE specifies {said!r} segments, but the set has {count}", at, group, member)
         if closed != opened or not opened:
             self._note("x12.control", f"ST has the number {opened!r}, and SE {closed!r}", at, group, member)
         if header.group(3) in self._set_numbers:
@@ -230,7 +230,7 @@ class X12Walk:
             end = len(data.rstrip(END_MARKS))
         trailer = _padded(elements_of(data[at:end], self.marks), 3)
         if not is_same_number(trailer[1], str(len(self.groups))):
-            self._note("x12.count", f"IEA says {trailer[1]!r} groups, and there are {len(self.groups)}", at)
+            self._note("x12.count", f"IEA specifies {trailer[1]!r} groups, but there are {len(self.groups)}", at)
         if trailer[2] != number:
             self._note("x12.control", f"ISA has the number {number!r}, and IEA {trailer[2]!r}", at)
         if not terminated and self.marks.terminator not in (b"\r", b"\n"):
@@ -259,7 +259,7 @@ class X12Walk:
         strays = [one[0][:3] for one in segments if one[0] not in allowed]
         if strays:
             self._note(
-                "x12.stray", f"{where} stand segments that do not belong there: {strays[:_MOST_NAMED]}", begin, group
+                "x12.stray", f"{where} are segments that do not belong there: {strays[:_MOST_NAMED]}", begin, group
             )
 
     def _segment(self, at: int, size: int) -> tuple[int, list[str]]:

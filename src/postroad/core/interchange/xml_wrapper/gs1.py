@@ -82,7 +82,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
             wrapper, opening = _opening(envelope, form, document, numbers)
             yield opening
         if document.name != first and not mixed:
-            detail = f"it is of type {local_name(document.name)}, and the header speaks of {local_name(first)}; set multiple_type"
+            detail = f"it is of type {local_name(document.name)}, but the header names {local_name(first)}; set multiple_type"
             raise unfit_member(position, detail)
         yield bytes(document.raw) + b"\n"
     if not wrapper:
@@ -101,7 +101,7 @@ def _documents(members: Iterable[Buffer]) -> Iterator[tuple[int, _Document]]:
         try:
             documents = _documents_in(to_utf8(whole_bytes(member)))
         except Refused as refused:
-            raise unfit_member(position, f"it is no XML document: {refused.detail}") from None
+            raise unfit_member(position, f"it is not an XML document: {refused.detail}") from None
         for document in documents:
             yield position, document
 
@@ -125,9 +125,7 @@ def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) 
     else:
         wanted = envelope.facts.get("message") or first.message
         if not namespace_of(wanted):
-            detail = (
-                "say which GS1 message the documents stand in, as urn:gs1:ecom:order:xsd:3}orderMessage, or form sbd"
-            )
+            detail = "specify the GS1 message that contains the documents, as urn:gs1:ecom:order:xsd:3}orderMessage, or form sbd"
             raise unfit_value("message", detail)
         name, spaces = (
             f"message:{check_element_name('message', local_name(wanted))}",
@@ -173,8 +171,6 @@ def _faults(found: Outline, facts: dict[str, str]) -> Iterator[InterchangeFault]
     kinds = {one.name for one in found.members}
     if len(kinds) > 1 and facts["multiple_type"] not in ("true", "1"):
         named = ", ".join(sorted(map(local_name, kinds)))
-        yield InterchangeFault(
-            code="gs1.type", text=f"the header speaks of one type of document, and there are {named}"
-        )
+        yield InterchangeFault(code="gs1.type", text=f"the header names one type of document, but there are {named}")
     if not found.members:
         yield InterchangeFault(code="gs1.empty", text="there is no document after the header")

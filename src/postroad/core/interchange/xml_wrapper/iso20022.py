@@ -70,7 +70,7 @@ def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> It
         count += 1
         yield b"<bf:Pyld>%b</bf:Pyld>\n" % root
     if said and said != str(count):
-        raise unfit_value("members", f"the header says {said} documents, and {count} came")
+        raise unfit_value("members", f"the header specifies {said} documents, but {count} were given")
     yield b"</bf:Xchg>\n"
 
 
@@ -121,7 +121,9 @@ def _facts(found: Outline, form: str) -> dict[str, str]:
 def _faults(found: Outline) -> Iterator[InterchangeFault]:
     said, count = found.texts.get(_SAID, ""), len(found.members)
     if said and not is_same_number(said, str(count)):
-        yield InterchangeFault(code="iso20022.count", text=f"the header says {said!r} documents, and there are {count}")
+        yield InterchangeFault(
+            code="iso20022.count", text=f"the header specifies {said!r} documents, but there are {count}"
+        )
     if local_name(found.root) == "Xchg" and "PyldDesc/PyldData/PyldIdr" not in found.texts:
         yield InterchangeFault(
             code="iso20022.header", text="the file has no payload identifier (PyldDesc/PyldData/PyldIdr)"

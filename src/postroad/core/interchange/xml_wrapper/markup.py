@@ -28,7 +28,7 @@ def iter_roots(members: Iterable[Buffer]) -> Iterator[bytes]:
         try:
             yield bytes(root_of(member))
         except Refused as refused:
-            raise unfit_member(position, f"it is no XML document: {refused.detail}") from None
+            raise unfit_member(position, f"it is not an XML document: {refused.detail}") from None
 
 
 def write_element(name: str, text: str, *, of: str = "") -> str:
@@ -51,7 +51,7 @@ def check_value(name: str, text: str, longest: int = 0) -> str:
 def check_element_name(what: str, name: str) -> str:
     """A name of an element that somebody asked for, without a prefix."""
     if not _NAME.fullmatch(name) or name.lower().startswith("xml"):
-        raise unfit_value(what, f"{name!r} is no name for an element: a letter, then letters, digits, hyphens or dots")
+        raise unfit_value(what, f"{name!r} is not an element name: use a letter, then letters, digits, hyphens or dots")
     return name
 
 

@@ -77,7 +77,7 @@ def _faults(found: Outline) -> Iterator[InterchangeFault]:
     said = found.attributes.get("count", "")
     if said and said != str(len(found.members)):
         yield InterchangeFault(
-            code="xml.count", text=f"the root says {said!r} members, and there are {len(found.members)}"
+            code="xml.count", text=f"the root specifies {said!r} members, but there are {len(found.members)}"
         )
 
 

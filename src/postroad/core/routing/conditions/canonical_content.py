@@ -1,9 +1,9 @@
-"""Element content in its canonical form: two contents are the same exactly when these texts are.
+"""Canonical text of element content: two contents are equal exactly if these texts are equal.
 
-For XML: names with their namespaces instead of prefixes, attributes in order, white space between elements left out. For JSON:
-names in order, numbers by what they amount to. The text is cut at a given length, so that comparing costs no more than what it
-is compared with, however large a document is. What has to be read beyond the cut is counted (``look``): the names of an object,
-which are sorted before the first one is written, and texts longer than the cut.
+For XML, names have namespaces instead of prefixes, attributes are sorted, and white space between elements is left
+out. For JSON, names are sorted and numbers are normalized. The text is cut at a given length, so that comparing costs
+no more than the value it is compared with, however large a document is. Reading beyond the cut is counted (``look``):
+the names of an object, which are sorted before the first one is written, and texts longer than the cut.
 """
 
 from __future__ import annotations

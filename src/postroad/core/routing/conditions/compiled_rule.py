@@ -1,9 +1,9 @@
 """Conditions compiled into functions of a message.
 
-A condition on something absent is false, whatever its operator; so is one on something that cannot be read. A place that holds
-several nodes satisfies a comparison if any of them does, and ``notEquals`` if something is there and none is equal. Character
-data is compared with character data, element content with element content. Rule: what costs is done when a rule is compiled;
-trying one looks only where it must, and stops as soon as the answer is known.
+A condition on a missing or unreadable value is false, whatever its operator. A location with several nodes satisfies
+a comparison if any of them does, and ``notEquals`` if there is a value and none is equal. Character data is compared
+with character data, element content with element content. Rule: expensive work is done when a rule is compiled;
+evaluation reads only what it must, and stops as soon as the result is known.
 """
 
 from __future__ import annotations

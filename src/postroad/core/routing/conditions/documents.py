@@ -1,7 +1,7 @@
-"""The documents of one message, parsed when a condition first looks into one, and at most once however many look.
+"""The documents of one message, parsed on first use and at most once.
 
-Rule: a document that cannot be parsed has no nodes, and that is noted rather than raised: it is the sender's business what a
-document says, and a rule's only to look.
+Rule: a document that cannot be parsed has no nodes; this is recorded, not raised, because the contents of a document
+are the sender's business.
 """
 
 from __future__ import annotations

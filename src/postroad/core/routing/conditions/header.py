@@ -1,7 +1,7 @@
 """A message's header as rules see it, and the table of items that a condition can name.
 
-What is the same for every service that looks (``Header``) is kept apart from what each of them sees in its own way (``Seen``).
-Rule: an item that is not there, or is empty, gives nothing; so a condition on it is false.
+Values that are the same for every service (``RuleHeader``) are separate from those that depend on the viewing service
+(``SeenHeader``). Rule: a missing or empty item has no values, so a condition on it is false.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""JSON documents read for conditions: strictly, with numbers as they were written.
+"""Strict JSON reader for conditions that keeps numbers as they were written.
 
-Rule: one document has one meaning. A name that comes twice in an object is refused, since whoever receives the document
-might read the other one; so is what only some parsers take. Numbers stay texts, so a long one costs no more than any text.
+Rule: one document has one meaning. A repeated name in an object is refused, since receivers might read the other
+value; so is syntax that only some parsers accept. Numbers stay texts, so a long one costs no more than any text.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def read_json(data: bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
     if len(members) < len(pairs):
-        raise malformed("a name comes twice in one object")
+        raise malformed("a name occurs twice in one object")
     return members
 
 

@@ -1,8 +1,9 @@
 """The literals of a condition: values, element content and patterns, parsed when the rule is compiled.
 
-Patterns are RE2's: matching takes time linear in the text, whatever the pattern is. Compiling one takes time linear in the
-size of its program, which a few counts of repetition make large, so a pattern is compiled with little memory first: RE2 stops as
-soon as the program does not fit. Reading a Unicode property writes hundreds of ranges out before that, so they are counted.
+Patterns use RE2: matching takes time linear in the text, whatever the pattern is. Compiling takes time linear in the
+size of the program, which a few repetition counts can make large; so a pattern is compiled with little memory first,
+and RE2 stops as soon as the program does not fit. Unicode properties write hundreds of ranges before that, so they
+are counted.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ Search = Callable[[str], Any]
 
 
 def literal_of(text: str, kind: ValueType) -> Comparable:
-    """The value that was written, or a refusal when it is none of its type."""
+    """Return the value of a literal, or a refusal if it is not of its type."""
     if len(text) > VALUE_CHARS:
         raise Refused("rule.invalid", f"the value has {len(text)} characters; at most {VALUE_CHARS} are allowed")
     value = READERS[kind](text)

@@ -78,9 +78,9 @@ def travelling_subject(
 def view_for_service(node: Invocation, subject: Subject, directory: Directory) -> Subject:
     """Return the message as an invoked service and its rules may see it.
 
-    A service in transit does not see the documents that the sender withholds from it, nor what others are told in arguments;
-    one that is isolated sees a message of whoever isolates it, and nothing of the wider route. A recipient, and what it includes,
-    sees no other recipients.
+    An in-transit service does not see the documents that the sender withholds from it, nor the arguments of others.
+    An isolated service sees a message from its isolator, and nothing of the wider route. A recipient, and the
+    services it includes, see no other recipients.
     """
     header, parts = subject.view.header, subject.view.parts
     if header.route_arguments and node.role is not RuleRole.SENDER:

@@ -1,6 +1,6 @@
 """The operators of conditions, applied to the contents of one or two locations.
 
-Rule: judging knows nothing of messages. So a stored explanation is judged again by the same code that routed the message.
+Rule: operators know nothing of messages, so a stored explanation is evaluated by the code that routed the message.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def _names(found: PlaceContent) -> frozenset[str]:
 
 
 def _written_out(contents: Iterable[Canonical]) -> set[str]:
-    """Contents as texts; one that is too long to be compared, or for which no share is left, equals none."""
+    """Return contents as texts; one that is too long to compare, or exceeds the share, equals nothing."""
     texts = {content(COMPARED_CHARS + 1) for content in contents}
     return {text for text in texts if 0 < len(text) <= COMPARED_CHARS}
 
@@ -116,7 +116,7 @@ def _ordering(comparison: ValueComparison) -> OperatorTest:
 
 
 def _ordered(values: set[Any], others: set[Any], less: bool) -> bool:
-    """Whether any value stands in that order to any other one."""
+    """Whether any value on one side is in that order to any value on the other."""
     if not values or not others:
         return False
     return bool(min(values) < max(others)) if less else bool(max(values) > min(others))

@@ -1,6 +1,6 @@
 """The content at one location in a message: texts, and elements with their own content.
 
-Rule: a whole content is turned into text only when something compares or shows it, and then no further than needed.
+Rule: content is converted to text only when it is compared or shown, and then no further than needed.
 """
 
 from __future__ import annotations

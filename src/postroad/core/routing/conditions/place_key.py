@@ -1,6 +1,6 @@
-"""The key of a place: under it what was found there is remembered, and explained.
+"""The key of a location, under which its values are cached and explained.
 
-Rule: a place has one key, the same wherever it is written.
+Rule: a location has one key, wherever it is written.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from postroad.core.model.rule import ValueLocation
 
 
 def place_key(place: ValueLocation) -> str:
-    """The key of a place: what it is in words, and behind that what else tells it apart from others."""
+    """Return the key of a location: its text, followed by whatever else distinguishes it from others."""
     rest = {
         "document": place.document,
         "namespaces": dict(sorted(place.namespaces)),

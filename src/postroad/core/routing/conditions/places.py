@@ -1,6 +1,6 @@
 """Compiled locations: functions that find the content of a location in a message.
 
-Rule: a place has one key, the same wherever it is written, under which what was found is remembered and explained.
+Rule: a location has one key, wherever it is written, under which its values are cached and explained.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""A message as conditions see it: header, documents, and the view of the service whose rules are tried.
+"""A message as conditions see it: header, documents, and the view of the service whose rules are evaluated.
 
-Every service on the way gets its own view by ``seen_by``. Rule: all views share the documents, so that a body is parsed at
-most once for a message, and only if a condition looks into it, and a path is followed once however many services ask for it;
-what a view has looked at stays with it, for explanations.
+Every service on the route gets its own view by ``seen_by``. Rule: all views share the documents, so a body is parsed
+at most once for a message, and only if a condition reads it, and a path is evaluated once however many services use
+it. The values that a view has read are kept for explanations.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ class Subject:
         return len(found.texts) <= FEW_TEXTS or self.shares.may_compare(len(found.texts))
 
     def may_match(self, found: PlaceContent) -> bool:
-        """Whether a pattern may look at what was found: there is a bound to what a service's rules may cost."""
+        """Whether a pattern may be matched, within the limit on the cost of a service's rules."""
         return self.shares.may_match(found.texts)
 
     def values(self, place: ValueLocation) -> tuple[PlaceValue, ...]:

@@ -1,8 +1,8 @@
-"""Texts read as what a condition compares them as: strings, numbers or dates.
+"""Converts texts for comparison: to strings, numbers or dates.
 
-Rule: reading never fails. A text that is no number, or no date, gives None, and the node it stands in simply does not match.
-Numbers are exact (``Decimal``) and bounded in length, since they come from anybody; a date is a moment, and without a zone it is
-meant in UTC.
+Rule: conversion never fails. A text that is not a number or date gives None, and its node does not match. Numbers are
+exact (``Decimal``) and limited in length, since anyone can send them. A date is a moment; without a zone it is in
+UTC.
 """
 
 from __future__ import annotations

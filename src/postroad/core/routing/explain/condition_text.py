@@ -1,7 +1,8 @@
 """Conditions in words: what each one compares, whether it held, and what it saw.
 
-Only what was seen is stored with a message, not what came of each condition. Rule: it is judged again by the code that
-judged it then, and where what was kept was cut too short to be sure, nothing is claimed.
+Only the values that were read are stored with a message, not the result of each condition. Rule: the condition is
+evaluated again by the code that evaluated it then; where the stored values were truncated too much to be sure, no
+result is shown.
 """
 
 from __future__ import annotations
@@ -148,7 +149,7 @@ NO_KEPT_CONTENT = _KeptContent(there=False, whole=NO_CONTENT, cut_texts=False, c
 
 
 def _judged(comparison: ValueComparison, kept: _KeptContent, other: _KeptContent) -> bool | None:
-    """A comparison that holds for something whole holds; one that does not may still hold for what was cut."""
+    """Return the result of a comparison; True on truncated values is certain, False may be due to the truncation."""
     if comparison.operator is Comparing.NOT_EQUALS:
         equal = _judged(replace(comparison, operator=Comparing.EQUALS), kept, other)
         return None if equal is None else not equal
@@ -160,7 +161,7 @@ def _judged(comparison: ValueComparison, kept: _KeptContent, other: _KeptContent
 
 
 def _is_short(comparison: ValueComparison) -> bool:
-    """Whether nothing that was too long to be kept whole can be equal to what is asked for."""
+    """Whether no truncated value can be equal to the compared value."""
     if comparison.operator not in (Comparing.EQUALS, Comparing.EQUALS_ONE_OF) or comparison.other is not None:
         return False
     if comparison.content:

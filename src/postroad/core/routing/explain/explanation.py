@@ -1,7 +1,7 @@
 """The stored explanation of a route: the rules that were tried, what they saw and did.
 
-Rule: it is recorded while the route is calculated, not worked out afterwards, and it is kept with the message's body: it
-quotes the message, so retention forgets it together with what it quotes.
+Rule: the explanation is recorded while the route is calculated, not reconstructed afterwards. It is stored with the
+message's body, because it quotes the message, and retention deletes both together.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class RouteReader(Protocol):
 def explained_copy(copy: Copy, directory: Directory, reader: RouteReader) -> ExplainedCopy:
     """Return the itinerary of one copy as a tree, without invocations hidden from the reader.
 
-    By which rule, and with which arguments, somebody else invokes somebody else is left out.
+    For invocations between other parties, the rule and the arguments are left out.
     """
     return ExplainedCopy(
         recipient=directory.address_named(copy.named),

@@ -1,6 +1,6 @@
 """Paths into JSON documents: ``$.order.lines[0].sku``, ``$.lines[*].price``, ``$['odd name']``, ``$..sku``.
 
-Rule: a step visits each part of the document at most once, and one that visits or finds more than anyone can mean gives up.
+Rule: a step visits each part of the document at most once; a step that visits or finds too many nodes is aborted.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Default attribute values from XML Schemas and DTDs, for conditions that read attributes.
 
-Only that is read from a schema: which element declares which attributes, wherever the declaration stands (global or local
-elements, named or anonymous types, groups, extensions and restrictions). Content models are never compiled and nothing is
-fetched, because a schema is as hostile as any other input. Rule: reading costs one walk through the schema; everything that
-refers to something else is resolved when a document needs it, once, and a circle of references ends where it closes.
+Only attribute declarations are read from a schema, wherever they occur (global or local elements, named or anonymous
+types, groups, extensions and restrictions). Content models are never compiled and nothing is fetched, because a
+schema can be as hostile as any other input. Rule: reading costs one walk through the schema. References are resolved
+when a document needs them, once, and circular references end where they close.
 """
 
 from __future__ import annotations
@@ -181,10 +181,7 @@ def _resolved(near: Tree, name: str) -> str:
 
 @lru_cache(maxsize=SCHEMAS_CACHED)
 def read_schema(xsd: str) -> AttributeDefaults:
-    """Return the default attributes of a schema, or refuse one that cannot be read; references are not followed.
-
-    What it refers to is not followed.
-    """
+    """Return the default attributes of a schema, or refuse one that cannot be read; references are not followed."""
     try:
         schema = parse(xsd.encode("utf-8", "surrogatepass"))
     except Refused as refusal:

@@ -1,11 +1,11 @@
 """Paths into XML documents: a small, bounded part of XPath, with XPath's meaning.
 
-``/po:Order/po:Line[2]/@sku``, ``//po:Line[po:Kind='spare']/po:Price``, ``/Order/Note/text()``. Absolute; children, descendants,
-attributes and texts; names, ``prefix:*`` and ``*``; positions, and predicates that compare a child's or an attribute's characters
-with a literal. A name without a prefix is in no namespace.
+``/po:Order/po:Line[2]/@sku``, ``//po:Line[po:Kind='spare']/po:Price``, ``/Order/Note/text()``. Absolute; children,
+descendants, attributes and texts; names, ``prefix:*`` and ``*``; positions, and predicates that compare a child's or
+an attribute's characters with a literal. A name without a prefix is in no namespace.
 
-Rule: a path costs at most one walk through the document for each of its steps and predicates, whatever it says. So no axis
-leads back up, and few steps go down all the way. How a path is followed is in ``xml_walk``.
+Rule: a path costs at most one walk through the document for each of its steps and predicates. So no axis leads back
+up, and only few steps may descend through the whole document. ``xml_walk`` evaluates paths.
 """
 
 from __future__ import annotations
@@ -156,4 +156,4 @@ def _check_steps(steps: list[PathStep]) -> None:
     if sum(step.descends for step in steps) > MAX_DESCENDANTS:
         raise bad_path(f"the path goes down by // more than {MAX_DESCENDANTS} times; name the steps between")
     if any(step.finds is not Finds.ELEMENTS for step in steps[:-1]):
-        raise bad_path("an attribute or text() can only stand at the end of a path")
+        raise bad_path("an attribute or text() can only be at the end of a path")

@@ -1,8 +1,8 @@
 """Paths followed through XML documents, with XPath's meaning.
 
-Rule: every step and every predicate is one walk at most through the document, every node that a walk visits is counted, ancestors
-included, and a step that finds more nodes than anyone can mean gives up. So neither a hostile document nor a careless path makes
-others wait.
+Rule: every step and every predicate is at most one walk through the document. Every visited node is counted,
+ancestors included, and a step that finds too many nodes is aborted. So neither a hostile document nor a careless path
+delays others.
 """
 
 from __future__ import annotations
@@ -123,10 +123,7 @@ def _equal(node: Tree, predicate: Equality, attributes: Attributes, look: Look) 
 
 
 def _outermost(nodes: list[Tree], look: Look) -> list[Tree]:
-    """The nodes that are not below another one of them: what is below those is below these too.
-
-    Visits each ancestor once, however many nodes are below it.
-    """
+    """Return the nodes that are not descendants of another one of them; these cover all descendants."""
     look(len(nodes))
     if len(nodes) == 1:
         return nodes

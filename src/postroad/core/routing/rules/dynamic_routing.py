@@ -1,7 +1,7 @@
 """Dynamic routing: evaluates a service's rules when the message reaches it.
 
-Rule: what is added on the way is validated like everything else before the next delivery; the part of the route that
-lies behind is never touched.
+Rule: services added on the way are validated like all others before the next delivery; the completed part of the
+route never changes.
 """
 
 from __future__ import annotations
@@ -58,9 +58,10 @@ def _free_number(route: Route) -> int:
 
 
 def _inserted(route: Route, place: int, laid: tuple[Hop, ...], after: int) -> tuple[Hop, ...]:
-    """The reached service and what it brought in, the last ``after`` of them after itself, in the place of that service.
+    """Return the reached service with the services it included; the last ``after`` of them follow it.
 
-    What it adds after itself stands behind what those who redirected to it had added there, as if it had been tried with them.
+    Services that it adds after itself come before those that redirecting services had added there, as if they had
+    been evaluated together.
     """
     ancestry = Ancestry(route.hops, route.logical)
     redirecting = {context.parent for context in takewhile(lambda one: one.through, ancestry.upwards(place))}

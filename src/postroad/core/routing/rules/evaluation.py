@@ -1,8 +1,8 @@
 """Evaluates rules service by service, including those of services that rules add.
 
-Rules: everything is tried under one snapshot of the directory; a service's rules are tried once for each time it is brought
-in, in their order; nothing is added that its includer may not send to. Loops, depth and length have an end, and the refusal
-spells out the chain that led there.
+Rules: all rules are evaluated under one snapshot of the directory. A service's rules are evaluated once for each time
+it is included, in their order. A service can include only services that it may send to. Loops, depth and length are
+limited, and the refusal names the chain that led there.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HIDDEN_CHAIN = (
 
 
 def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
-    """Whether rules are tried when the service has this role; compiles none."""
+    """Whether the service has rules for this role; compiles none."""
     if not directory.rules:
         return False
     key = ("has rules", service.gcid, role)
@@ -47,7 +47,7 @@ def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
 def rules_for(
     service: Service, role: RuleRole, directory: Directory, spend: Callable[[int], None] | None = None
 ) -> tuple[CompiledRule, ...]:
-    """The rules that are tried when the service has this role, compiled once for each snapshot.
+    """Return the rules of the service for this role, compiled once for each snapshot.
 
     ``spend`` is called with the cost before they are compiled.
     """
@@ -102,7 +102,7 @@ class RuleEvaluation:
             self.descend(root)
 
     def descend(self, node: Invocation) -> None:
-        """Try the rules of everything that the node included, and of what that included."""
+        """Evaluate the rules of every service that the node included, and of those that they included."""
         for child in node.included:
             self.try_rules(child)
             self.descend(child)
@@ -169,7 +169,7 @@ class RuleEvaluation:
         )
 
     def _act(self, node: Invocation, compiled: CompiledRule, did: list[str]) -> None:
-        """Carry a rule's actions out, and tell of each what it did."""
+        """Perform a rule's actions, and record the result of each."""
         for action in compiled.rule.then:
             if action.kind in INCLUDING:
                 did.append(self._include(node, compiled, action))
@@ -225,7 +225,7 @@ class RuleEvaluation:
 
     def _included(self, node: Invocation, compiled: CompiledRule, action: RuleAction, kind: ActionKind) -> Invocation:
         if not node.service.may_include_services:
-            raise Refused("route.invalid", f"{node.service.address} may not bring other services into a route")
+            raise Refused("route.invalid", f"{node.service.address} may not include other services in a route")
         service = find_permitted_recipient(node.service, action.service, self.directory)
         check_chain(node, service)
         redirected = kind is ActionKind.REDIRECT

@@ -1,7 +1,7 @@
 """Routes a response back to the requester, through services that asked to see it.
 
-Rules: a response may always go back to who asked; contexts of the way out are restored for those that see it again; an
-error that an invoker absorbed does not come out further up.
+Rules: a response may always return to the requester. Contexts of the request's route are restored for services that
+see the response too. An error that an invoker absorbed is not reported further up.
 """
 
 from __future__ import annotations

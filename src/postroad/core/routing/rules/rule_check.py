@@ -1,8 +1,8 @@
 """Checks a rule when it is saved, and reports all its errors.
 
-Rule: a rule without faults compiles, and cannot make a route invalid by anything that could be known from the rule itself.
-Each fault names its place as a pointer into the rule's JSON form, and all of them are found at once, except that patterns are not
-checked behind the first one that is refused: finding out that a pattern is too large is expensive.
+Rule: a rule without errors compiles, and cannot make a route invalid by anything that the rule itself determines.
+Each error names its location as a pointer into the rule's JSON form. All errors are found at once, except that
+patterns after the first refused one are not checked, since detecting a pattern that is too large is expensive.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _naming_faults(rule: Rule) -> Iterator[RuleError]:
 def find_condition_errors(when: Condition, at: str, directory: Directory, service: Service) -> Iterator[RuleError]:
     """Yield the errors of a condition at this pointer.
 
-    Walks without recursion, since how deep a condition goes is for its writer to say and for us to refuse.
+    Works without recursion, since a client chooses the nesting depth and we limit it.
     """
     waiting: list[tuple[str, int, Condition]] = [(at, 1, when)]
     count = 0
@@ -222,11 +222,11 @@ def _action_faults(rule: Rule, directory: Directory, service: Service) -> Iterat
     kinds = [action.kind for action in rule.then]
     for kind in (ActionKind.REDIRECT, ActionKind.CHANGE_TOPIC, ActionKind.STOP_RULE_EVALUATION):
         if kinds.count(kind) > 1:
-            yield RuleError("/then", f"{kind.value} stands at most once in a rule")
+            yield RuleError("/then", f"{kind.value} may be in a rule only once")
     if ActionKind.CHANGE_TOPIC in kinds and INCLUDING.isdisjoint(kinds):
         where = f"/then/{kinds.index(ActionKind.CHANGE_TOPIC)}/changeTopic"
         yield RuleError(
-            where, "changeTopic holds for the services that the same rule brings in; add or redirect to one"
+            where, "changeTopic applies to the services that the same rule includes; add or redirect to one"
         )
     for number, action in enumerate(rule.then):
         here = f"/then/{number}"
@@ -270,7 +270,7 @@ def _service_faults(action: RuleAction, here: str, directory: Directory, service
             here, f"there is no service {action.service[:120]!r} that you can use; check it in the directory"
         )
     elif named.gcid == service.gcid:
-        yield RuleError(here, "a service cannot bring itself in: the route would never end")
+        yield RuleError(here, "a service cannot include itself: the route would never end")
 
 
 def _plain_faults(action: RuleAction, here: str) -> Iterator[RuleError]:
@@ -282,7 +282,7 @@ def _plain_faults(action: RuleAction, here: str) -> Iterator[RuleError]:
         yield RuleError(f"{here}/topic", f"{kind} changes no topic; leave it out")
     if action.service or action.arguments or action.pays or action.isolates or action.absorbs:
         yield RuleError(
-            f"{here}/{kind}", f"{kind} brings no service in; leave service, arguments, pays, isolate and errors out"
+            f"{here}/{kind}", f"{kind} includes no service; remove service, arguments, pays, isolate and errors"
         )
 
 

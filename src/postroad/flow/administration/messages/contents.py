@@ -1,11 +1,11 @@
 """Message contents and MDNs, as posted and as delivered to each stop, as far as the caller may see them.
 
-Rules: the sender's organization sees what every stop was given, except at those that somebody else keeps to itself; a
-stop's own organization sees what that stop was given, without documents that the sender withheld; whoever included a stop sees
-that too, as far as it may read the documents itself. An operator sees no payload. Whoever looks into a payload as a person is on
-record before seeing a byte of it.
+Rules: the sender's organization sees what was delivered at every stop, except at stops that another party hides from
+it. A stop's own organization sees what that stop received, without documents that the sender withheld. A service that
+included a stop sees that stop's deliveries too, as far as it may read the documents itself. Operators see no payload.
+A person's access to a payload is recorded before the first byte is returned.
 
-The stored MDN of a delivery, for disputes, for viewers of that stop.
+Also returns the stored MDN of a delivery, for disputes, to viewers of that stop.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ async def read_message(network: Network, caller: Caller, session: str) -> tuple[
 def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
     """Return the header without other recipients; an isolated receiver sees the service that isolates it as sender.
 
-    What a recipient is told in arguments is not for those on the way.
+    Recipient arguments are not shown to in-transit services.
     """
     if stop is None:
         return header
@@ -237,7 +237,7 @@ async def read_mdn_at_stop(network: Network, caller: Caller, session: str, deliv
 async def _place(network: Network, stop: Queued) -> BodyAt | None:
     """Return the location of the MDN, which is stored with the acknowledgment.
 
-    What an answer brought along is the answer's own.
+    The documents of a response belong to the response itself.
     """
     rows = await network.index.query("transaction_deliveries", stop.message.transaction)
     seq = next((row[SETTLED_BY] for row in rows if row[NUMBER] == stop.number), 0)

@@ -1,6 +1,6 @@
 """The cost of a message to the caller's organization, or to each one for operators.
 
-Rule: an organization is told what it is charged itself, which its invoice will say too, and nothing of others.
+Rule: an organization sees only its own charges, as its invoice will list them, and nothing about others.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Explanations of routes, for posted and hypothetical messages, limited to what the caller may see.
 
-Rules: a service explains as itself, a person as a service of their organization; what was posted is explained to those who
-took part in it, as far as they did; a person who reads what rules saw in a message is on record, as for its payload.
+Rules: a service explains as itself, a person as a service of their organization. A posted message is explained to the
+parties that took part in it, limited to their part. When a person reads which values rules saw in a message, this is
+recorded like access to its payload.
 """
 
 from __future__ import annotations

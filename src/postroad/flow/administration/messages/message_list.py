@@ -1,9 +1,9 @@
 """Lists and histories of messages, for the parties that took part in them.
 
-Rules: an organization's people see what its services sent and received; a service sees its own; an operator sees that and
-how, everywhere. What messages consisted of is read in ``administration_contents``.
+Rules: members of an organization see what its services sent and received; a service sees its own messages; an
+operator sees all messages, but not their contents. Contents are read in ``contents``.
 
-The reason why a delivery is not pushed yet: held by ``release``, or a push pause.
+Also reports why a delivery is not pushed yet: held by ``release``, or a push pause.
 """
 
 from __future__ import annotations
@@ -87,8 +87,8 @@ async def browse(network: Network, caller: Caller, wish: MessageSearch) -> Messa
 def _by_shown_time(rows: list[Row]) -> list[Row]:
     """Sort hidden messages behind all others of the same second, so that the order reveals nothing.
 
-    Else its place among messages with exact times would tell its own. Pages are cut by the order of arrival, in which a mailbox
-    hands messages out as well.
+    Otherwise its position among messages with exact times would reveal its own time. Pages follow the order of
+    arrival, which is also the order in which a mailbox delivers messages.
     """
     hidden = [row for row in rows if "message" in row and is_pseudonym(row["message"].session)]
     if not hidden:
@@ -103,7 +103,8 @@ def _by_shown_time(rows: list[Row]) -> list[Row]:
 async def _newest(network: Network, query: str, order: str, services: list[str], before: int) -> AsyncIterator[Row]:
     """Yield the rows of all services, newest first, with headers as stored.
 
-    A service is asked again only when all that it has given is told, so that others, however many, cost nothing more.
+    A service is read further only after all rows it has returned are consumed, so the number of other services adds
+    no cost.
     """
     columns = QUERIES[query][1]
     place = columns.index(order)

@@ -1,11 +1,10 @@
 """Search: find services, batches and messages by any identifier that the caller knows.
 
-One question for whatever somebody knows of it, for the pages of people and for programs alike.
-
-A text can mean a service (its GCID or address), a batch (its id), and messages: by session, token, handle, control number, a
-partner's reference, a business key. Rules: nobody finds what they could not open; whoever may not know of something is told
-that there is nothing. A page is followed by another only where the caller finds more on it, so that not even the number of what
-others have can be seen.
+A text can identify a service (its GCID or address), a batch (its id), and messages: by session, token, handle,
+control number, a partner's reference or a search key. The console and the API use the same search. Rules: a search
+finds nothing that the caller could not open, and gives the same empty result for hidden and missing things. A page
+links to a next page only if the caller will find more there, so that the number of other parties' messages stays
+hidden.
 """
 
 from __future__ import annotations

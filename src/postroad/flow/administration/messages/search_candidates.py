@@ -1,8 +1,9 @@
 """Messages that a search text may mean: by session, token, handle or hash of a search key.
 
-Rules: a token is taken to the letter, and stands for the message as whoever was given it knows it. By what stands in its
-documents a message is found by its sender and its receivers alone, and by what its sender calls it elsewhere by its sender:
-nobody can guess at a document that was kept from them. A value that very many messages have is looked up to a bound.
+Rules: a token must match exactly, and finds the message as the holder of the token knows it. A search by document
+values finds a message only for its sender and its receivers, and a search by the sender's own names only for the
+sender, so that no one can guess values of a document that is hidden from them. A value that very many messages share
+is looked up to a limit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Try out a rule or condition on a message before it is enabled.
 
-Rules: nothing is stored or sent, except that a person who takes a stored message for it is on record as its reader; a rule
-is tried on the directory as it would be with that rule, by the very code that routes messages; a service that the one who tries
-may not know of is to a condition what it is to them: a name.
+Rules: nothing is stored or sent, except that a person's use of a stored message is recorded as access to it. A rule
+is tried on the directory as it would be with that rule, by the code that routes messages. A condition sees a service
+that the caller may not know only by its name, as the caller does.
 """
 
 from __future__ import annotations

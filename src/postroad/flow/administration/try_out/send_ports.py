@@ -1,7 +1,8 @@
 """Try out a send port: which batches a policy would make of messages, before it is saved.
 
-Rules: nothing is stored or sent, except that a person who takes stored messages for it is on record as their reader; what
-could not be saved is refused here too, with every fault; messages are gathered by the code that gathers them at the port.
+Rules: nothing is stored or sent, except that a person's use of stored messages is recorded as access to them.
+Settings that could not be saved are refused here too, with all errors. Messages are gathered by the code that gathers
+them in production.
 """
 
 from __future__ import annotations

@@ -1,14 +1,12 @@
 """The contract suite of desks. A new desk's test is a subclass that opens, restarts and stalls one.
 
-A new desk's test is a subclass that says how to open, restart and stall one.
-
     class TestMyDesk(DeskContract):
         async def open(self, clock: Clock, attempts_most: int) -> Desk: ...
         async def restart(self, desk: Desk) -> Desk: ...
         def stalled(self, desk: Desk) -> AbstractAsyncContextManager[None]: ...
 
-Time comes from ``VirtualClock``, so leases lapse and messages expire when a test says so. Run with pytest and pytest-asyncio
-in auto mode.
+Time comes from ``VirtualClock``, so leases end and messages expire when a test decides. Run with pytest and
+pytest-asyncio in auto mode.
 """
 
 from __future__ import annotations

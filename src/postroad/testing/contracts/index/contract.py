@@ -1,7 +1,5 @@
 """The contract suite of indexes. A new index's test is a subclass that opens an empty one.
 
-A new index's test is a subclass that says how to open an empty one.
-
     class TestMyIndex(IndexContract):
         @pytest.fixture
         async def index(self) -> AsyncIterator[Index]: ...  # yield it, then close it

@@ -1,6 +1,6 @@
 """The end of the index story: one batch sent and answered, one open, and the expected rows of the queries.
 
-Rule: as in ``index_story``, the answers are written out by hand.
+Rule: as in ``story``, the expected answers are written by hand.
 """
 
 from __future__ import annotations

@@ -1,7 +1,5 @@
 """The contract suite of journals. A new journal's test is a subclass that opens one.
 
-A new journal's test is a subclass that says how to open it.
-
     class TestMyJournal(JournalContract):
         async def open(self) -> Journal: ...
         async def reopen(self, journal: Journal) -> Journal: ...

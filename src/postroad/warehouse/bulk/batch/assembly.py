@@ -1,15 +1,12 @@
-"""The batch operation: assembles an archive by the policy of a send port; messages → batches → interchanges.
+"""The batch operation: assembles an archive by the policy of a send port, to the server's bytes.
 
-Rule: a task goes through its keys as a stream, sorted by Spark, so a key may have any number of messages.
-
-The batch operation: assembles an archive by the policy of a send port, to the server's bytes.
-
-    gather    every message by itself: what the policy wants to know of it; its document is put aside (``gathering``)
-    fold      the messages of each key one after the other, in the order of arrival: batches (``folding``, ``batch_folding``)
+    gather    every message by itself: what the policy needs to know of it; its document is stored (``gather``)
+    fold      the messages of each key one after the other, in the order of arrival: batches (``fold``)
     count     every batch by itself: how many control numbers its interchange will draw (``interchange_files``)
-    write     every batch by itself: its interchange, as a stream, and where each of its documents went (``batch_writing``)
+    write     every batch by itself: its interchange, as a stream, and the positions of its documents (``interchanges``)
 
-Rule: between these, only batches come to the driver, never messages; numbers are given out there, in the order of closing.
+Rules: a task reads its keys as a stream, sorted by Spark, so a key may have any number of messages. Between these steps only
+batches come to the driver, never messages; numbers are assigned there, in the order of closing.
 """
 
 from __future__ import annotations

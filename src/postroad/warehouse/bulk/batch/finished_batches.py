@@ -1,6 +1,6 @@
 """Data passed between the steps of batching: finished batches, and workers' reports to the driver.
 
-Rule: it is small and plain, one JSON text for each thing that is told, so that steps need not share columns.
+Rule: the data is small and plain, one JSON text for each report, so that steps need not share columns.
 """
 
 from __future__ import annotations

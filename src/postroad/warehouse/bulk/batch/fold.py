@@ -1,9 +1,7 @@
 """Folds arrivals into batches with the batcher's own functions, including empty batches at scheduled times.
 
-Folds arrivals, in order of time, into batches with the batcher's own functions.
-
-Rules: one key is gone through after the other, so only one batch is open at a time, and its members come one behind the
-other. What no message and no time closes stays open, unless it is asked for.
+Rules: keys are processed one after the other, so only one batch is open at a time, and its members are consecutive. A
+batch that no message and no time closes stays open, unless closing is requested.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The gather operation: one row per message that reaches a send port, with everything its policy needs.
 
-Rules: a message is taken as if it had been sent to the port; what a port, an exchange or a model has sent on is in the
-journal as well as what it was made of, so it counts only where it was sent to this one. Its document is put aside as it is read.
+Rules: a message is treated as if it had been sent to the port. The journal contains forwards of a port, an exchange
+or a model as well as their originals, so a forward counts only if it was sent to this port. Its document is stored as
+it is read.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class GatherOperation:
 
 
 class GatherWork:
-    """The lane's work in one task."""
+    """The operation's work in one task."""
 
     def __init__(self, lane: GatherOperation, directory: Directory) -> None:
         self._lane, self._directory = lane, directory

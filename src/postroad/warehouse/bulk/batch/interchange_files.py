@@ -1,8 +1,8 @@
 """Writes a finished batch as one interchange: counts control numbers first, then writes it as a stream.
 
-Rules: control numbers are drawn in the order in which batches were closed, so what each of them will draw is counted before
-any is written. A member that does not fit fails alone, and its batch goes on without it, as in the server; only one document is
-held at a time.
+Rules: control numbers are drawn in the order in which batches were closed, so the numbers of each batch are counted
+before any is written. A member that does not fit fails alone, and its batch continues without it, as in the server.
+Only one document is in memory at a time.
 """
 
 from __future__ import annotations
@@ -140,7 +140,7 @@ class InterchangeFiles:
 
 
 class NumberRanges:
-    """Control numbers as ``core.interchange.numbering.Drawing`` draws them, of which only the first and the last are kept."""
+    """Control numbers, drawn as in ``core.interchange.numbering.NumberDrawing``; only the first and the last are kept."""
 
     def __init__(self, latest: Mapping[str, int]) -> None:
         self._latest = dict(latest)

@@ -1,8 +1,8 @@
 """The manifest of batching: for each message that reached the send port, its batch and position in the interchange.
 
-Grain: one row per message and document; a message in which there are several documents has a row for each, in the order in which
-they stand in the interchange. ``outcome`` is what became of it: ``assembled``, ``by itself``, or what its batch is where that was
-not written: ``open``, ``suspended``. What cannot be read or does not fit has a code, as in every lane.
+Grain: one row per message and document; a message with several documents has a row for each, in the order of the
+interchange. ``outcome`` is what happened to it: ``assembled``, ``by itself``, or the state of its batch if that was
+not written: ``open``, ``suspended``. A message that cannot be read or does not fit has a code, as in every operation.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Files of the members of finished batches: written batch by batch, and read in the order of the interchange.
 
-Rule: members pass through memory some thousands at a time; only where a policy sorts them are all of a batch looked at, and
-then as columns. A batch is found by the file and the offset at which its members begin.
+Rule: members pass through memory some thousands at a time; only a policy that sorts them needs all members of a
+batch, as columns. A batch is found by the file and the offset at which its members begin.
 """
 
 from __future__ import annotations

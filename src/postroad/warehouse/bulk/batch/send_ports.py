@@ -1,7 +1,7 @@
 """Send ports in bulk jobs: the batcher, its policy, and messages as the policy's conditions see them.
 
-Rule: a message is looked at as the batcher itself looks at what waits in its mailbox, so that it is taken, grouped and
-sorted by the same values.
+Rule: a message is read as the batcher reads its mailbox, so that it is selected, grouped and sorted by the same
+values.
 """
 
 from __future__ import annotations

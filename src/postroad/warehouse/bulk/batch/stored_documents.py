@@ -1,6 +1,6 @@
 """Documents stored in files while an archive is read, to be read again in any order.
 
-Rule: nothing is kept in memory but where a document lies: an interchange may be larger than the memory of whoever writes it.
+Rule: only the positions of documents are in memory, since an interchange may be larger than memory.
 """
 
 from __future__ import annotations

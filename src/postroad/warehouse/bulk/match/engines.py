@@ -1,11 +1,11 @@
 """Query and script engines in a Spark worker, with the results for the last message cached.
 
-What-if has a message meet the bindings of two configurations, most of which are the same.
+The cache serves what-if, which matches a message with the bindings of two configurations, most of which are the same.
+The engines are the server's own, in confined processes.
 
-Query and script engines in a Spark worker: the server's own, in confined processes.
-
-Rules: queries and scripts are members' programs, so none of them runs in Spark's own process; theirs are started when the
-first candidate comes, one for each engine, and end with the task. A message that nobody need be asked about never waits for one.
+Rules: queries and scripts are members' programs, so none of them runs in Spark's own process. Their processes are
+started for the first candidate, one for each engine, and end with the task. A message without candidates never waits
+for one.
 """
 
 from __future__ import annotations

@@ -1,10 +1,8 @@
 """The match operation: one row per message and binding of an exchange that matches or fails; with counts.
 
-Rules: bindings are asked as the exchange itself asks them on a delivery, so they give the same answers. A message is matched
-as if it had been sent to the exchange; what an exchange has forwarded is a copy of a message that is in the journal as well, so
-it counts only where it was forwarded to this one.
-
-Counts matches and errors of each binding of an exchange, from the written rows.
+Rules: bindings are evaluated as on a delivery, so the results are the same. A message is matched as if it had been
+sent to the exchange. The journal contains forwards of an exchange as well as their originals, so a forward counts
+only if it was sent to this exchange.
 """
 
 from __future__ import annotations

@@ -1,13 +1,11 @@
 """Archives of messages: their files, the pieces that workers read on their own, and the messages in them.
 
-Archives of messages: their files, and the pieces that workers read on their own.
-
     lines       NDJSON, one message in the JSON form a line
     messages    a folder of files, each one message: JSON, SOAP 1.1 or 1.2, an envelope, or any external format
     envelopes   bodies of bulk posts in msgpack, one array of envelopes behind the other
     journal     the journal of a network: its data folder, a copy of it, or the address of its database
 
-Rule: nothing is read here but names and sizes. Files are named by URI or path, so an archive may lie wherever Arrow's file
+Rule: only names and sizes are read here. Files are named by URI or path, so an archive may be wherever Arrow's file
 systems reach: a folder that all machines see, HDFS, an object store.
 """
 

@@ -1,12 +1,9 @@
-"""The directory of a job: from a journal or configuration files, and as versioned text for Spark workers.
+"""The directory of a job: from a journal at any version or configuration files, and as versioned text for Spark workers.
 
-Rules: what proves somebody's identity, and what somebody owes, stays at home: no worker needs it; the text is read and its
-rules are compiled once for each process, however many pieces of work come with it.
-
-The directories of a job, from a journal at any version or from configuration files.
-
-Rules: files are planned by the same function as ``postroad apply``, with all its checks; credentials play no part in what
-becomes of messages, so they are left out before anything is read.
+Rules: credentials and billing records are not sent to workers, which do not need them. The text is read and its rules
+are compiled once for each process, however many pieces of work it gets. Files are planned by the function that
+``postroad apply`` uses, with all its checks; credentials do not affect messages, so they are removed before anything
+is read.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Journals to read, with their bodies, in driver and workers: segment files in a folder, or a PostgreSQL table.
 
-Rules: they are only read, and by name: a folder, or the address of a database. An address may hold a password, so it is
-shown to nobody; ``shown`` is what may be.
+Rules: journals are only read, and by name: a folder, or the address of a database. An address may contain a password,
+so it is never displayed; ``shown`` is the displayable form.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Posts in a journal, and the posted messages rebuilt from them.
 
-Rule: what the journal says is taken as it is. It does not keep an explicit route as such, but the route that came of it
-tells: what has no rule and was brought in by the sender was named by it. Of a recipient that was refused, the arguments are gone.
+Rule: the journal is trusted as it is. It does not store an explicit route, but the resulting route shows it: a
+service without a rule that the sender included was named by the sender. The arguments of refused recipients are lost.
 """
 
 from __future__ import annotations

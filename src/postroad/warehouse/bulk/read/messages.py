@@ -1,12 +1,8 @@
 """Reads the pieces of an archive: every message in them, or the reason why one cannot be read.
 
-Rule: only lengths are read here, payloads are passed over unread, so this costs the same for large messages as for small
-ones; what an envelope says is the codec's affair.
-
-Reads the pieces of an archive: every message in them, or the reason why one cannot be read.
-
-Rule: a wire is decoded by the codec that the server would use for it; nothing that stands in a file gets out of here as an
-exception, only that a file cannot be read at all.
+Rules: pieces are split by lengths alone, without reading payloads, so this costs the same for large messages as for
+small ones. A wire is decoded by the codec that the server would use for it. No content of a file raises an exception,
+only an unreadable file does.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ def test_a_message_without_anything_says_so() -> None:
         pytest.param(
             raw(FIRST | MORE, 4) + raw(LAST, 0, data=b"x"), 12, "format 4 (none)", id="none with data in a chunk"
         ),
-        pytest.param(TEXT[:12] + b"cid:", 0, "it has 37 bytes, and only 16", id="cut short"),
+        pytest.param(TEXT[:12] + b"cid:", 0, "specifies 37 bytes, but only 16", id="cut short"),
         pytest.param(pack(">BBHHHI", 14, 16, 0, 0, 0, 0xFFFFFFFF), 0, "4294967307 bytes", id="claims four gigabytes"),
         pytest.param(
             raw(FIRST | LAST, 1, type_=b"a/\xff"), 0, "type of a DIME record is neither", id="type in no charset"
@@ -151,7 +151,7 @@ def test_what_is_wrong_is_refused_with_its_place(body: bytes, at: int, says: str
         pytest.param(
             raw(FIRST | LAST, 3, type_=b"a/b"), "type format 3 (unknown) has a type (first at byte 0)", id="Net_DIME"
         ),
-        pytest.param(raw(FIRST | LAST, 1, type_=b"a/b", id_=b"a@b"), "an id is no URI (first at byte 0)", id="Axis"),
+        pytest.param(raw(FIRST | LAST, 1, type_=b"a/b", id_=b"a@b"), "an id is not a URI (first at byte 0)", id="Axis"),
         pytest.param(
             raw(FIRST | LAST, 1, type_=b"a/b", options=b"12"), "options were skipped (first at byte 0)", id="options"
         ),
@@ -176,7 +176,7 @@ def test_a_note_is_made_once() -> None:
     body = (
         raw(FIRST, 1, type_=b"a/b", id_=b"a") + raw(0, 1, type_=b"a/b", id_=b"b") + raw(LAST, 1, type_=b"a/b", id_=b"c")
     )
-    assert read_dime(body).tolerated == ("an id is no URI (first at byte 0)",)
+    assert read_dime(body).tolerated == ("an id is not a URI (first at byte 0)",)
 
 
 def test_options_are_kept_beside_the_record_and_never_written() -> None:
@@ -248,7 +248,7 @@ def test_a_message_is_recognized(body: bytes) -> None:
         pytest.param(TEXT[:-4], id="cut short"),
         pytest.param(TEXT + b"\0", id="something behind"),
         pytest.param(raw(FIRST | LAST, 1, type_=b"text"), id="no media type"),
-        pytest.param(raw(FIRST | LAST, 2, type_=b"text"), id="no URI"),
+        pytest.param(raw(FIRST | LAST, 2, type_=b"text"), id="not a URI"),
         pytest.param(raw(FIRST | LAST, 0), id="unchanged"),
         pytest.param(raw(FIRST | LAST, 7, type_=b"a/b"), id="reserved type format"),
         pytest.param(raw(FIRST | LAST, 1, type_=b"a/b", reserved=8), id="reserved bits"),

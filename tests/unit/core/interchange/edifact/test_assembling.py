@@ -124,7 +124,7 @@ def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(he
     order = ORDER.replace(b"UNH+1+", b"UNH+17+").replace(b"UNT+4+1'", b"UNT+4+17'")
     wrapped = order.replace(b"UNH+17+", head)
     assert order in written(wrapped, counts="repair")
-    with pytest.raises(Refused, match="UNT says"):
+    with pytest.raises(Refused, match="UNT specifies"):
         written(wrapped)
 
 
@@ -141,7 +141,7 @@ def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(he
 )
 def test_a_message_that_readers_refuse_is_not_written(good: bytes, wrong: bytes) -> None:
     order = ORDER.replace(good, wrong)
-    with pytest.raises(Refused, match="UNT says"):
+    with pytest.raises(Refused, match="UNT specifies"):
         written(order)
     if wrong.startswith(b"UNT"):
         assert ORDER in written(order, counts="repair")

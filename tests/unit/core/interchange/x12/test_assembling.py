@@ -150,11 +150,11 @@ def test_what_stands_around_a_set_is_left_out() -> None:
         (b"", "begins with ST"),
         (b"{}", "begins with ST"),
         (ORDER[:-10], "ends with SE"),
-        (ORDER + SECOND, "SE stands inside"),
+        (ORDER + SECOND, "SE is inside"),
         (ORDER + b"IEA*1*000000001~" + header() + ORDER, "inside a transaction set"),
-        (ORDER.replace(b"PO1", b"~\n ISA"), "ISA stands inside"),
+        (ORDER.replace(b"PO1", b"~\n ISA"), "ISA is inside"),
         (ORDER.replace(b"SE*4", b"SE*5"), "4 segments"),
-        (ORDER.replace(b"SE*4*0001", b"SE*4*0002"), "SE says"),
+        (ORDER.replace(b"SE*4*0001", b"SE*4*0002"), "SE specifies"),
         (ORDER.replace(b"PO1*1", b"BIN*9999"), "does not end there"),
         (ORDER.replace(b"850", b"001"), "functional_group"),
         (ORDER.replace(b"*", b":"), "cannot be told from each other"),
@@ -238,7 +238,7 @@ def test_a_line_break_in_se_is_not_written(member: bytes) -> None:
 
 
 def test_a_wrong_count_is_refused_where_the_last_terminator_is_missing_too() -> None:
-    with pytest.raises(Refused, match="SE says"):
+    with pytest.raises(Refused, match="SE specifies"):
         b"".join(assemble([b"ST*850*0001~BEG*~1~SE*3*0001"], envelope(), Counting()))
 
 
@@ -247,7 +247,7 @@ def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(he
     document = DescribedDocument(head + b"BEG*1~SE*3*0001~", {"delimiters": "2a.3a.7e.20"})
     stream = b"".join(assemble([document], envelope({"counts": "repair"}), Counting()))
     assert b"~ST*850*0001~BEG*1~SE*3*0001~GE*" in stream
-    with pytest.raises(Refused, match="SE says"):
+    with pytest.raises(Refused, match="SE specifies"):
         b"".join(assemble([document], envelope(), Counting()))
 
 

@@ -43,7 +43,7 @@ def test_isa_is_walked_and_its_length_not_trusted() -> None:
     found = split(short, Dirt.PASS)
     assert (found.sender, len(found.members)) == ("MYBIZ", 2)
     assert [(fault.code, fault.text) for fault in found.faults] == [
-        ("x12.isa", "not as long as the standard says: ISA02, ISA04, ISA06")
+        ("x12.isa", "not as long as the standard requires: ISA02, ISA04, ISA06")
     ]
     with pytest.raises(Refused) as refused:
         split(short)

@@ -115,14 +115,14 @@ def test_a_fault_names_its_member_and_its_place() -> None:
     data = interchange([ORDER, SECOND.replace(b"SE*3", b"SE*4")])
     [fault] = examine(data).faults
     assert (fault.group, fault.member, data[fault.at : fault.at + 4]) == (0, 1, b"SE*4")
-    assert fault.text == "SE says '4' segments, and the set has 3"
+    assert fault.text == "SE specifies '4' segments, but the set has 3"
 
 
 def test_a_refusal_names_the_faults_and_not_endlessly_many() -> None:
     many = [WRONG_COUNT.replace(b"0001", b"%04d" % number) for number in range(50)]
     with pytest.raises(Refused) as refused:
         split(interchange(many))
-    assert "byte 209: SE says '9' segments, and the set has 4 (x12.count)" in refused.value.detail
+    assert "byte 209: SE specifies '9' segments, but the set has 4 (x12.count)" in refused.value.detail
     assert refused.value.detail.endswith("and 40 faults more")
 
 

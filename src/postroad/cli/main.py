@@ -19,33 +19,38 @@ ENTRIES = {
     "apply": CommandEntry(COMMANDS + "config.apply", "Make the network's configuration match the files."),
     "export": CommandEntry(COMMANDS + "config.apply", "Print the network's configuration as YAML."),
     "post": CommandEntry(COMMANDS + "messages.post", "Post a message."),
-    "poll": CommandEntry(COMMANDS + "messages.poll", "Take messages that wait for a service."),
+    "poll": CommandEntry(COMMANDS + "messages.poll", "Receive messages that wait for a service."),
     "ack": CommandEntry(COMMANDS + "messages.poll", "Acknowledge polled messages, or give them back."),
     "tail": CommandEntry(COMMANDS + "messages.tail", "Follow messages as they are posted."),
     "find": CommandEntry(
-        COMMANDS + "messages.find", "Find messages by whatever is known of them, and say where they are."
+        COMMANDS + "messages.find", "Find messages by any of their identifiers, and show where they are."
     ),
     "trace": CommandEntry(COMMANDS + "messages.trace", "Show the whole history of a message's transaction."),
-    "explain": CommandEntry(COMMANDS + "messages.explain", "Say which way a message goes, and why."),
-    "cancel": CommandEntry(COMMANDS + "messages.cancel", "Withdraw what has not been delivered yet of a message."),
-    "dead-letters": CommandEntry(COMMANDS + "messages.dead_letters", "Deal with messages that failed for good."),
-    "batches": CommandEntry(
-        COMMANDS + "messages.batches", "List batches: how full each is, when it goes, and why it has not."
+    "explain": CommandEntry(COMMANDS + "messages.explain", "Show the route of a message, and why it takes it."),
+    "cancel": CommandEntry(
+        COMMANDS + "messages.cancel", "Withdraw the copies of a message that have not been delivered yet."
     ),
-    "batch": CommandEntry(COMMANDS + "messages.batches", "Look after one batch of messages that leave together."),
-    "release": CommandEntry(COMMANDS + "messages.release", "Have everything pushed that is held back for a service."),
-    "services": CommandEntry(COMMANDS + "config.services", "Look at services, and register their certificates."),
-    "rules": CommandEntry(COMMANDS + "config.rules", "Look after the rules of services."),
+    "dead-letters": CommandEntry(
+        COMMANDS + "messages.dead_letters", "List, resend and drop messages that failed for good."
+    ),
+    "batches": CommandEntry(
+        COMMANDS + "messages.batches",
+        "List batches: how full each is, when it will be sent, and why it has not been sent yet.",
+    ),
+    "batch": CommandEntry(COMMANDS + "messages.batches", "Manage one batch of messages that leave together."),
+    "release": CommandEntry(COMMANDS + "messages.release", "Push everything that is held back for a service."),
+    "services": CommandEntry(COMMANDS + "config.services", "List services, and register their certificates."),
+    "rules": CommandEntry(COMMANDS + "config.rules", "Manage the rules of services."),
     "assets": CommandEntry(
-        COMMANDS + "config.assets", "Look after stylesheets, tables, lists, maps, schemas and the like."
+        COMMANDS + "config.assets", "Manage stylesheets, tables, lists, maps, schemas and other assets."
     ),
     "bind": CommandEntry(
         COMMANDS + "config.bindings",
-        "Bind a queue to an exchange: what a query, a routing key or both say yes to goes there.",
+        "Bind a queue to an exchange: messages that match a query, a routing key or both are sent to it.",
     ),
     "unbind": CommandEntry(COMMANDS + "config.bindings", "Remove a binding of an exchange."),
-    "bindings": CommandEntry(COMMANDS + "config.bindings", "Look at what is bound to exchanges."),
-    "model": CommandEntry(COMMANDS + "config.models", "Look after models: trees that messages are routed by."),
+    "bindings": CommandEntry(COMMANDS + "config.bindings", "List and manage the bindings of exchanges."),
+    "model": CommandEntry(COMMANDS + "config.models", "Manage models: trees that messages are routed by."),
     "provision": CommandEntry(COMMANDS + "config.provision", "Connect services with those of providers."),
     "cookies": CommandEntry(COMMANDS + "config.cookies", "Manage what services receive about their senders."),
     "login-link": CommandEntry(
@@ -55,40 +60,38 @@ ENTRIES = {
         COMMANDS + "config.confirmations",
         "Confirm credentials and members that operators have made for your organization.",
     ),
-    "support": CommandEntry(COMMANDS + "operate.support", "Ask the network's operators, and read what they answer."),
+    "support": CommandEntry(COMMANDS + "operate.support", "Ask the network's operators, and read their answers."),
     "try": CommandEntry(
-        COMMANDS + "messages.try_out", "Try a rule, a condition, a stylesheet or a schema before it is switched on."
+        COMMANDS + "messages.try_out", "Try a rule, a condition, a stylesheet or a schema before it is enabled."
     ),
-    "detect": CommandEntry(
-        COMMANDS + "messages.formats", "Say in which format messages are, by looking at their bytes."
+    "detect": CommandEntry(COMMANDS + "messages.formats", "Detect the format of messages from their bytes."),
+    "convert": CommandEntry(
+        COMMANDS + "messages.formats", "Convert a message to another format, as the network would."
     ),
-    "convert": CommandEntry(COMMANDS + "messages.formats", "Put a message into another format, as the network would."),
-    "as2": CommandEntry(COMMANDS + "config.as2", "Make keys for AS2, try it out, and show receipts."),
+    "as2": CommandEntry(COMMANDS + "config.as2", "Make keys for AS2, test it, and show MDNs."),
     "keys": CommandEntry(COMMANDS + "config.credentials", "Make API keys."),
-    "limits": CommandEntry(COMMANDS + "config.organizations", "Look after what organizations may take up."),
+    "limits": CommandEntry(COMMANDS + "config.organizations", "Manage the limits of organizations."),
     "suspend": CommandEntry(
         COMMANDS + "config.organizations", "Suspend an organization, or a service (by address or GCID)."
     ),
     "approve": CommandEntry(
         COMMANDS + "config.organizations", "Approve an organization that has registered and awaits approval."
     ),
-    "resume": CommandEntry(
-        COMMANDS + "config.organizations", "Let a suspended organization or service take part again."
-    ),
+    "resume": CommandEntry(COMMANDS + "config.organizations", "End the suspension of an organization or service."),
     "verify": CommandEntry(COMMANDS + "operate.verify", "Check that the journal is complete and unchanged."),
-    "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to keep it elsewhere."),
-    "index": CommandEntry(COMMANDS + "operate.index", "Look after the index, which is made from the journal."),
-    "bodies": CommandEntry(COMMANDS + "operate.bodies", "Look after stored message bodies."),
+    "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to store it elsewhere."),
+    "index": CommandEntry(COMMANDS + "operate.index", "Manage the index, which is made from the journal."),
+    "bodies": CommandEntry(COMMANDS + "operate.bodies", "Manage stored message bodies."),
     "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Load the journal into the warehouse, on Spark."),
     "whatif": CommandEntry(
-        COMMANDS + "warehouse.whatif", "Say what a change of configuration would have done to logged traffic."
+        COMMANDS + "warehouse.whatif", "Show what a change of configuration would have done to logged traffic."
     ),
-    "bulk": CommandEntry(COMMANDS + "warehouse.bulk", "Handle archives of messages on Spark, as the server would."),
-    "billing": CommandEntry(COMMANDS + "warehouse.billing", "Look at bills, issue them, and keep account of payments."),
+    "bulk": CommandEntry(COMMANDS + "warehouse.bulk", "Process archives of messages on Spark, as the server would."),
+    "billing": CommandEntry(COMMANDS + "warehouse.billing", "Show and issue bills, and record payments."),
     "doctor": CommandEntry(COMMANDS + "operate.doctor", "Check this machine and its settings."),
     "bench": CommandEntry(COMMANDS + "operate.bench", "Measure a running network with a quick load."),
     "report": CommandEntry(
-        COMMANDS + "warehouse.report", "See traffic, errors, latency, partners and what is odd, from the warehouse."
+        COMMANDS + "warehouse.report", "Show traffic, errors, latency, partners and anomalies, from the warehouse."
     ),
     "simulate": CommandEntry(
         COMMANDS + "operate.simulate",

@@ -110,7 +110,7 @@ NONE = "none"
 
 @click.group()
 def as2() -> None:
-    """Make keys for AS2, try it out, and show receipts."""
+    """Make keys for AS2, test it, and show MDNs."""
 
 
 @command

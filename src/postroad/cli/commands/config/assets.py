@@ -16,7 +16,7 @@ KINDS = click.Choice([kind.value for kind in AssetKind])
 
 @click.group()
 def assets() -> None:
-    """Look after stylesheets, tables, lists, maps, schemas and the like."""
+    """Manage stylesheets, tables, lists, maps, schemas and other assets."""
 
 
 @command

@@ -18,7 +18,7 @@ SHOWN = 200
 
 @click.group()
 def model() -> None:
-    """Look after models: trees that messages are routed by."""
+    """Manage models: trees that messages are routed by."""
 
 
 def with_attachment_options(function: Callable[..., Any]) -> Callable[..., Any]:

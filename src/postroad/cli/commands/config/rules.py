@@ -13,7 +13,7 @@ from postroad.cli.framework.output import Output
 
 @click.group()
 def rules() -> None:
-    """Look after the rules of services."""
+    """Manage the rules of services."""
 
 
 @command

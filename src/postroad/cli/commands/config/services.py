@@ -14,7 +14,7 @@ from postroad.errors import Misconfigured
 
 @click.group()
 def services() -> None:
-    """Look at services, and register their certificates."""
+    """List services, and register their certificates."""
 
 
 @command

@@ -39,7 +39,7 @@ def batches(out: Output, service: str, state: str | None, connection: NetworkCon
 
 @click.group()
 def batch() -> None:
-    """Look after one batch of messages that leave together."""
+    """Manage one batch of messages that leave together."""
 
 
 @command

@@ -20,7 +20,7 @@ from postroad.flow.retention import find_retention_limit
 
 @click.group()
 def bodies() -> None:
-    """Look after stored message bodies."""
+    """Manage stored message bodies."""
 
 
 @command

@@ -19,7 +19,7 @@ from postroad.ports import JournalHead
 
 @click.group()
 def index() -> None:
-    """Look after the index, which is made from the journal."""
+    """Manage the index, which is made from the journal."""
 
 
 @command

@@ -51,7 +51,7 @@ DAY = click.DateTime(["%Y-%m-%d"])
 
 @click.group()
 def billing() -> None:
-    """Look at bills, issue them, and keep account of payments."""
+    """Show and issue bills, and record payments."""
 
 
 def with_record_options(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -147,7 +147,7 @@ TARGETS = [format.value for format in PLAIN if format is not Format.AS2]  # whic
 
 @click.group()
 def bulk() -> None:
-    """Handle archives of messages on Spark, as the server would."""
+    """Process archives of messages on Spark, as the server would."""
 
 
 @command

@@ -20,7 +20,8 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.identity.webhook import secret_text
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
-from tests.acceptance.served_network import Served, eventually, json_lines, postroad, served, succeeded
+from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.waiting import eventually
 
 MYBIZ, ACME = "MyBiz/Purchasing", "TheAcmeCompany/Supply"
 SECRET = secret_text(bytes(range(32)))

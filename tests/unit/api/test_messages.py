@@ -111,5 +111,5 @@ async def test_for_a_client_that_left_before_we_knew_who_it_is_nothing_is_taken_
     reply.disconnect()
     route = message_endpoints()[b"POST", b"/v1/poll"]
     route.handler(FastRequest(head, ClientOrigin("192.0.2.1", False, None), b"{}", 0.0), reply)
-    await asyncio.sleep(0.01)
+    await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()})
     assert caplog.text == "", "the network was asked for its messages"

@@ -105,7 +105,7 @@ def test_pipelining_stops_at_its_limit_and_goes_on(later: Later) -> None:
     with serving({("POST", "/m"): later}, limits=HttpLimits(pipelined=2)) as served, Wire(served.port) as wire:
         wire.send(b"".join(post(b"%d" % n) for n in range(5)))
         eventually(lambda: len(later.kept) == 2)
-        time.sleep(0.05)
+        assert ask(served.port, b"GET /later HTTP/1.1\r\nHost: x\r\n\r\n").status == 404  # all five have come before it
         assert len(later.kept) == 2
         for position in range(5):
             eventually(lambda position=position: len(later.kept) > position)  # type: ignore[misc]
@@ -147,7 +147,7 @@ def test_a_client_that_closes_its_side_is_answered_what_it_has_asked_for(loop: s
         wire.send(post(b"one") + post(b"two") + post(b"cut off")[:-1])
         eventually(lambda: len(later.kept) == 2)
         wire.sock.shutdown(socket.SHUT_WR)
-        time.sleep(0.05)
+        eventually(lambda: all(one._input_closed for one in served.server.front.connections))
         later.answer(served, 1)
         later.answer(served, 0)
         assert [wire.read().body for _ in range(2)] == [b"one", b"two"]
@@ -210,7 +210,9 @@ def test_a_client_that_waits_for_100_continue_is_not_called_slow(later: Later) -
     with serving({("POST", "/m"): later}, limits=limits) as served, Wire(served.port) as wire:
         wire.send(post(b"one") + head)
         eventually(lambda: len(later.kept) == 1)
-        time.sleep(0.5)
+        with Wire(served.port) as slow:
+            slow.send(POST[: POST.index(b"%d")] + b"3\r\n\r\na")
+            assert slow.read().code == "request.timeout"  # a body that had to come sooner would have come too late, too
         later.answer(served, 0)
         assert [wire.read().status, wire.read().status] == [200, 100]
         assert wire.read().code == "request.timeout", "from now on it is the client that we wait for"
@@ -303,7 +305,7 @@ def test_stopping_answers_what_has_begun_and_begins_nothing(later: Later) -> Non
         stopping.start()
         assert idle.ended()
         busy.send(post(b"too late"))
-        time.sleep(0.05)
+        eventually(lambda: any(b"too late" in one._pending for one in served.server.front.connections))
         later.answer(served, 0)
         response = busy.read()
         assert (response.body, response.headers["connection"]) == (b"begun", "close")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import datetime
 import ssl
-import time
 from pathlib import Path
 from typing import Any
 
@@ -268,7 +267,8 @@ def test_a_proxy_that_says_nothing_does_not_lend_its_own_certificate_however_its
         for pieces in ([request[:-1], request[-1:]], [request], [request]):  # in pieces, whole, and the same once more
             for piece in pieces:
                 wire.send(piece)
-                time.sleep(0.05)
+                if piece.endswith(b"a"):
+                    eventually(lambda: any(one._incoming for one in served.server.front.connections))
             assert wire.read().body == b"none"
     assert [request.secure for request in site.seen] == [False] * 3
 

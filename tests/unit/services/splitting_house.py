@@ -26,7 +26,7 @@ from tests.unit.core.interchange.x12.samples import NOON, Counting
 from tests.unit.services.workbench import UpperCase
 from tests.waiting import eventually_async
 
-SOON_S = 5.0
+SOON_S = 30.0
 ASKS = {"x12": {"acknowledgment": "1"}, "edifact": {"acknowledgment": "1"}}
 
 

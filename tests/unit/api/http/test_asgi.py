@@ -171,7 +171,7 @@ def test_the_application_is_told_when_its_client_leaves(witness: Witness) -> Non
         with Wire(served.port) as wire:
             wire.send(get(b"/hang"))
             eventually(lambda: bool(served.server.front.tasks))
-        assert witness.disconnected.wait(3)
+        assert witness.disconnected.wait(30)
         eventually(lambda: not served.server.front.tasks)
 
 

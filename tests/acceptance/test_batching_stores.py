@@ -24,7 +24,7 @@ from postroad.flow.administration import batch_actions as steering
 from postroad.flow.registries.configuration import build_save
 from tests.waiting import eventually_async
 
-WAIT_S = 20.0
+WAIT_S = 60.0
 SALES = Service(gcid="a" * 16, organization="MyBiz", name="Sales")
 EDI = Service(gcid="b" * 16, organization="MyBiz", name="edi")
 PORT = Service(
@@ -99,7 +99,7 @@ async def found(node: RunningNetwork) -> list[str]:
 
 async def take(node: RunningNetwork) -> list[tuple[str, list[bytes]]]:
     receiver = Caller(service=EDI, level=AuthenticationLevel.KEY)
-    found = await node.network.poll(receiver, PollRequest(max=10, wait_s=5))
+    found = await node.network.poll(receiver, PollRequest(max=10, wait_s=WAIT_S))
     await node.network.settle(receiver, Settlement(tokens=tuple(one.token for one in found)))
     split = [x12.split(one.parts[0].data, Dirt.REFUSE) for one in found]
     return [(one.reference, [bytes(member.data) for member in one.members]) for one in split]

@@ -21,7 +21,7 @@ from tests.waiting import eventually
 
 EXAMPLE = ROOT / "examples" / "exchange"
 EXCHANGE = "Acme/Orders"
-WAIT_S = 20.0
+WAIT_S = 60.0
 ORDER = (EXAMPLE / "order.xml").read_text()
 LARGE = '<order id="1"><region>south</region><total>9000</total></order>'
 

@@ -64,7 +64,7 @@ class House:
         eventually(lambda: self.stop(session).state == state)
         return self.stop(session)
 
-    def polled(self, wait_s: float = 5.0) -> list[bytes]:
+    def polled(self, wait_s: float = 60.0) -> list[bytes]:
         found = self.orders.poll(wait_s=wait_s)
         if found:
             self.orders.acknowledge(*found)

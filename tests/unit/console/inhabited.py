@@ -111,7 +111,7 @@ class Inhabited:
         return (await self.running.network.post(self.service(sender), message)).session
 
     async def fetch(self, name: str) -> list[Delivered]:
-        return await self.running.network.poll(self.service(name), PollRequest(max=50, wait_s=5.0))
+        return await self.running.network.poll(self.service(name), PollRequest(max=50, wait_s=30.0))
 
 
 @asynccontextmanager

@@ -175,7 +175,7 @@ async def test_a_service_in_transit_declares_what_it_has_made_of_the_document(ru
         properties=(Property("document.delimiters", "2a 7c 7e 20"),),
     )  # fmt: skip
     await running.network.post(sender, message)
-    [asked] = await running.network.poll(fixing, PollRequest(wait_s=5))
+    [asked] = await running.network.poll(fixing, PollRequest(wait_s=60))
     changed = replace(part, data=part.data.replace(b"A|B", b"A:B"))
     told = (Property("document.delimiters", "2a 3a 7e 20"),)
     answer = Message(type=MessageType.RESPONSE, reference=asked.token, parts=(changed,), properties=told)

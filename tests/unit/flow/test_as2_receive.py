@@ -251,7 +251,7 @@ async def test_no_receipt_is_sent_to_who_wants_none(at: As2Bench) -> None:
 async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     at: As2Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroad.flow.as2.send_mdns.PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("postroad.flow.as2.send_mdns.PAUSES_S", (0.0,) * 5)
     at.posts.answers = [PushAnswer(status=None, fault="it hangs"), PushAnswer(status=503), PushAnswer(status=200)]
     built = sent_by_acme(agreement=ASYNC)
     assert await at.take(built) is None

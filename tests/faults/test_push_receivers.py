@@ -300,7 +300,7 @@ def test_what_a_receiver_sends_between_requests_is_never_taken_for_an_answer(loo
             await has_answer.wait()
             has_answer.clear()
             await wire.send(SECOND)
-            await asyncio.sleep(60)
+            await asyncio.sleep(3_600)  # it is the pusher that closes
 
         async with receiving(talks) as receiver:
             out = pusher()

@@ -308,7 +308,7 @@ def test_what_a_receiver_sends_between_requests_is_never_taken_for_an_answer(loo
             [kept] = out._idle._resting
             assert kept.open
             has_answer.set()
-            await eventually_async(lambda: not kept.open)
+            await eventually_async(lambda: not kept.open, 20)  # sooner than one that only rests is closed
             assert (await out.push(to(receiver))).body == b"ok"
             assert receiver.connections == 2
             await out.close()

@@ -17,7 +17,7 @@ from tests.architecture.source_tree import ROOT
 EXAMPLE = ROOT / "examples" / "purchase-order"
 ORDER = (EXAMPLE / "purchase-order.xml").read_bytes()
 MYBIZ, ACME, SPAMCO = "MyBiz/Purchasing", "TheAcmeCompany/Supply", "SpamCo/Offers"
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 Values = dict[str, str]
 AS_POSTED = {"CustomerNumber": "3489", "Address": "123 Main Street, Springfield, 62701"}

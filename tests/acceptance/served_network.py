@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,11 +126,3 @@ def served(data: Path, *arguments: str) -> Iterator[Served]:
     finally:
         if network.process is not None and network.process.poll() is None:
             network.end()
-
-
-def eventually(condition: Any, seconds: float = 60.0) -> None:
-    """Wait until it holds, and fail when it never does."""
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come true in time"
-        time.sleep(0.05)

@@ -96,5 +96,5 @@ async def received_once(first: RunningNetwork, second: RunningNetwork) -> None:
     assert mdn is not None
     assert judge_mdn(read_mdn(mdn.headers, mdn.body, ours()), built.sent).acknowledged
     caller = Caller(service=ORDERS, level=AuthenticationLevel.KEY)
-    [delivered] = await second.network.poll(caller, PollRequest(max=10, wait_s=5.0))
+    [delivered] = await second.network.poll(caller, PollRequest(max=10, wait_s=60.0))
     assert delivered.parts[0].data == DOCUMENT

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from postroad.services.hosting.hosted_services import run_hosted_services
 from tests.acceptance.asking import Asked, asked_network
 from tests.unit.core.interchange.x12.samples import NOON, Counting
 from tests.unit.services.workbench import UpperCase
+from tests.waiting import eventually_async
 
 BATCHES = "/v1/batches"
 NO_ENGINES = Engines(transformer=UpperCase(), judges={})
@@ -62,24 +62,26 @@ async def post(asked: Asked, number: int) -> str:
 
 async def shown(asked: Asked, batch: str, state: str) -> dict[str, Any]:
     """The batch, once it is in this state."""
-    found: dict[str, Any] = {}
-    for _ in range(200):
-        found = (await asked.ask("owner of B", "GET", f"{BATCHES}/{batch}")).json()
-        if found["state"] == state:
-            return found
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"the batch is {found['state']}: {found['why']}")
+
+    async def look() -> dict[str, Any] | None:
+        found: dict[str, Any] = (await asked.ask("owner of B", "GET", f"{BATCHES}/{batch}")).json()
+        return found if found["state"] == state else None
+
+    found: dict[str, Any] | None = await eventually_async(look, why=f"the batch is not {state}")
+    assert found is not None
+    return found
 
 
 async def listed(asked: Asked, count: int) -> dict[str, Any]:
     """The only batch, once it has so many members."""
-    for _ in range(200):
-        items = (await asked.ask("owner of B", "GET", BATCHES)).json()["items"]
-        if [item["members"] for item in items] == [count]:
-            batch: dict[str, Any] = items[0]
-            return batch
-        await asyncio.sleep(0.02)
-    raise AssertionError(f"there are other batches: {items}")
+
+    async def look() -> list[dict[str, Any]]:
+        items: list[dict[str, Any]] = (await asked.ask("owner of B", "GET", BATCHES)).json()["items"]
+        return items if [item["members"] for item in items] == [count] else []
+
+    batch: dict[str, Any]
+    [batch] = await eventually_async(look, why=f"there is no batch of {count}")
+    return batch
 
 
 async def known_by(asked: Asked, who: str, text: str) -> list[dict[str, Any]]:
@@ -175,15 +177,17 @@ async def test_what_the_partner_answers_is_told_to_all_concerned(asked: Asked) -
     told = await asked.running.network.post(
         partner, Message(to=(Recipient("Birch/from-acme"),), type=MessageType.NOTIFICATION, parts=(part,))
     )
-    trace: dict[str, Any] = {}
-    for _ in range(200):
+
+    async def contained() -> dict[str, Any] | None:
         trace = (await asked.ask("owner of B", "GET", f"/v1/messages/{interchange.session}/trace")).json()
-        if trace["messages"][0]["contained"]["answers"]:
-            break
-        await asyncio.sleep(0.02)
-    [answer] = trace["messages"][0]["contained"]["answers"]
+        found: dict[str, Any] = trace["messages"][0]["contained"]
+        return found if found["answers"] else None
+
+    found = await eventually_async(contained)
+    assert found is not None
+    [answer] = found["answers"]
     assert (answer["session"], answer["otherwise"]) == (told.session, 1)
-    batch = trace["messages"][0]["contained"]["batch"]
+    batch = found["batch"]
     members = (await asked.ask("owner of B", "GET", f"{BATCHES}/{batch}/members")).json()["items"]
     assert [(member["session"], member["verdict"]) for member in members] == [
         (sessions[0], "accepted"),

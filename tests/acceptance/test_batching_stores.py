@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
@@ -23,9 +22,9 @@ from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.flow.administration import batch_actions as steering
 from postroad.flow.registries.configuration import build_save
+from tests.waiting import eventually_async
 
-WAIT_S = 20.0
-LOOK_EVERY_S = 0.05
+WAIT_S = 60.0
 SALES = Service(gcid="a" * 16, organization="MyBiz", name="Sales")
 EDI = Service(gcid="b" * 16, organization="MyBiz", name="edi")
 PORT = Service(
@@ -88,9 +87,10 @@ async def post(node: RunningNetwork, first: int, last: int) -> None:
 
 
 async def until(node: RunningNetwork, *states: BatchState) -> None:
-    async with asyncio.timeout(WAIT_S):
-        while await found(node) != list(states):  # noqa: ASYNC110 - nobody is told of it
-            await asyncio.sleep(LOOK_EVERY_S)
+    async def are_found() -> bool:
+        return await found(node) == list(states)
+
+    await eventually_async(are_found, WAIT_S)
 
 
 async def found(node: RunningNetwork) -> list[str]:
@@ -99,7 +99,7 @@ async def found(node: RunningNetwork) -> list[str]:
 
 async def take(node: RunningNetwork) -> list[tuple[str, list[bytes]]]:
     receiver = Caller(service=EDI, level=AuthenticationLevel.KEY)
-    found = await node.network.poll(receiver, PollRequest(max=10, wait_s=5))
+    found = await node.network.poll(receiver, PollRequest(max=10, wait_s=WAIT_S))
     await node.network.settle(receiver, Settlement(tokens=tuple(one.token for one in found)))
     split = [x12.split(one.parts[0].data, Dirt.REFUSE) for one in found]
     return [(one.reference, [bytes(member.data) for member in one.members]) for one in split]

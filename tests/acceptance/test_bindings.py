@@ -15,12 +15,13 @@ from click.testing import CliRunner, Result
 
 from postroad.cli.main import postroad as program
 from postroad.client import AsyncClient, Client, Delivered, Part, Refused, message
-from tests.acceptance.served_network import Served, eventually, json_lines, served, succeeded
+from tests.acceptance.served_network import Served, json_lines, served, succeeded
 from tests.architecture.source_tree import ROOT
+from tests.waiting import eventually
 
 EXAMPLE = ROOT / "examples" / "exchange"
 EXCHANGE = "Acme/Orders"
-WAIT_S = 20.0
+WAIT_S = 60.0
 ORDER = (EXAMPLE / "order.xml").read_text()
 LARGE = '<order id="1"><region>south</region><total>9000</total></order>'
 

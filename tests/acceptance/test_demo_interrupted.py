@@ -23,7 +23,8 @@ from tests.acceptance.purchase_order import (
     taken,
     values_in,
 )
-from tests.acceptance.served_network import Served, eventually, served, succeeded
+from tests.acceptance.served_network import Served, served, succeeded
+from tests.waiting import eventually
 
 BY_HAND = "Transmatics/replaceElement"
 

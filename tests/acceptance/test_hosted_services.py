@@ -22,7 +22,7 @@ from tests.architecture.source_tree import ROOT
 EXAMPLE = ROOT / "examples" / "purchase-order"
 ORDER = (EXAMPLE / "purchase-order.xml").read_bytes()
 MYBIZ, ACME, STRANGER = "MyBiz/Purchasing", "TheAcmeCompany/Supply", "Stranger/Things"
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 HOSTED: dict[str, Any] = {
     "Transmatics": {

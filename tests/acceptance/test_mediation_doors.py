@@ -230,7 +230,7 @@ async def test_a_program_posts_bytes_and_takes_the_next_message(network: Mediate
 
     def receive() -> None:
         with Client(access=network.access(polling(Format.MIME))) as seller:
-            taken = seller.next_message(wait_s=5)
+            taken = seller.next_message(wait_s=60)
             assert taken is not None
             assert (taken.body, taken.content_type) == (b"a;b", "text/csv")
             assert (taken.sender, taken.topic, taken.handle) == (polling(Format.JSON), "größe, order", "h;1")

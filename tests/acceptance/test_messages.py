@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,17 +21,31 @@ from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import require_whole
 from tests.faults.parties import enroll, serving
 from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.waiting import eventually_async
 
 GENEROUS = WireLimits(body_bytes=1 << 30)
 PROMPTLY_S = 20.0  # far less than the lease of 60 s, far more than a busy machine needs
 Served = tuple[ServerProcess, dict[str, str]]
+TABLE = Path("/proc/net/tcp")
+BROKEN = Path(__file__).parents[1] / "faults" / "broken_server.py"
 CLOSE_WAIT = "08"  # in /proc/net/tcp: the client has closed, and this side has not yet
 
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serving(tmp_path_factory.mktemp("messages") / "data", SENDER, RECEIVER) as running:
+    noting = (sys.executable, str(BROKEN), "none", "serve")
+    with serving(tmp_path_factory.mktemp("messages") / "data", SENDER, RECEIVER, command=noting) as running:
         yield running
+
+
+def requests_read(served: Served) -> int:
+    noted = served[0].data.with_name("requests-read")
+    return noted.stat().st_size if noted.exists() else 0
+
+
+async def until_read(served: Served, count: int) -> None:
+    """Wait until the server has read so many requests in all; what arrives later finds them waiting."""
+    await eventually_async(lambda: requests_read(served) == count)
 
 
 def message(handle: str, data: bytes = b"<order/>") -> bytes:
@@ -72,9 +87,10 @@ async def received(served: Served, count: int, within_s: float = PROMPTLY_S) -> 
 @pytest.mark.req("D2")
 async def test_each_of_many_waiting_polls_gets_one_message_of_its_own(served: Served) -> None:
     server, keys = served
+    before = requests_read(served)
     waiters = [ClientConnection(server.port, keys[RECEIVER]) for _ in range(60)]
     polls = [asyncio.create_task(poll(waiter, 1, wait_s=60.0)) for waiter in waiters]
-    await asyncio.sleep(0.5)
+    await until_read(served, before + 60)
     await post(served, *(f"waited-{number}" for number in range(60)))
     answers = await asyncio.wait_for(asyncio.gather(*polls), 50)
     assert sorted(delivered.handle for [delivered] in answers) == sorted(f"waited-{number}" for number in range(60))
@@ -95,13 +111,9 @@ async def test_a_long_poll_with_nothing_to_give_ends_in_time(served: Served) -> 
 
 async def until_seen_to_have_left(port: int) -> None:
     """Until the server has closed every connection that its client closed."""
-    table = Path("/proc/net/tcp")
-    if not table.exists():  # not Linux
-        await asyncio.sleep(1.0)
-        return
-    async with asyncio.timeout(PROMPTLY_S):
-        while any(_is_left(connection.split(), port) for connection in table.read_text().splitlines()[1:]):  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await eventually_async(
+        lambda: not any(_is_left(connection.split(), port) for connection in TABLE.read_text().splitlines()[1:])
+    )
 
 
 def _is_left(connection: list[str], port: int) -> bool:
@@ -110,12 +122,14 @@ def _is_left(connection: list[str], port: int) -> bool:
 
 
 @pytest.mark.req("D2")
+@pytest.mark.skipif(not TABLE.exists(), reason="looks for connections in /proc")
 async def test_a_poller_that_left_takes_nothing_with_it(served: Served) -> None:
     server, keys = served
     for _ in range(10):
+        before = requests_read(served)
         gone = ClientConnection(server.port, keys[RECEIVER])
         waiting = asyncio.create_task(poll(gone, wait_s=30.0))
-        await asyncio.sleep(0.05)
+        await until_read(served, before + 1)
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
     await until_seen_to_have_left(server.port)
@@ -127,11 +141,11 @@ async def test_a_client_that_does_not_read_holds_nobody_up(served: Served) -> No
     server, keys = served
     await post(served, *(f"large-{number}" for number in range(20)), data=os.urandom(500_000))
     body = JSON_FORM.encode_poll(PollRequest(max=20, lease_s=3.0))
-    _, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
+    reader, writer = await asyncio.open_connection("127.0.0.1", server.port, limit=1024)
     head = f"POST /v1/poll HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {keys[RECEIVER]}\r\n"
     writer.write(f"{head}Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n".encode() + body)
     await writer.drain()
-    await asyncio.sleep(0.5)
+    assert await reader.readexactly(1) == b"H"  # the answer has begun, and no more of it is read
     await post(served, "while-it-sleeps")
     assert "while-it-sleeps" in await received(served, 1)
     writer.transport.abort()

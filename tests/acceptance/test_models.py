@@ -20,7 +20,7 @@ EXAMPLE = ROOT / "examples" / "regions"
 TREE = EXAMPLE / "dashboard.yaml"
 MODEL = "Acme/Regions"
 FIRST, SECOND = ("map-1", "sales-1"), ("map-2", "sales-2")
-WAIT_S = 20.0
+WAIT_S = 60.0
 
 
 class Dashboard:

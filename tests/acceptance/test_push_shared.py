@@ -24,10 +24,10 @@ from postroad.core.model.directory import (
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.registries.configuration import build_save
 from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
+from tests.waiting import eventually_async
 
 MESSAGES = 40
 WAIT_S = 60.0
-LOOK_EVERY_S = 0.05
 PATH = "/inbox"
 MYBIZ = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing")
 
@@ -87,11 +87,11 @@ async def test_two_nodes_push_each_message_once(tmp_path: Path, postgres_databas
                 part = Part(id="1", content_type="text/plain", data=text.encode())
                 node = first if number % 2 else second
                 await node.network.post(sender, Message(to=(Recipient("Acme/Inbox"),), parts=(part,)))
-            for _ in range(int(WAIT_S / LOOK_EVERY_S)):
-                if (found := await states(first)) == {DeliveryState.DELIVERED: MESSAGES}:
-                    break
-                await asyncio.sleep(LOOK_EVERY_S)
-            assert found == {DeliveryState.DELIVERED: MESSAGES}
+
+            async def all_delivered() -> bool:
+                return await states(first) == {DeliveryState.DELIVERED: MESSAGES}
+
+            await eventually_async(all_delivered, WAIT_S)
         pushes = Counter(pushed.delivered.parts[0].data for pushed in receiving.at(PATH))
     assert pushes.pop(b"fails once") == 2
     assert set(pushes.values()) == {1}

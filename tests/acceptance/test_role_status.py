@@ -38,7 +38,7 @@ async def test_the_status_of_a_service_depends_on_its_role() -> None:
         seen = [await statuses(asked, session)]
         for address in ("Aster/Public", "Birch/Public"):
             receiver = service(asked, address)
-            [taken] = await network.poll(receiver, PollRequest(wait_s=5))
+            [taken] = await network.poll(receiver, PollRequest(wait_s=60))
             seen.append(await statuses(asked, session))
             await network.post(receiver, Message(type=MessageType.RESPONSE, reference=taken.token, parts=(ORDER,)))
             seen.append(await statuses(asked, session))

@@ -18,6 +18,7 @@ from postroad.core.model.directory import AuthenticationLevel, Organization, Ser
 from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.flow.registries.configuration import build_save
+from tests.waiting import eventually_async
 
 INTERCHANGES = 8
 WAIT_S = 30.0
@@ -84,7 +85,9 @@ async def test_two_nodes_take_every_interchange_apart_once(tmp_path: Path, postg
         assert sorted(int(one.reference) for one in answers) == list(range(1, 2 * INTERCHANGES + 1))
         told = Counter(bool(x12.read_answers(one).interchanges) for one in answers)
         assert told == {False: INTERCHANGES, True: INTERCHANGES}, "a TA1 says that it came before"
-        async with asyncio.timeout(WAIT_S):
-            while len(await letters(first)) < INTERCHANGES:  # noqa: ASYNC110 - nobody is told of it
-                await asyncio.sleep(0.05)
+
+        async def all_duplicates() -> bool:
+            return len(await letters(first)) >= INTERCHANGES
+
+        await eventually_async(all_duplicates, WAIT_S)
         assert all(reason.startswith("interchange.duplicate: ") for reason in await letters(first))

@@ -15,7 +15,8 @@ from postroad.core.model.history import ReleaseHold, Stop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Refused
 from tests.acceptance.push_receiver import Receiver, receiver
-from tests.acceptance.served_network import Served, eventually, json_lines, postroad, served, succeeded
+from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.waiting import eventually
 
 MYBIZ = "MyBiz/Purchasing"
 ACME, OTHER = "TheAcmeCompany/Supply", "TheAcmeCompany/Returns"
@@ -27,7 +28,7 @@ HELD: dict[str, dict[str, Any]] = {
     "Slow/Inbox": {"everySeconds": 2, "whenWaiting": 1_000},
     "Short/Inbox": {"onRequest": True, "keepSeconds": 1},
 }
-A_MOMENT_S = 0.7  # in which a push would have come
+WITNESS = "Open/Inbox"  # holds nothing back
 
 pytestmark = pytest.mark.req("X9")
 
@@ -43,10 +44,13 @@ def network(tmp_path_factory: pytest.TempPathFactory, receiving: Receiver) -> It
     with served(tmp_path_factory.mktemp("held") / "data", *LOOPBACK) as running:
         running.register(MYBIZ, ACME, OTHER)
         wishes: dict[str, Any] = {}
-        for address, release in HELD.items():
+        for address, profile in {
+            WITNESS: {},
+            **{address: {"release": release} for address, release in HELD.items()},
+        }.items():
             organization, _, service = address.partition("/")
             push = {"url": receiving.url(path_of(address)), "authentication": "none"}
-            wish = {"visibility": "public", "delivery": "push", "push": push, "release": release}
+            wish = {"visibility": "public", "delivery": "push", "push": push} | profile
             wishes[organization] = {"services": {service: wish}}
         file = running.data.parent / "held.yaml"
         file.write_text(json.dumps({"postroad": 1, "organizations": wishes}))
@@ -75,20 +79,29 @@ def texts(receiving: Receiver, path: str, count: int) -> list[str]:
     return [one.delivered.parts[0].data.decode() for one in receiving.wait_for(path, count)]
 
 
+def later_one_came(network: Served, receiving: Receiver) -> None:
+    """Send to a service that holds nothing back: once it has come, what was sent before would have come too."""
+    count = len(receiving.at(path_of(WITNESS)))
+    with network.client(MYBIZ) as mybiz:
+        for number in (count + 1, count + 2):
+            sent(mybiz, WITNESS, f"later {number}")
+            receiving.wait_for(path_of(WITNESS), number)
+
+
 def test_held_until_somebody_asks_over_a_crash_and_not_a_message_longer(network: Served, receiving: Receiver) -> None:
     path = path_of("Asked/Inbox")
     with network.client(MYBIZ) as mybiz:
         sent(mybiz, "Asked/Inbox", "1", "2", "3")
     network.end(signal.SIGKILL)
     network.start()
-    time.sleep(A_MOMENT_S)
+    later_one_came(network, receiving)
     assert receiving.at(path) == []
     said = succeeded("release", "Asked/Inbox", "--data", network.data)
     assert said == "Asked/Inbox: 3 messages are going\n"
     assert sorted(texts(receiving, path, 3)) == ["1", "2", "3"]
     with network.client(MYBIZ) as mybiz:
         sent(mybiz, "Asked/Inbox", "4")
-    time.sleep(A_MOMENT_S)
+    later_one_came(network, receiving)
     assert len(receiving.at(path)) == 3
     [answered] = json_lines(succeeded("release", "Asked/Inbox", "--json", "--data", network.data))
     assert answered == {"service": "Asked/Inbox", "going": 1, "notBefore": None}
@@ -101,7 +114,7 @@ def test_held_until_there_are_enough(network: Served, receiving: Receiver) -> No
     path = path_of("Full/Inbox")
     with network.client(MYBIZ) as mybiz:
         sent(mybiz, "Full/Inbox", "1", "2", "3", "4")
-        time.sleep(A_MOMENT_S)
+        later_one_came(network, receiving)
         assert receiving.at(path) == []
         sent(mybiz, "Full/Inbox", "5")
     assert sorted(texts(receiving, path, 5)) == ["1", "2", "3", "4", "5"]

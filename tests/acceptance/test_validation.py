@@ -14,7 +14,7 @@ from postroad.core.model.message import Argument, Recipient
 from tests.acceptance.served_network import Served, postroad, served, succeeded
 
 MYBIZ, ACME, VALIDATOR = "MyBiz/Purchasing", "TheAcmeCompany/Supply", "Shop/validate"
-WAIT_S = 20.0
+WAIT_S = 60.0
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 
 ORDER_XSD = f"""<xs:schema {XS} xmlns:o="urn:order" targetNamespace="urn:order" elementFormDefault="qualified">

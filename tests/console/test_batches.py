@@ -10,7 +10,7 @@ import pytest
 from tests.console.browsing import Person
 from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 def _until(person: Person, path: str, text: str) -> None:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,6 +13,7 @@ from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.failing import PASSWORD, house
 from tests.console.workshop import ORDER
+from tests.waiting import eventually
 
 INDEXES = {"order": {"body": "$.order"}, "region": {"header": "properties.region"}}
 
@@ -166,7 +165,7 @@ def test_a_batch_that_has_not_gone_is_found_by_its_id(visitor: Callable[..., Per
         operator.apply(wanted, version=operator.plan(wanted).version)
         with larch.client("buyer") as buyer:
             session = buyer.post(to="Larch Ltd/port", document=ORDER.format(number=1).encode()).session
-        batch = waited_for(lambda: operator.get("/v1/batches", service="Larch Ltd/port")["items"])[0]["id"]
+        batch = eventually(lambda: operator.get("/v1/batches", service="Larch Ltd/port")["items"])[0]["id"]
     person.go(f"/find?q={batch}")
     assert person.page.url.endswith(f"/batches/{batch}")
     person.go(f"/messages/{session}")
@@ -174,10 +173,3 @@ def test_a_batch_that_has_not_gone_is_found_by_its_id(visitor: Callable[..., Per
     stranger.register("Linden Ltd", "linden@linden.example", PASSWORD)
     stranger.go(f"/find?q={batch}")
     assert "Nothing is known by" in stranger.text()
-
-
-def waited_for(look: Callable[[], Any], most_s: float = 10) -> Any:
-    end = time.monotonic() + most_s
-    while not (found := look()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return found

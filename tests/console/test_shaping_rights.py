@@ -49,7 +49,7 @@ FORMS: dict[str, dict[str, str]] = {
     "/tariffs/edit": {"text": ""},
     "/tariffs/check": {"text": ""},
 }
-PATIENCE_S = 20
+PATIENCE_S = 60
 FOR_OPERATORS = ("/tariffs/edit", "/tariffs/check")
 
 

@@ -205,7 +205,7 @@ class TestInMemory(LocalDeskContract):
             self.journal.is_broken = True
         with pytest.raises(Unavailable):
             await failing
-        await asyncio.wait_for(waiting, 10)
+        await asyncio.wait_for(waiting, 60)
 
     async def test_what_is_settled_or_returned_while_its_hand_out_is_written_is_not_handed_out(
         self, network: DeskHarness

@@ -36,6 +36,7 @@ from postroad.testing.contracts.desk.desk_under_test import (
     delivery_numbers,
 )
 from postroad.testing.random_journals.journals import make_plain_posts
+from tests.waiting import eventually_async
 
 
 class Node:
@@ -154,7 +155,11 @@ async def test_a_post_on_one_node_wakes_and_reaches_a_poller_on_another(
 ) -> None:
     here, there = two_nodes
     waiting = asyncio.ensure_future(there.desk.arrival(SELLER, 120))
-    await asyncio.sleep(0.1)
+
+    def is_waiting() -> bool:
+        return SELLER in there.desk._arrivals._waiting  # type: ignore[attr-defined]
+
+    await eventually_async(is_waiting)
     seq = await here.post(here.message(), b"over there")
     await asyncio.wait_for(waiting, 30)
     [queued] = await there.poll()
@@ -195,10 +200,7 @@ async def test_pollers_on_two_nodes_never_hold_the_same_delivery(two_nodes: tupl
 async def test_a_node_hears_of_every_group_of_every_node(nodes: Nodes) -> None:
     (here, network), (there, _) = await nodes.start(), await nodes.start()
     last = [await network.post(network.message(to=tuple(f"{part:016x}" for part in range(size)))) for size in (1, 900)]
-    for _ in range(1_500):
-        if here.told == there.told == last:
-            break
-        await asyncio.sleep(0.02)
+    await eventually_async(lambda: len(here.told) >= 2 and len(there.told) >= 2)
     assert there.told == here.told == last
 
 
@@ -380,7 +382,7 @@ async def test_whatever_the_database_fails_to_do_is_told_as_unavailable(nodes: N
 async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(
     nodes: Nodes, postgres_database: str
 ) -> None:
-    _, network = await nodes.start()
+    node, network = await nodes.start()
     for _ in range(3):
         await network.post(network.message())
     first = delivery_numbers(await network.poll())
@@ -389,7 +391,8 @@ async def test_what_is_settled_between_reservation_and_record_is_not_handed_out(
         acknowledging = asyncio.ensure_future(network.acknowledge(first[0]))
         await until_somebody_waits_for_a_lock(postgres_database)  # the next group will record the hand-out
         polling = asyncio.ensure_future(network.poll())
-        await asyncio.sleep(0.2)
+        group = node.desk._group
+        await eventually_async(lambda: group._waiting or group._first)  # the record of the hand-out waits behind it
         assert not polling.done()
     assert isinstance(await acknowledging, Committed)
     assert delivery_numbers(await polling) == first[1:]

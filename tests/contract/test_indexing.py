@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from postroad.adapters.index.followed_index import LOOK_AGAIN_S, FollowedIndex
+from postroad.adapters.index.followed_index import FollowedIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.errors import Misconfigured
@@ -15,6 +15,7 @@ from postroad.flow import indexing
 from postroad.flow.indexing import catch_up, follow, rebuild
 from postroad.ports import JournalBatch, JournalHead
 from postroad.testing.random_journals.journals import make_plain_posts, to_new_records
+from tests.waiting import eventually_async
 
 
 async def journal_of(*groups: int, first: int = 1) -> MemoryJournal:
@@ -100,12 +101,12 @@ async def test_what_a_crash_took_from_the_index_is_brought_back(quiet_first: boo
     await followed.start()
     index.crash_back_to(older)
     if quiet_first:
-        await asyncio.sleep(2.5 * LOOK_AGAIN_S)
-        for _ in range(200):
-            if len(await index.rows("message")) == 5:
-                break
-            await asyncio.sleep(0.1)
-        assert len(await index.rows("message")) == 5
+        assert len(await index.rows("message")) == 2
+
+        async def is_back() -> bool:
+            return len(await index.rows("message")) == 5
+
+        await eventually_async(is_back)  # it looks again by itself
     await journal.append(to_new_records(list(make_plain_posts(4, 6))))
     followed.notify(9)
     await followed.wait_for(9)
@@ -121,7 +122,8 @@ async def test_entries_are_gathered_while_nobody_waits_and_hurried_when_somebody
         await asyncio.wait_for(keeper.wait_for(1), 20)  # it looks once by itself when it begins
         await journal.append(to_new_records(list(make_plain_posts(2, 2))))
         keeper.notify(3)
-        await asyncio.sleep(0.05)
+        for _ in range(1_000):  # turns, of which one that does not gather needs a few
+            await asyncio.sleep(0)
         assert (await index.position()).seq == 1
         await asyncio.wait_for(keeper.wait_for(3), 20)
         assert (await index.position()).seq == 3
@@ -150,7 +152,7 @@ async def test_waiting_ends_with_its_entry_and_not_with_the_end_of_the_journal()
     try:
         journal.grows = True
         keeper.notify(4)
-        await asyncio.wait_for(keeper.wait_for(20), 5)
+        await asyncio.wait_for(keeper.wait_for(20), 60)
         assert (await index.position()).seq >= 20
     finally:
         await keeper.stop()

@@ -77,13 +77,22 @@ class LateJournal:
             self.write(min(count, len(self._held)))
 
 
-def hold_disk(holding: Path, requests: Path) -> None:
-    """Let a test choose when syncs end, and show it which requests have been read."""
+def hold_disk(holding: Path) -> None:
+    """Let a test choose when syncs end."""
 
     def sync_when_released(seam: files.RealFiles, fd: int) -> None:
         while holding.exists():
             time.sleep(0.005)
         os.fdatasync(fd)
+
+    patch.object(files.RealFiles, "fdatasync", sync_when_released).start()
+    patch.multiple(
+        syncing, QUICK_S=-1.0, TRY_AGAIN_AFTER=sys.maxsize
+    ).start()  # in a thread, so that the loop continues
+
+
+def note_requests(requests: Path) -> None:
+    """Show a test which requests have been read: a byte for each."""
 
     def noted(work: Callable[..., None]) -> Callable[..., None]:
         def work_and_note(*arguments: Any) -> None:
@@ -93,10 +102,6 @@ def hold_disk(holding: Path, requests: Path) -> None:
 
         return work_and_note
 
-    patch.object(files.RealFiles, "fdatasync", sync_when_released).start()
-    patch.multiple(
-        syncing, QUICK_S=-1.0, TRY_AGAIN_AFTER=sys.maxsize
-    ).start()  # in a thread, so that the loop continues
     for name in ("_post", "_hand_out"):
         patch.object(MessageEndpoints, name, noted(getattr(MessageEndpoints, name))).start()
 
@@ -155,7 +160,10 @@ if __name__ == "__main__":
     elif mistake == "no-room":
         install_full_disk()
     elif mistake == "held-disk":
-        hold_disk(Path("hold-disk").absolute(), Path("requests-read").absolute())
+        hold_disk(Path("hold-disk").absolute())
+        note_requests(Path("requests-read").absolute())
+    elif mistake == "none":
+        note_requests(Path("requests-read").absolute())
     elif mistake == "own-disk":
         patch.object(files.RealFiles, "space", own_space).start()
     else:

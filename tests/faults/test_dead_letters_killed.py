@@ -75,7 +75,6 @@ def received(server: ServerProcess, key: str, expected: int) -> list[Received]:
             messages = stamper.poll(100, wait_s=30, lease_s=3600)
             assert messages, f"only {len(found)} of {expected} came again"
             found += messages
-        time.sleep(0.5)
         return found + stamper.poll(100)
 
 

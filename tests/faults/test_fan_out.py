@@ -19,6 +19,7 @@ from postroad.adapters.transport.idle_connections import IDLE_S, IN_ALL
 from postroad.flow.push.slots import OVERALL
 from postroad.testing.server import ServerProcess
 from tests.acceptance.served_network import succeeded
+from tests.waiting import eventually_async
 
 RECIPIENTS = 2_000
 BODY_BYTES = 100 << 10
@@ -67,9 +68,7 @@ async def arrived(receiving: Receivers, count: int) -> int:
 
 async def few_open_files(server: ServerProcess) -> None:
     """Wait until the last pushes have ended and the other open connections are few, sooner than idle ones are closed anyway."""
-    async with asyncio.timeout(IDLE_S / 2):
-        while open_files(server.pid) >= IN_ALL + 100:  # noqa: ASYNC110 - another process closes them
-            await asyncio.sleep(0.05)
+    await eventually_async(lambda: open_files(server.pid) < IN_ALL + 100, IDLE_S / 2)
 
 
 async def posted(server: ServerProcess, key: Path, to: list[str]) -> None:

@@ -22,6 +22,7 @@ from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import hand_outs_in, hand_outs_in_postgres, require_whole, require_whole_in_postgres
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.waiting import eventually_async
 
 KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the rounds of every test here
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
@@ -107,8 +108,7 @@ async def test_the_index_process_may_die_with_the_server_or_alone(tmp_path: Path
         await asyncio.to_thread(server.start)
         for _ in range(3 * KILLS):  # the server lives on, and starts another
             await load.run(0.3)
-            kill_children(server)
-            await asyncio.sleep(0.3)
+            await until_others_run(server, kill_children(server))
             await load.ended()
         await after_the_last_life(server, load, quiet_s=1.5)
     finally:
@@ -139,9 +139,10 @@ def index_processes(server: ServerProcess) -> list[int]:
 
 
 async def readiness(watching: ClientConnection, status: int) -> None:
-    async with asyncio.timeout(60):
-        while (await watching.get("/readyz")).status != status:  # noqa: ASYNC110 - another process does it
-            await asyncio.sleep(0.1)
+    async def is_told() -> bool:
+        return (await watching.get("/readyz")).status == status
+
+    await eventually_async(is_told)
 
 
 @pytest.mark.req("A3", "M6")
@@ -223,6 +224,12 @@ def database() -> Iterator[tuple[PostgresServer, str]]:
         yield postgres, postgres.create_database("postroad")
 
 
-def kill_children(server: ServerProcess) -> None:
-    for child in server.children:
+def kill_children(server: ServerProcess) -> list[int]:
+    children = server.children
+    for child in children:
         os.kill(child, signal.SIGKILL)
+    return children
+
+
+async def until_others_run(server: ServerProcess, killed: list[int]) -> None:
+    await eventually_async(lambda: set(server.children) - set(killed), why="nothing was started in their place")

@@ -26,6 +26,7 @@ from postroad.core.model.journal import MessagePosted, decode
 from postroad.testing.server import ServerProcess
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER
+from tests.waiting import eventually_async
 
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32}
 ROUNDS = int(os.environ.get("POSTROAD_TEST_LATE_ROUNDS", "2"))
@@ -81,9 +82,7 @@ class Cluster:
         os.kill(first.pid, signal.SIGSTOP)
         try:
             posting = asyncio.ensure_future(post())
-            async with asyncio.timeout(30):
-                while self.balancer.connections == before:  # noqa: ASYNC110 - the first attempt is on its way
-                    await asyncio.sleep(0.01)
+            await eventually_async(lambda: self.balancer.connections > before)  # the first attempt is on its way
             self.balancer.port = second.port
             answer = await posting
         finally:

@@ -32,6 +32,7 @@ from postroad.testing.contracts.desk.desk_under_test import (
     delivery_numbers,
 )
 from postroad.testing.postgres import PostgresServer
+from tests.waiting import eventually_async
 
 ROUNDS = int(os.environ.get("POSTROAD_FAULT_ROUNDS_POSTGRES", "6"))
 POSTERS = 12
@@ -70,6 +71,11 @@ class Load:
             assert outcome.code == "network.unavailable"
             self.refused += 1
             await asyncio.sleep(0.02)
+
+    async def accepts(self, more: int) -> None:
+        """Wait until so many more were accepted."""
+        count = len(self.accepted) + more
+        await eventually_async(lambda: len(self.accepted) >= count)
 
     async def consume(self, most: int = 20) -> int:
         """Poll once and acknowledge; returns how many were taken over for good."""
@@ -134,9 +140,10 @@ async def test_a_database_stopped_at_once_loses_and_repeats_nothing(
         load.stopping = False
         tasks = [asyncio.ensure_future(load.post(poster, round_number)) for poster in range(POSTERS)]
         tasks += [asyncio.ensure_future(load.keep_consuming()) for _ in range(2)]
+        await load.accepts(20)
         await asyncio.sleep(chance.uniform(0.1, 0.7))
         await asyncio.to_thread(server.restart, immediate=True)
-        await asyncio.sleep(chance.uniform(0.3, 0.6))
+        await load.accepts(20)
         load.stopping = True
         await asyncio.gather(*tasks)
     await load.drain()
@@ -166,11 +173,14 @@ async def handles_are_unique(journal: PostgresJournal) -> None:
 
 async def first_claim(desk: SharedDesk) -> list[Queued]:
     """What the desk hands out once its pause after the last failure is over."""
-    for _ in range(600):
+
+    async def claim() -> list[list[Queued]]:
         with contextlib.suppress(Unavailable):
-            return await desk.claim(SELLER, EVERYTHING, 5, 1.0)
-        await asyncio.sleep(0.1)
-    raise AssertionError("the desk did not take up its work")
+            return [await desk.claim(SELLER, EVERYTHING, 5, 1.0)]
+        return []
+
+    [claimed] = await eventually_async(claim, why="the desk did not take up its work")
+    return claimed
 
 
 async def test_while_the_database_is_away_callers_are_told_so_and_work_goes_on_afterwards(

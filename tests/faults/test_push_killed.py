@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +19,7 @@ from postroad.errors import PostroadError
 from postroad.testing.server import ServerProcess
 from tests.acceptance.push_receiver import YES, Answer, Pushed, Receiver, receiver
 from tests.faults.parties import Party, serving
+from tests.waiting import eventually
 
 SENDER, INBOX, PATH = "MyBiz/Purchasing", "TheAcmeCompany/Inbox", "/inbox"
 KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the rounds
@@ -74,10 +74,8 @@ def one_round(server: ServerProcess, key: str, receiving: Receiver, killer: Kill
         assert killer.killed.wait(90)
         first = next(one for one in receiving.at(PATH) if one.delivered.parts[0].data == text.encode())
         server.start()
-        session, deadline = first.delivered.session, time.monotonic() + 90
-        while client.trace(session).messages[0].copies[0].state != "delivered":
-            assert time.monotonic() < deadline, "the message was not delivered after the restart"
-            time.sleep(0.05)
+        session = first.delivered.session
+        eventually(lambda: client.trace(session).messages[0].copies[0].state == "delivered", 90)
 
 
 @pytest.mark.req("D3")
@@ -98,9 +96,14 @@ def test_a_push_that_a_death_interrupts_comes_again_once_with_its_id(tmp_path: P
         receiving.answers[PATH] = killer.answer
         for number in range(rounds):
             one_round(server, keys[SENDER], receiving, killer, f"message {number}")
-        time.sleep(0.5)
-        pushes = Counter(one.id for one in receiving.at(PATH))
-        sessions = {one.delivered.session: one.id for one in receiving.at(PATH)}
+        receiving.answers[PATH] = lambda _: YES
+        with Client(access=Access.with_key(server.url, keys[SENDER])) as client:
+            post(client, "the last")
+        *_, last = receiving.wait_for(PATH, len(receiving.at(PATH)) + 1)  # what is due has come before it
+        assert last.delivered.parts[0].data == b"the last"
+        seen = [one for one in receiving.at(PATH) if one.id != last.id]
+        pushes = Counter(one.id for one in seen)
+        sessions = {one.delivered.session: one.id for one in seen}
     print(f"{rounds} deaths, {sum(pushes.values()) - len(pushes)} repetitions")
     assert len(pushes) == len(sessions) == rounds
     assert max(pushes.values()) <= 2
@@ -136,9 +139,7 @@ def test_deaths_during_a_hanging_push_use_up_no_tries(tmp_path: Path) -> None:
                     if number == deaths - 1:
                         hanging.clear()
                     server.start()
-                deadline = time.monotonic() + 90
-                while (copy := client.trace(session).messages[0].copies[0]).state != "failed":
-                    assert time.monotonic() < deadline, "the try that failed did not end it"
-                    time.sleep(0.05)
+                eventually(lambda: client.trace(session).messages[0].copies[0].state == "failed", 90)
+                copy = client.trace(session).messages[0].copies[0]
                 release.set()
     assert "tried once" in copy.stops[-1].events[-1].detail

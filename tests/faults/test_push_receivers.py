@@ -19,6 +19,7 @@ from tests.unit.adapters.transport.receivers import (
     receiving,
     to,
 )
+from tests.waiting import eventually_async
 
 SECOND = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -257,7 +258,6 @@ def test_a_redirect_is_told_and_not_followed(loop: str, status: int) -> None:
             location = f"http://127.0.0.1:{secret.port}/secret".encode()
             redirect = b"HTTP/1.1 %d Moved\r\nLocation: %s\r\nContent-Length: 0\r\n\r\n" % (status, location)
             told, receiver = await pushed(answering(redirect))
-            await asyncio.sleep(0.02)
         assert (told.status, receiver.connections, secret.connections) == (status, 1, 0)
 
     on(loop, scenario())
@@ -292,21 +292,23 @@ def test_a_connection_that_dies_under_a_request_is_replaced_once(loop: str) -> N
 
 def test_what_a_receiver_sends_between_requests_is_never_taken_for_an_answer(loop: str) -> None:
     async def scenario() -> None:
-        has_talked = asyncio.Event()
+        has_answer = asyncio.Event()
 
         async def talks(wire: Wire) -> None:
             await wire.request()
             await wire.send(OK)
-            await asyncio.sleep(0.05)
+            await has_answer.wait()
+            has_answer.clear()
             await wire.send(SECOND)
-            has_talked.set()
-            await asyncio.sleep(5)
+            await asyncio.sleep(3_600)  # it is the pusher that closes
 
         async with receiving(talks) as receiver:
             out = pusher()
             await out.push(to(receiver))
-            await has_talked.wait()
-            await asyncio.sleep(0.1)
+            [kept] = out._idle._resting
+            assert kept.open
+            has_answer.set()
+            await eventually_async(lambda: not kept.open, 20)  # sooner than one that only rests is closed
             assert (await out.push(to(receiver))).body == b"ok"
             assert receiver.connections == 2
             await out.close()

@@ -18,6 +18,7 @@ from postroad.adapters.saxon.settings import SETTINGS
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Misconfigured, Refused, Unavailable
 from tests.faults.sandbox_attacks import selecting, stylesheet
+from tests.waiting import eventually_async
 
 ORDER = b"<r><a>1</a></r>"
 PLAIN = selecting("string(.)")
@@ -60,11 +61,7 @@ def is_running(process: int) -> bool:
 
 
 async def processes_exist(pool: SaxonWorkers, count: int) -> None:
-    for _ in range(3_000):
-        if len(pool.process_ids) >= count:
-            return
-        await asyncio.sleep(0.01)
-    raise AssertionError(f"{count} workers did not start within 30 s")
+    await eventually_async(lambda: len(pool.process_ids) >= count, why=f"{count} workers did not start")
 
 
 async def code_of(pool: SaxonWorkers, source: str) -> str:

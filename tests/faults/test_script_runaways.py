@@ -18,6 +18,7 @@ from postroad.adapters.scripts.workers import script_workers
 from postroad.errors import Refused, Unavailable
 from postroad.ports import QueryVerdict
 from tests.faults.script_attacks import returning
+from tests.waiting import eventually_async
 
 ORDER = b"<r><a>1</a></r>"
 DEADLINE_S = 0.5
@@ -215,7 +216,7 @@ async def test_closing_refuses_what_is_under_way() -> None:
     engine = StarlarkScripts(workers)
     await workers.warm()
     waiting = asyncio.create_task(verdicts(engine, ENDLESS))
-    await asyncio.sleep(0.1)
+    await eventually_async(lambda: bool(workers._busy))
     await workers.close()
     with pytest.raises(Unavailable):
         await waiting

@@ -7,7 +7,6 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 
@@ -21,6 +20,7 @@ from postroad.testing.server import COMMAND, ServerProcess
 from tests.faults.aftermath import require_whole
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.waiting import eventually_async
 
 BROKEN = Path(__file__).with_name("broken_server.py")
 DRAIN_LIMIT_S = 60.0
@@ -42,12 +42,6 @@ def held(tmp_path: Path) -> ServerProcess:
     return ServerProcess(tmp_path / "data", command=(sys.executable, str(BROKEN), "held-disk", "serve"))
 
 
-async def until(is_so: Callable[[], bool]) -> None:
-    async with asyncio.timeout(DRAIN_LIMIT_S):
-        while not is_so():  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
-
-
 def requests_read(tmp_path: Path) -> int:
     return len((tmp_path / "requests-read").read_bytes())
 
@@ -66,9 +60,9 @@ async def test_sigterm_answers_what_was_accepted(tmp_path: Path) -> None:
         before = requests_read(tmp_path)
         (tmp_path / "hold-disk").touch()
         posts = [asyncio.create_task(post(server, keys, f"late-{number}")) for number in range(30)]
-        await until(lambda: requests_read(tmp_path) == before + 30)
+        await eventually_async(lambda: requests_read(tmp_path) == before + 30)
         stopping = asyncio.create_task(asyncio.to_thread(server.stop, DRAIN_LIMIT_S))
-        await until(lambda: refuses_connections(server.port))
+        await eventually_async(lambda: refuses_connections(server.port))
         assert not any(one.done() for one in posts)
         (tmp_path / "hold-disk").unlink()
         code = await stopping
@@ -90,7 +84,7 @@ async def test_a_long_poll_does_not_hold_up_the_end(tmp_path: Path) -> None:
         body = JSON_FORM.encode_poll(PollRequest(wait_s=60.0))
         (tmp_path / "requests-read").write_bytes(b"")
         polling = asyncio.create_task(receiving.post("/v1/poll", body))
-        await until(lambda: requests_read(tmp_path) == 1)
+        await eventually_async(lambda: requests_read(tmp_path) == 1)
         assert await asyncio.to_thread(server.stop, 40.0) == 0
         answer = await polling
         assert (answer.status, JSON_FORM.decode_delivered(answer.body)) == (200, [])

@@ -13,6 +13,7 @@ from postroad.testing.server import ServerProcess
 from tests.faults.aftermath import require_whole_in_postgres
 from tests.faults.parties import enroll
 from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.waiting import eventually_async
 
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
 ROUNDS = 4
@@ -32,7 +33,8 @@ async def test_a_node_may_die_while_another_serves(tmp_path: Path, postgres_data
         for number in range(ROUNDS):
             await asyncio.gather(first.run(0.5, bulks=1), second.run(0.5, bulks=1))
             nodes[number % 2].kill()
-            await asyncio.sleep(0.2)
+            before = len(first.ledger.sessions)
+            await eventually_async(lambda before=before: len(first.ledger.sessions) > before)  # type: ignore[misc]
             await asyncio.gather(first.ended(), second.ended())
             await asyncio.to_thread(nodes[number % 2].start)
         await second.drain(2.0)

@@ -11,11 +11,12 @@ import pytest
 
 from benchmarks.as2_peer import pyas2lib
 from postroad.client import Client
-from tests.acceptance.served_network import Served, eventually, served, succeeded
+from tests.acceptance.served_network import Served, served, succeeded
 from tests.interop.as2_partner import PATH, RECEIPTS, THEM, US, LibraryPartner, library_partner, post
 from tests.unit.core.codecs.cms.people import clerk, stranger
 from tests.unit.core.codecs.cms.people import partner as acme
 from tests.unit.flow.as2_bench import certificate_pem, key_pem
+from tests.waiting import eventually
 
 try:
     pyas2lib()
@@ -63,7 +64,7 @@ class House:
         eventually(lambda: self.stop(session).state == state)
         return self.stop(session)
 
-    def polled(self, wait_s: float = 5.0) -> list[bytes]:
+    def polled(self, wait_s: float = 60.0) -> list[bytes]:
         found = self.orders.poll(wait_s=wait_s)
         if found:
             self.orders.acknowledge(*found)

@@ -6,7 +6,6 @@ has sent on, and comes when they are durable: whatever ``send`` has returned for
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
@@ -28,9 +27,9 @@ from postroad.services.engines import Engines
 from postroad.services.exchange.callables import Callables
 from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.waiting import eventually_async
 
 SOON_S = 30.0
-QUIET_LOOKS = 5
 COPIES = "exchange.copies"
 PUBLISHER = "Publisher"
 TYPES = {bool: PropertyType.BOOLEAN, int: PropertyType.NUMBER, float: PropertyType.NUMBER, str: PropertyType.STRING}
@@ -113,14 +112,17 @@ class Hall:
         return one
 
     async def settled(self) -> None:
-        """Wait until nothing is on its way through exchanges any more."""
-        deadline = asyncio.get_running_loop().time() + SOON_S
-        quiet = 0
-        while quiet < QUIET_LOOKS:
-            assert asyncio.get_running_loop().time() < deadline, "they go on and on"
-            before = await self._head()
-            await asyncio.sleep(0.1)
-            quiet = quiet + 1 if await self._head() == before else 0
+        """Wait until nothing waits at an exchange: each settles what it has when all that it makes of it is on its way."""
+        await eventually_async(self._nothing_waits, why="they go on and on")
+
+    async def _nothing_waits(self) -> bool:
+        head = await self._head()
+        await self.network.indexed()
+        services = [one.service for one in self._callers.values() if one.service]
+        for exchange in (one.gcid for one in services if one.hosted is Hosting.EXCHANGE):
+            if await self.network.index.query("waiting_at", exchange, 0, 1):
+                return False
+        return await self._head() == head
 
     async def _head(self) -> int:
         return (await self.network.journal.head()).seq

@@ -42,6 +42,7 @@ from postroad.testing.network import CHEAP, MemoryNetwork
 from tests.acceptance.market import ClockAhead
 from tests.console.counted import Counted
 from tests.console.workshop import HOUSE, ORDER, PORT, SERVICES
+from tests.waiting import eventually_async
 
 HOME = "http://network.example"
 PASSWORD = "seven quiet herons wading"
@@ -111,7 +112,7 @@ class Inhabited:
         return (await self.running.network.post(self.service(sender), message)).session
 
     async def fetch(self, name: str) -> list[Delivered]:
-        return await self.running.network.poll(self.service(name), PollRequest(max=50, wait_s=5.0))
+        return await self.running.network.poll(self.service(name), PollRequest(max=50, wait_s=30.0))
 
 
 @asynccontextmanager
@@ -191,12 +192,11 @@ async def _fill(found: Inhabited) -> None:
 
 
 async def _gathered(found: Inhabited, operator: Caller) -> list[batches.ListedBatch]:
-    for _ in range(500):
+    async def all_of_them() -> list[batches.ListedBatch]:
         page = await batches.browse(found.running.network, operator, batches.BatchSearch(limit=50))
-        if len(page.found) == len(EVERYBODY):
-            return page.found
-        await asyncio.sleep(0.02)
-    raise AssertionError("the send ports gather nothing")
+        return page.found if len(page.found) == len(EVERYBODY) else []
+
+    return await eventually_async(all_of_them, why="the send ports gather nothing")
 
 
 async def _count(found: Inhabited) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +13,7 @@ from postroad.core.model.asset import Hosting
 from postroad.flow.registries.configuration import build_save
 from tests.console.workshop import HOUSE
 from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
+from tests.waiting import eventually_async
 
 WHO = "developer"
 SESSION = re.compile(r'href="/messages/([0-9a-f]{32})"')
@@ -63,10 +63,10 @@ def offered(person: Visitor, page: str) -> set[str]:
 
 
 async def until_joined(found: Inhabited, sessions: set[str]) -> None:
-    async with asyncio.timeout(10):
-        for session in sessions:
-            while not await joined(found, session):  # noqa: ASYNC110 - nobody is told of it
-                await asyncio.sleep(0.02)
+    async def all_joined() -> bool:
+        return all([await joined(found, session) for session in sessions])
+
+    await eventually_async(all_joined)
 
 
 async def joined(found: Inhabited, session: str) -> bool:

@@ -49,9 +49,9 @@ def test_texts_that_are_hard_to_compare_are_compared_as_far_as_that_takes_a_mome
     first, second = (
         "\n".join(chosen.choice("abcdefgh") + chosen.choice("abcdefgh") for _ in range(13_000)) for _ in range(2)
     )
-    begun = time.perf_counter()
+    begun = time.process_time()
     part = shown(second, first)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
     assert 0 < len(part.diff) <= 3 * COMPARED_LINES
 
 

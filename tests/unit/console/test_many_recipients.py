@@ -39,10 +39,10 @@ async def test_pages_about_a_message_to_many_are_bounded(tmp_path: Path) -> None
         assert page.count('class="card where"') == MAX_COPIES
         for picture in ("route.svg", "life.svg"):
             assert len((await viewer.get(f"/messages/{session}/{picture}")).content) < 100_000
-        begun = time.perf_counter()
+        begun = time.process_time()
         for listed in ("/", "/messages", "/messages?box=sent", "/messages?topic=nothing"):
             assert len((await viewer.get(listed)).content) < 100_000
-        assert time.perf_counter() - begun < 10
+        assert time.process_time() - begun < 10
 
 
 def test_of_many_names_a_few_are_told() -> None:

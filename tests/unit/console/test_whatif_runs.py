@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.console.rendering import Rendering
 from postroad.console.whatif_runs import RunState, WhatIfRequest, WhatIfRun, WhatIfRuns
 from postroad.errors import Refused
+from tests.waiting import eventually
 
 SECRET = "ab" * 32
 WISH = WhatIfRequest(by="operator@localhost", at_us=1, begin="2026-10-01", baseline="then", prune=True)
@@ -29,10 +29,7 @@ def runs(data: Path, code: str, **more: str) -> WhatIfRuns:
 
 
 def ended(run: WhatIfRun) -> RunState:
-    deadline = time.monotonic() + 20
-    while run.state is RunState.WORKING:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    eventually(lambda: run.state is not RunState.WORKING)
     return run.state
 
 

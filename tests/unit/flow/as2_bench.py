@@ -42,6 +42,7 @@ from postroad.flow.registries.configuration import build_save
 from postroad.ports import Pusher
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.codecs.cms.people import clerk, partner
+from tests.waiting import WITHIN_S, eventually_async
 
 ORDERS, ACME = "Aster/Orders", "Aster/Acme"
 URL = "https://acme.example/as2"
@@ -127,7 +128,7 @@ class Posts:
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
 
     async def wait_for(self, count: int) -> None:
-        async with asyncio.timeout(10), self.changed:
+        async with asyncio.timeout(WITHIN_S), self.changed:
             await self.changed.wait_for(lambda: len(self.requests) >= count)
 
     async def push(self, request: PushRequest) -> PushAnswer:
@@ -198,19 +199,24 @@ class As2Bench:
 
     async def ends(self, session: str, state: str) -> Any:
         """Wait until the message has come to this state."""
-        for _ in range(500):
-            if (stop := await self.stop(session)).state == state:
-                return stop
-            await asyncio.sleep(0.02)
-        raise AssertionError(f"it has not come to {state}: {stop}")
+
+        async def stop() -> Any:
+            found = await self.stop(session)
+            return found if found.state == state else None
+
+        return await eventually_async(stop, why=f"it has not come to {state}")
 
     async def until(self, holds: Callable[[list[Any]], bool]) -> None:
         """Wait until the journal has what is looked for."""
-        for _ in range(500):
-            if holds(await self.entries(object)):
-                return
-            await asyncio.sleep(0.02)
-        raise AssertionError("it did not come true in time")
+
+        async def is_there() -> bool:
+            return holds(await self.entries(object))
+
+        await eventually_async(is_there)
+
+    async def receipts_sent(self) -> None:
+        """Wait until no late receipt is under way any more."""
+        await eventually_async(lambda: not self.reception._receipts._under_way)
 
     async def delivered(self) -> list[Any]:
         return await self.running.network.poll(self.orders, PollRequest(max=100))

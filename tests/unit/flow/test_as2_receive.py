@@ -252,7 +252,7 @@ async def test_no_receipt_is_sent_to_who_wants_none(at: As2Bench) -> None:
 async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     at: As2Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("postroad.flow.as2.send_mdns.PAUSES_S", (0.0, 0.0, 0.0))
+    monkeypatch.setattr("postroad.flow.as2.send_mdns.PAUSES_S", (0.0,) * 5)
     at.posts.answers = [
         PushAnswer(status=None, fault=make_reason("other", detail="it hangs")),
         PushAnswer(status=503),
@@ -266,7 +266,7 @@ async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
     assert all((one.headers, one.body) == (first.headers, first.body) for one in others)
     mdn = read_mdn(list(first.headers.items()), first.body, ours())
     assert (mdn.original_message_id, mdn.signature, mdn.mic) == ("<1@acme.example>", "valid", built.sent.mic)
-    await asyncio.sleep(0.05)
+    await at.receipts_sent()
     assert len(at.posts.requests) == 3
 
 
@@ -288,7 +288,7 @@ async def test_what_anybody_sends_in_a_partners_name_takes_no_room_from_the_rece
     unproven = sent_by_acme(agreement=replace(ASYNC, sign="", encrypt=""))
     assert await at.take(unproven) is None
     await at.posts.wait_for(1)
-    await asyncio.sleep(0.01)
+    await at.receipts_sent()
     assert await at.take(sent_by_acme("<2@acme.example>", agreement=ASYNC)) is None
     await at.posts.wait_for(2)
 

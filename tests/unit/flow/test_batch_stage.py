@@ -18,15 +18,17 @@ from postroad.errors import Unavailable
 from postroad.flow.administration import batch_actions as steering
 from postroad.flow.batching.stage import BatchStage
 from tests.unit.flow.batching_bench import Bench, bench
+from tests.waiting import eventually_async
 
 OPEN, ASSEMBLED, SENT, SUSPENDED = BatchState.OPEN, BatchState.ASSEMBLED, BatchState.SENT, BatchState.SUSPENDED
 LOOK_S = 0.02
 
 
 async def until(port: Bench, *states: BatchState) -> None:
-    async with asyncio.timeout(5):
-        while await port.states() != list(states):  # noqa: ASYNC110 - nobody is told of it
-            await asyncio.sleep(0.01)
+    async def are_these() -> bool:
+        return await port.states() == list(states)
+
+    await eventually_async(are_these)
 
 
 @asynccontextmanager
@@ -126,14 +128,17 @@ async def test_what_nobody_expects_does_not_end_the_looking_after_others(monkeyp
 
 
 async def test_only_the_node_that_leads_gathers() -> None:
-    leading = False
+    leading, asked = False, 0
 
     async def leads() -> bool:
+        nonlocal asked
+        asked += 1
         return leading
 
     async with bench(BatchPolicy(count=1)) as port, batchers(port, leads=leads):
         posted = await port.post_orders(1, 1)
-        await asyncio.sleep(3 * LOOK_S)
+        before = asked
+        await eventually_async(lambda: asked >= before + 3)
         assert await port.states() == []
         assert await port.states_of(*posted) == [DeliveryState.QUEUED]
         leading = True
@@ -148,16 +153,18 @@ async def test_who_leads_again_goes_on_with_what_nobody_has_changed_meanwhile(
     is_changed: bool, states: list[BatchState]
 ) -> None:
     """A database that is away for a moment cuts no batch off; another node that led and ended may have."""
-    leading = True
+    leading, asked = True, 0
 
     async def leads() -> bool:
+        nonlocal asked
+        asked += 1
         return leading
 
     async with bench(BatchPolicy(count=2, recovery=Recovery.FAIL)) as port, batchers(port, leads=leads, is_shared=True):
         await port.post_orders(1, 1)
         await until(port, OPEN)
-        leading = False
-        await asyncio.sleep(3 * LOOK_S)
+        leading, before = False, asked
+        await eventually_async(lambda: asked >= before + 3)
         [batch] = await port.batches()
         if is_changed:
             assert await port.network.batches.write("another", "went on", [batch]) is not None
@@ -249,7 +256,7 @@ async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_befor
         async with asyncio.timeout(30):
             await works.wait()
         closing = asyncio.create_task(stage.close())
-        await asyncio.sleep(0.01)
+        await eventually_async(lambda: all(batcher._patience.over for batcher in stage._latest.values()))
         goes_on.set()
         async with asyncio.timeout(30):
             await closing

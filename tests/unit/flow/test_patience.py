@@ -11,6 +11,7 @@ from postroad.core.model.message import Message, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.testing.network import memory_network
+from tests.unit.flow.polls import until_a_poll_waits
 
 
 @pytest.mark.req("D2")
@@ -18,7 +19,7 @@ async def test_leaving_ends_the_waiting_at_once() -> None:
     async with memory_network() as running:
         acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
         polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
-        await asyncio.sleep(0.05)
+        await until_a_poll_waits(running.network, acme)
         patience.end()
         assert await asyncio.wait_for(polling, 30) == []
 
@@ -58,7 +59,7 @@ async def test_an_outsider_can_still_cancel_the_poll() -> None:
     async with memory_network() as running:
         acme = await running.register("Acme/Supply")
         polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), InterruptibleWait()))
-        await asyncio.sleep(0.05)
+        await until_a_poll_waits(running.network, acme)
         polling.cancel()
         with pytest.raises(asyncio.CancelledError):
             await polling

@@ -17,6 +17,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.stages.posting import Answer, Posting
 from postroad.ports import BodyAt, Journal
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.unit.flow.polls import until_a_poll_waits
 
 PUBLIC = {"visibility": Visibility.PUBLIC}
 ORDER = Part(id="order", content_type="application/xml", data=b"<order number='1'/>")
@@ -260,7 +261,7 @@ async def test_by_session_and_by_transaction(house: House) -> None:
 @pytest.mark.req("D2")
 async def test_a_long_poll_ends_with_the_first_message(house: House) -> None:
     waiting = asyncio.create_task(house.poll(house.supply, wait_s=60))
-    await asyncio.sleep(0.01)
+    await until_a_poll_waits(house.network, house.supply)
     session = await house.order()
     async with asyncio.timeout(30):
         assert [message.session for message in await waiting] == [session]

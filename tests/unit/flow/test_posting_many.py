@@ -39,7 +39,7 @@ async def answers_to(posts: list[Posting]) -> list[Answer]:
                 all_given.set()
 
         running.network.submit_many(sender, posts, answered)
-        await asyncio.wait_for(all_given.wait(), 10)
+        await asyncio.wait_for(all_given.wait(), 60)
         return [given[place] for place in range(len(posts))]
 
 

@@ -72,7 +72,7 @@ async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> Non
         slots.give("a", 1)
     await asyncio.gather(leaving, return_exceptions=True)
     assert leaving.cancelled()
-    assert await asyncio.wait_for(slots.take("c", 1), 1) == 1
+    assert await asyncio.wait_for(slots.take("c", 1), 30) == 1
 
 
 async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_bounded_too() -> None:

@@ -15,6 +15,7 @@ from postroad.core.model.rule import ActionKind, RuleRole
 from postroad.errors import Refused
 from postroad.flow.administration import services as changes
 from postroad.flow.administration.base import Administration
+from tests.unit.flow.polls import until_a_poll_waits
 from tests.unit.flow.ways import (
     BUYER,
     FIRST,
@@ -137,7 +138,7 @@ async def test_a_poll_that_waits_is_given_nothing_any_more() -> None:
     async with town() as at:
         assert await at.post(SUPPLY, FIRST) is None
         waiting = asyncio.create_task(at.network.poll(at.caller(SUPPLY), PollRequest(wait_s=60)))
-        await asyncio.sleep(0.01)
+        await until_a_poll_waits(at.network, at.caller(SUPPLY))
         await suspend(at, SUPPLY)
         assert await at.answer(FIRST) is None  # now something is there
         with pytest.raises(Refused, match=r"service\.suspended"):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 
@@ -25,8 +24,9 @@ from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.core.interchange.x12.samples import NOON, Counting
 from tests.unit.services.workbench import UpperCase
+from tests.waiting import eventually_async
 
-SOON_S = 5.0
+SOON_S = 30.0
 ASKS = {"x12": {"acknowledgment": "1"}, "edifact": {"acknowledgment": "1"}}
 
 
@@ -68,12 +68,12 @@ class House:
 
     async def settled(self) -> None:
         """Until nothing waits at the splitter."""
-        for _ in range(2_000):
+
+        async def nothing_waits() -> bool:
             await self.network.indexed()
-            if not await self.network.index.query("waiting_at", self.gcid("splitter"), 0, 1):
-                return
-            await asyncio.sleep(0.005)
-        raise AssertionError("the splitter does not come to an end")
+            return not await self.network.index.query("waiting_at", self.gcid("splitter"), 0, 1)
+
+        await eventually_async(nothing_waits, why="the splitter does not come to an end")
 
     async def has_nothing(self, name: str) -> bool:
         await self.settled()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -15,6 +15,7 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part, P
 from postroad.core.model.polling import PollRequest
 from postroad.testing.network import MemoryNetwork
 from tests.unit.services.test_there_and_back import got, running
+from tests.waiting import eventually_async
 
 __all__ = ["running"]
 
@@ -89,13 +90,12 @@ async def test_letters_that_the_charset_does_not_have_make_a_dead_letter(running
 async def letters_at(running: MemoryNetwork, address: str) -> list[str]:
     service = running.network.directory.service(address)
     assert service is not None
-    for _ in range(2_000):
+
+    async def found() -> list[tuple[Any, ...]]:
         await running.network.indexed()
-        rows = await running.network.index.query("dead_letters_at", service.gcid, 0, 10)
-        if rows:
-            return [str(row[1]) for row in rows]
-        await asyncio.sleep(0.005)
-    raise AssertionError("no dead letter")
+        return await running.network.index.query("dead_letters_at", service.gcid, 0, 10)
+
+    return [str(row[1]) for row in await eventually_async(found, why="no dead letter")]
 
 
 async def test_what_a_splitter_declares_is_in_content_type_and_properties(running: MemoryNetwork) -> None:
@@ -175,7 +175,7 @@ async def test_a_service_in_transit_declares_what_it_has_made_of_the_document(ru
         properties=(Property("document.delimiters", "2a 7c 7e 20"),),
     )  # fmt: skip
     await running.network.post(sender, message)
-    [asked] = await running.network.poll(fixing, PollRequest(wait_s=5))
+    [asked] = await running.network.poll(fixing, PollRequest(wait_s=60))
     changed = replace(part, data=part.data.replace(b"A|B", b"A:B"))
     told = (Property("document.delimiters", "2a 3a 7e 20"),)
     answer = Message(type=MessageType.RESPONSE, reference=asked.token, parts=(changed,), properties=told)

@@ -27,6 +27,7 @@ from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.routing.looking import compare, header
 from tests.unit.services.workbench import UpperCase, document
+from tests.waiting import eventually_async
 
 ORDER = document("<order><total>1200</total><region>north</region></order>")
 SOON_S = 30.0
@@ -101,10 +102,11 @@ class Market:
 
     async def eventually_acknowledged(self, session: str) -> None:
         """The exchange settles its own delivery after all others are on their way."""
-        for _ in range(3_000):
-            if "acknowledged" in await self.events_at_the_exchange(session, "Acme"):
-                return
-            await asyncio.sleep(0.01)
+
+        async def is_acknowledged() -> bool:
+            return "acknowledged" in await self.events_at_the_exchange(session, "Acme")
+
+        await eventually_async(is_acknowledged)
 
     async def events_at_the_exchange(self, session: str, organization: str) -> list[str]:
         messages = (await self.trace(session, organization)).messages

@@ -59,6 +59,6 @@ async def test_a_refused_interchange_says_that_the_partner_cannot_be_told(house:
 async def test_a_request_is_answered_with_what_could_not_be_written(house: House) -> None:
     await house.agree(dirt=Dirt.PASS)
     await house.send(from_long_name(), type=MessageType.REQUEST)
-    [answer] = await house.network.poll(house.callers["acme"], PollRequest(wait_s=5.0))
+    [answer] = await house.network.poll(house.callers["acme"], PollRequest(wait_s=60.0))
     assert answer.status is None
     assert "cannot be written" in told(answer)["splitter.unacknowledged"]

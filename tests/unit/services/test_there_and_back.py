@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
@@ -21,6 +20,7 @@ from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
 from tests.unit.services.workbench import UpperCase
+from tests.waiting import WITHIN_S, eventually_async
 
 ENVELOPES = {"x12": (("acknowledgment", "1"),), "edifact": (("acknowledgment", "1"),), "hl7": ()}
 
@@ -67,7 +67,7 @@ async def post(running: MemoryNetwork, sender: Caller, data: bytes) -> None:
 async def got(running: MemoryNetwork, receiver: Caller, count: int) -> list[Delivered]:
     found: list[Delivered] = []
     while len(found) < count:
-        some = await running.network.poll(receiver, PollRequest(max=count, wait_s=5.0))
+        some = await running.network.poll(receiver, PollRequest(max=count, wait_s=WITHIN_S))
         assert some, f"{len(found)} of {count} came"
         await running.network.settle(receiver, Settlement(tokens=tuple(one.token for one in some)))
         found += some
@@ -76,14 +76,14 @@ async def got(running: MemoryNetwork, receiver: Caller, count: int) -> list[Deli
 
 async def answered(running: MemoryNetwork, count: int) -> list[InterchangeAnswered]:
     """What was said of all batches, once so much was said."""
-    found: list[InterchangeAnswered] = []
-    async with asyncio.timeout(5):
-        while len(found) < count:
-            await running.network.indexed()
-            rows = await running.network.index.rows("batch_answer")
-            found = [one for one in (decode(row[-1]) for row in rows) if isinstance(one, InterchangeAnswered)]
-            await asyncio.sleep(0.01)
-    return found
+
+    async def so_many() -> list[InterchangeAnswered]:
+        await running.network.indexed()
+        rows = await running.network.index.rows("batch_answer")
+        found = [one for one in (decode(row[-1]) for row in rows) if isinstance(one, InterchangeAnswered)]
+        return found if len(found) >= count else []
+
+    return await eventually_async(so_many)
 
 
 @pytest.mark.req("B6", "B7", "B10")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import csv
 import json
-import time
 from collections.abc import Iterator
 from datetime import date
 from decimal import Decimal
@@ -31,6 +30,7 @@ from postroad.warehouse.jobs.billing_refresh import refresh_billing
 from postroad.warehouse.jobs.landing import land
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
+from tests.waiting import eventually
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -85,8 +85,7 @@ def month(spark: SparkSession, tmp_path: Path) -> Iterator[Month]:
     plan = TrafficPlan(organizations=6, days=3, messages=250, seed=11, first_day=date(2024, 10, 29))
     asyncio.run(generate(plan, tmp_path / "data" / "journal"))
     with ServerProcess(tmp_path / "data") as server:
-        while not (server.data / URL_FILE).exists():  # it listens a moment before it says where
-            time.sleep(0.01)
+        eventually(lambda: (server.data / URL_FILE).exists())  # it listens a moment before it says where
         yield Month(spark, server)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from rich.progress import Progress
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.progress import _StageBars, show_job_progress
 from postroad.warehouse.progress import SparkStage, watch_stages
+from tests.waiting import eventually
 
 
 def shown(bars: Progress) -> list[tuple[str, float, float | None]]:
@@ -58,8 +58,5 @@ def test_without_a_terminal_nothing_is_drawn_and_spark_is_not_asked(
 def test_a_program_that_started_the_job_reads_from_a_file_how_far_it_is(spark: SparkSession, tmp_path: Path) -> None:
     file = tmp_path / "progress.json"
     with show_job_progress(Output(True), spark, "comparing", counted=lambda: 17, file=file):
-        deadline = time.monotonic() + 20
-        while not file.exists():
-            assert time.monotonic() < deadline
-            time.sleep(0.02)
+        eventually(file.exists)
     assert json.loads(file.read_text()) == {"rows": 17, "stages": []}

@@ -19,6 +19,7 @@ from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
 from postroad.warehouse.sources import EntrySpan, LogSource, PostgresLog, SegmentLog, open_source
 from postroad.warehouse.sources.log_source import split_evenly
+from tests.waiting import eventually_async
 
 Append = Callable[[list[NewRecord]], None]
 SMALL = SegmentSettings(segment_bytes=8 << 10)
@@ -206,7 +207,8 @@ async def test_a_writer_that_has_its_number_but_has_not_committed_holds_the_othe
         await transaction.start()
         await _append(slow, "slow")
         second = asyncio.create_task(_append(quick, "quick"))
-        await asyncio.sleep(0.3)
+        locked_out = "SELECT count(*) FROM pg_locks WHERE NOT granted"
+        await eventually_async(lambda: slow.fetchval(locked_out), why="nobody waits for the first to commit")
         assert not second.done()
         assert await asyncio.to_thread(source.head) == 0
         await transaction.commit()

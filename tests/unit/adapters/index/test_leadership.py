@@ -9,6 +9,7 @@ from contextlib import asynccontextmanager
 import pytest
 
 from postroad.adapters.index.leadership import PostgresLeadership
+from tests.waiting import eventually_async
 
 
 @asynccontextmanager
@@ -48,7 +49,5 @@ async def test_a_node_that_stands_still_does_not_lead_on(
     async with two_nodes(postgres_database) as (first, second):
         assert await first.held()
         assert not await second.held()
-        async with asyncio.timeout(30):
-            while not await second.held():  # noqa: ASYNC110 - nobody tells when the database ends the silence
-                await asyncio.sleep(0.1)
+        await eventually_async(second.held)  # once the database has ended the silence
         assert not await first.held()

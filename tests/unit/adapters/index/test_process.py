@@ -27,6 +27,7 @@ from postroad.core.projection.tables import TABLES
 from postroad.errors import Misconfigured, Unavailable
 from postroad.flow.indexing import catch_up
 from postroad.testing.random_journals.journals import make_plain_posts, to_new_records
+from tests.waiting import eventually_async
 
 SMALL = SegmentSettings(segment_bytes=1 << 20, reserve_bytes=1 << 16, least_free_bytes=0, least_free_share=0.0)
 
@@ -67,9 +68,7 @@ async def test_news_alone_is_enough(journal: SegmentJournal, process: IndexProce
     for _ in range(20):
         seq = await append(journal, 1)
         process.notify(seq)
-    async with asyncio.timeout(60):
-        while process.position < seq:  # noqa: ASYNC110 - waiting otherwise would ask the process, which is not wanted here
-            await asyncio.sleep(0.02)
+    await eventually_async(lambda: process.position >= seq)  # waiting otherwise would ask the process
 
 
 async def test_waiting_needs_no_news(journal: SegmentJournal, process: IndexProcess) -> None:
@@ -108,9 +107,7 @@ async def test_a_stopped_process_is_reported_killed_and_replaced(
     stopped = process.pid
     assert stopped is not None
     os.kill(stopped, signal.SIGSTOP)
-    async with asyncio.timeout(60):
-        while not (reported := report_of(process)):  # noqa: ASYNC110 - it is about time going by
-            await asyncio.sleep(0.005)
+    reported = await eventually_async(lambda: report_of(process), every_s=0.005)
     assert "index process does not run" in reported
     monkeypatch.undo()
     await process.wait_for(await append(journal, 5), timeout=120)
@@ -200,9 +197,8 @@ async def test_damage_that_a_query_meets_is_rebuilt_while_it_runs(
     await process.wait_for(seq)
     reader = SqliteReader(path, keeper=process)
     await reader.position()
-    async with asyncio.timeout(60):  # the idle process copies its log to the file, where pages have checksums
-        while path.stat().st_size < 500_000:  # noqa: ASYNC110 - another process does it
-            await asyncio.sleep(0.05)
+    # the idle process copies its log to the file, where pages have checksums
+    await eventually_async(lambda: path.stat().st_size >= 500_000)
     spoil(path, 16_384)
     with pytest.raises(Unavailable, match="being rebuilt") as refused:
         await reader.rows("message")

@@ -88,9 +88,10 @@ class Receiver:
         return recorded
 
     async def stop(self) -> None:
-        for task in list(self._tasks):
+        ending = list(self._tasks)
+        for task in ending:
             task.cancel()
-        await asyncio.sleep(0.01)
+        await asyncio.gather(*ending, return_exceptions=True)
 
 
 @contextlib.asynccontextmanager

@@ -12,6 +12,7 @@ from postroad.adapters.transport import push
 from postroad.adapters.transport.connection import PushConnection
 from postroad.adapters.transport.idle_connections import IdleConnections
 from tests.unit.adapters.transport.receivers import answering, pusher, receiving, to
+from tests.waiting import eventually_async
 
 
 class Stub(asyncio.Transport):
@@ -61,12 +62,14 @@ def test_none_rests_for_long() -> None:
         first = connection()
         idle.keep("here", first)
         taken = idle.take("here")
-        await asyncio.sleep(0.05)
         assert taken is first
+        later = connection()
+        idle.keep("there", later)
+        await eventually_async(lambda: not later.open)
         assert first.open, "a connection in use has no timer"
         idle.keep("here", first)
-        await asyncio.sleep(0.05)
-        assert (first.open, len(idle)) == (False, 0)
+        await eventually_async(lambda: not first.open)
+        assert len(idle) == 0
 
     asyncio.run(scenario())
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from postroad.adapters.transport.resolver import SystemResolver
+from tests.waiting import eventually_async
 
 
 def test_addresses_come_once_each_and_a_name_without_any_is_no_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +45,7 @@ def test_those_who_wait_for_one_name_hold_one_thread_and_one_who_leaves_stops_no
     async def scenario() -> None:
         resolver = SystemResolver()
         waiting = [asyncio.create_task(resolver.addresses("slow.test")) for _ in range(100)]
-        await asyncio.sleep(0.01)
+        await eventually_async(lambda: asked == ["slow.test"])
         waiting[0].cancel()
         assert await resolver.addresses("quick.test") == ["10.0.0.1"]
         answered.set()

@@ -8,7 +8,6 @@ import json
 import socket
 import ssl
 import threading
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -188,12 +187,3 @@ def ask(port: int, data: bytes) -> Response:
     with Wire(port) as wire:
         wire.send(data)
         return wire.read()
-
-
-def eventually(condition: Callable[[], bool], within_s: float = 20.0) -> bool:
-    deadline = time.monotonic() + within_s
-    while not condition():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.01)
-    return True

@@ -147,10 +147,10 @@ def test_records_before_the_first_member_belong_to_none() -> None:
 
 
 def test_a_trailer_full_of_separators_is_read_at_once() -> None:
-    begun = time.perf_counter()
+    begun = time.process_time()
     found = examine(b"HDR,A,B,1,2,000001\nTRL,00000" + b"," * 1_000_000 + b"\n", AROUND)
     assert all(len(one.text) < 500 for one in found.faults)
-    assert time.perf_counter() - begun < 1
+    assert time.process_time() - begun < 1
 
 
 def test_an_empty_file_is_refused_and_members_are_limited() -> None:

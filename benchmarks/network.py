@@ -48,6 +48,7 @@ class NetworkServer:
         self._certificate = certificate
         self._opened = ExitStack()
         self._postgres: PostgresServer | None = None
+        self.postgres_address = ""  # of a shared network
 
     @property
     def process_ids(self) -> list[int]:
@@ -94,7 +95,7 @@ class NetworkServer:
             self._postgres = self._opened.enter_context(
                 PostgresServer(settings={"shared_buffers": "256MB", "max_wal_size": "4GB"})
             )
-            address = self._postgres.create_database("postroad")
+            address = self.postgres_address = self._postgres.create_database("postroad")
             settings |= {
                 "ACCEPTANCE": "shared",
                 "INDEX": "postgres",

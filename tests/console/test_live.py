@@ -90,6 +90,6 @@ def test_one_browser_has_one_stream_and_it_ends_with_the_visit(visitor: Callable
     second = person.page.context.new_page()
     second.goto(f"{person.url}/live")
     second.wait_for_selector("text=Up to date as things happen")
-    person.page.wait_for_selector("text=This goes on in another tab")
+    person.page.wait_for_selector("text=This continues in another tab")
     person.page.click("text=Log out")
     second.wait_for_selector("text=Your visit is over")

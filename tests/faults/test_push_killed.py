@@ -97,9 +97,10 @@ def test_a_push_that_a_death_interrupts_comes_again_once_with_its_id(tmp_path: P
         for number in range(rounds):
             one_round(server, keys[SENDER], receiving, killer, f"message {number}")
         receiving.answers[PATH] = lambda _: YES
+        before = len(receiving.at(PATH))
         with Client(access=Access.with_key(server.url, keys[SENDER])) as client:
             post(client, "the last")
-        *_, last = receiving.wait_for(PATH, len(receiving.at(PATH)) + 1)  # what is due has come before it
+        *_, last = receiving.wait_for(PATH, before + 1)  # what is due has come before it
         assert last.delivered.parts[0].data == b"the last"
         seen = [one for one in receiving.at(PATH) if one.id != last.id]
         pushes = Counter(one.id for one in seen)

@@ -127,7 +127,7 @@ def test_an_address_with_a_password_is_not_shown() -> None:
 
 
 def test_no_journal_and_no_such_source_are_said_so(tmp_path: Path) -> None:
-    with pytest.raises(Misconfigured, match="there is none"):
+    with pytest.raises(Misconfigured, match="not found"):
         SegmentLog(folder=tmp_path).head()
     with pytest.raises(Misconfigured, match="choose one of segments, postgres"):
         open_source("kafka", {})

@@ -92,4 +92,4 @@ def test_one_browser_has_one_stream_and_it_ends_with_the_visit(visitor: Callable
     second.wait_for_selector("text=Up to date as things happen")
     person.page.wait_for_selector("text=This continues in another tab")
     person.page.click("text=Log out")
-    second.wait_for_selector("text=Your visit is over")
+    second.wait_for_selector("text=Your session has ended")

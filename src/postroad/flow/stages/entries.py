@@ -1,6 +1,7 @@
 """Builds the journal entries of posted messages, one function for each way in which a message comes into being.
 
-Rule: every field is passed by keyword, and no other module of the server builds ``MessagePosted``.
+Rule: fields are passed by keyword, except where a measurement says what that costs; no other module of the server builds
+``MessagePosted``.
 """
 
 from __future__ import annotations
@@ -49,32 +50,21 @@ def posted(
     """A message that a client posted."""
     message = admitted.message
     parts = describe_parts(message.parts)
+    sender = admitted.sender.gcid
+    # positional: with keywords, admitting and routing a message takes 20 % longer (python -m benchmarks.accepting)
     return MessagePosted(
-        at_us=admitted.at_us,
-        session=session,
-        transaction=session,
-        sender=admitted.sender.gcid,
-        type=message.type,
-        topic=message.topic,
-        size=total_size(parts),
-        form=posting.form,
-        expires_at_us=admitted.expires_at_us,
-        directory=directory_version,
-        parts=parts,
-        copies=copies,
-        handle=message.handle,
-        possible_duplicate=message.possible_duplicate,
-        properties=message.properties,
-        status=message.status,
-        idempotency=posting.idempotency,
-        fingerprint=posting.fingerprint,
-        keys=derive_post_keys(admitted.sender.gcid, message, posting),
-        explained=explained,
-        routing=message.routing,
-        came=posting.came,
-        found_by=found_by,
-        wire_size=posting.size,
-    )
+        admitted.at_us, session, session, sender, message.type, message.topic, total_size(parts), posting.form,
+        admitted.expires_at_us, directory_version, parts, copies, message.handle, message.possible_duplicate,
+        message.properties, message.status,
+        None,  # answers
+        posting.idempotency, posting.fingerprint, derive_post_keys(sender, message, posting), explained,
+        None,  # ends
+        "",  # shown_sender
+        message.routing, posting.came,
+        None,  # forwarded
+        None,  # assembled
+        found_by, posting.size,
+    )  # fmt: skip
 
 
 def response(

@@ -128,7 +128,7 @@ class LocalDesk(LocalQueues):
             return Conflict(0, 0, "")
         for number in list_batched_deliveries(
             step.entry
-        ):  # which its batcher was handed, and nobody has ended or gathered since
+        ):  # leased by the batcher, and neither ended nor gathered since
             if number in ended or number in gathered or not self._hot.is_open(number):
                 return Conflict(0, 0, "")
         return None

@@ -29,7 +29,7 @@ Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the d
 async def release_batch(
     api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
 ) -> Response:
-    """Close an open batch now, whatever its criteria are, and resume it if it was paused."""
+    """Close an open batch now, even if its criteria are not met, and resume it if it was paused."""
     seen = await _seen(api, caller, batch, if_match)
     await steering.release(api.network, caller, batch, wish.reason, seen)
     return await details_answer(api, caller, batch)

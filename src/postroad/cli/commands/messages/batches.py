@@ -76,7 +76,7 @@ def members(out: Output, batch: str, connection: NetworkConnection) -> None:
 @click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def release(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Close a batch now, whatever its criteria are, and resume it if it was paused."""
+    """Close a batch now, even if its criteria are not met, and resume it if it was paused."""
     _change_batch(out, connection, "released", lambda batches: batches.release(batch, reason=reason))
 
 

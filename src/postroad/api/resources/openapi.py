@@ -12,6 +12,7 @@ from starlette.routing import BaseRoute
 from postroad import __version__
 from postroad.api.resources.openapi_messages import SECURITY, add_messages
 from postroad.api.resources.openapi_problems import ALWAYS, PROBLEM, WITH_BODY, problem_responses, problems
+from postroad.api.resources.openapi_resources import describe_resources
 from postroad.api.resources.route_guards import GuardedRoute, HealthRoute
 
 SCHEMES = {
@@ -41,6 +42,7 @@ def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     for name in ("HTTPValidationError", "ValidationError"):
         schemas.pop(name, None)
     schemas["Problem"] = PROBLEM
+    describe_resources(document)
     for name, schema in schemas.items():
         if name.startswith("BatchingProfile"):
             _refer_to_conditions(schema["properties"])

@@ -184,12 +184,11 @@ def test_the_answer_to_a_push_can_be_the_response() -> None:
     in_virtual_time(work)
 
 
-def test_a_response_that_is_refused_makes_the_push_fail_and_says_why() -> None:
+@pytest.mark.parametrize("body", [b'{"type":"response","x":1}', b'{"type":"response","reference":"another"}'])
+def test_a_response_that_is_refused_makes_the_push_fail_and_says_why(body: bytes) -> None:
     async def work(at: Bench) -> None:
         await at.pushed_to(ACME, push={"tries": 2, "retry_interval_s": 1})
-        at.receivers.answer(
-            URL, PushAnswer(status=200, content_type="application/json", body=b'{"type":"response","x":1}')
-        )
+        at.receivers.answer(URL, PushAnswer(status=200, content_type="application/json", body=body))
         session = await at.post(ACME, type_=MessageType.REQUEST)
         await asyncio.sleep(60)
         assert len(at.receivers.seen) == 2

@@ -51,7 +51,7 @@ class HttpPusher:
         self._permission = permission or Permission()
         self._tls = tls or TlsContexts()
         self._answer_bytes = answer_bytes
-        self._idle = idle or IdleConnections()
+        self._idle = IdleConnections() if idle is None else idle
 
     async def push(self, request: PushRequest) -> PushAnswer:
         """Return the receiver's response, or why there is none; never later than the request's time allows."""

@@ -127,9 +127,12 @@ class PushAttempts:
 
     async def _taken_over(self, service: Service, delivered: model.Delivered, answer: PushAnswer) -> PushAnswer:
         """Settle an accepted push; if its response cannot be accepted, the attempt has failed."""
-        caller = make_receiver_caller(service)
         try:
             response = read_response(answer, delivered, service.format)
+        except Refused as refusal:
+            return _refused_response(refusal)
+        caller = make_receiver_caller(service)
+        try:
             if response is None:
                 settlement = Settlement(tokens=(delivered.token,))
                 await self._network.settle(caller, settlement, answer.receipt or None)
@@ -137,7 +140,7 @@ class PushAttempts:
                 await self._network.carry_out(caller, response)
         except Refused as refusal:
             if not refusal.code.startswith(TOO_LATE):
-                return PushAnswer(status=None, fault=make_reason("push.response-refused", detail=refusal))
+                return _refused_response(refusal)
             log.info("session %s had come to its end when %s answered", delivered.session, service.address)
         return answer
 
@@ -200,6 +203,10 @@ async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:
         except Unavailable:
             await asyncio.sleep(pause_s)
     return await write()
+
+
+def _refused_response(refusal: Refused) -> PushAnswer:
+    return PushAnswer(status=None, fault=make_reason("push.response-refused", detail=refusal))
 
 
 def _is_success(answer: PushAnswer) -> bool:

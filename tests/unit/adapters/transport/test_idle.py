@@ -11,7 +11,7 @@ import pytest
 from postroad.adapters.transport import push
 from postroad.adapters.transport.connection import PushConnection
 from postroad.adapters.transport.idle_connections import IdleConnections
-from tests.unit.adapters.transport.receivers import answering, pusher, receiving, to
+from tests.unit.adapters.transport.receivers import Wire, answering, pusher, receiving, to
 from tests.waiting import eventually_async
 
 
@@ -108,5 +108,22 @@ def test_when_files_run_out_and_nobody_waits_the_push_fails(monkeypatch: pytest.
             answer = await pusher().push(to(receiver))
             assert answer.status is None
             assert "Too many open files" in answer.fault_text
+
+    asyncio.run(scenario())
+
+
+def test_a_pusher_uses_the_idle_connections_that_it_is_given() -> None:
+    async def scenario() -> None:
+        async def stay(wire: Wire) -> None:
+            await wire.request()
+            await wire.send(b"HTTP/1.1 204 No Content\r\n\r\n")
+            await wire.reader.read()
+
+        async with receiving(stay) as receiver:
+            idle = IdleConnections()
+            out = pusher(idle=idle)
+            assert (await out.push(to(receiver))).status == 204
+            assert len(idle) == 1
+            await out.close()
 
     asyncio.run(scenario())

@@ -35,7 +35,7 @@ MOST_MEGABYTES = 200
 LEAST_AGGREGATION = 20.0  # times as fast as pyx12
 LEAST_SPLITTING = 0.5  # of the speed of bytes.split
 ISA = "ISA*00*          *00*          *ZZ*MYBIZ          *ZZ*ACME           *261116*1200*U*00401*{:09d}*0*P*:~"
-ENVELOPE = Envelope(sender="MYBIZ", receiver="ACME", at_us=1_794_830_400_000_000, facts={"set_numbers": "group"})
+ENVELOPE = Envelope(sender="MYBIZ", receiver="ACME", at_us=1_794_830_400_000_000, options={"set_numbers": "group"})
 
 
 class Row(NamedTuple):

@@ -11,7 +11,7 @@ import pytest
 
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, BatchPolicy, Recovery
@@ -101,7 +101,7 @@ async def take(node: RunningNetwork) -> list[tuple[str, list[bytes]]]:
     receiver = Caller(service=EDI, level=AuthenticationLevel.KEY)
     found = await node.network.poll(receiver, PollRequest(max=10, wait_s=WAIT_S))
     await node.network.settle(receiver, Settlement(tokens=tuple(one.token for one in found)))
-    split = [x12.split(one.parts[0].data, Dirt.REFUSE) for one in found]
+    split = [x12.split(one.parts[0].data, OnEnvelopeError.REFUSE) for one in found]
     return [(one.reference, [bytes(member.data) for member in one.members]) for one in split]
 
 

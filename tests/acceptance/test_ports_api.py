@@ -61,7 +61,7 @@ async def test_everything_wrong_with_a_port_is_told_at_once(asked: Asked) -> Non
 
 @pytest.mark.req("B10")
 async def test_a_splitter_is_read_as_it_was_written(asked: Asked) -> None:
-    section = {"sendsTo": "Aster/Out", "standard": "x12", "dirt": "repair", "facts": {"answer": "999"}}
+    section = {"sendsTo": "Aster/Out", "standard": "x12", "onEnvelopeError": "repair", "options": {"answer": "999"}}
     wanted = {"organization": "Aster", "name": "In", "hosted": "splitter", "splitting": section}
 
     made = await asked.ask("developer of A", "POST", "/v1/services", wanted)

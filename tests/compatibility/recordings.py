@@ -42,7 +42,10 @@ EXPLAINED = {
     "refused",
     "hidden",
 }
-FIELDS: dict[str, str] = {}  # fields of answers that have another name now: recorded name, name today
+FIELDS = {
+    "dirt": "onEnvelopeError",
+    "facts": "options",
+}  # fields of answers that have another name now: recorded name, name today
 WORDS: dict[str, str] = {}  # texts of answers that read otherwise now: recorded text, text today
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 RECORDED_UNTIL, WAITS_UNTIL = "2026-10-08", "2100-01-01"  # no recorded moment lies between them
@@ -215,7 +218,7 @@ def differences(recorded: Any, today: Any, place: str = "") -> Iterator[str]:
     """What is missing or different today, with its place; fields that are new today do not count."""
     if isinstance(recorded, dict) and isinstance(today, dict):
         for name, value in recorded.items():
-            now = FIELDS.get(name, name)
+            now = name if name in today else FIELDS.get(name, name)
             if now in today:
                 yield from differences(value, today[now], f"{place}/{now}")
             else:

@@ -33,7 +33,9 @@ def test_every_fault_is_on_the_page_and_no_other() -> None:
 
 
 def test_every_fact_of_an_envelope_is_on_the_page() -> None:
-    asked = set(re.findall(r'\bfacts(?:\.get\(|\[)"([a-z_]+)"', CODE)) | set(re.findall(r'_said\("([a-z_]+)"', CODE))
+    asked = set(re.findall(r'\b(?:facts|options)(?:\.get\(|\[)"([a-z_]+)"', CODE)) | set(
+        re.findall(r'_said\("([a-z_]+)"', CODE)
+    )
     told_only = {name for name in asked if name.startswith("acknowledged")} | {"user_reference"}  # of what came
     assert {name for name in asked - told_only if f"`{to_camel(name)}`" not in PAGE} == set()
     assert len(asked) > 20
@@ -43,7 +45,7 @@ OPTION_ROW = re.compile(r"^\| (?:(`[a-z0-9]+`|all) \| )?(`[a-zA-Z0-9]+`(?:, `[a-
 
 
 @pytest.mark.parametrize("name", ["x12", "edifact", "hl7", "swift", "iso20022", "gs1", "xml", "flat", "json_lines"])
-def test_the_facts_that_are_taken_are_those_of_the_pages(name: str) -> None:
+def test_the_pages_list_the_options_that_are_accepted(name: str) -> None:
     own = ROOT / "docs" / "reference" / f"{name}.md"
     titles = {"swift": "SWIFT FIN", "flat": "Flat files", "json_lines": "JSON lines"}
     title = "Putting together" if own.exists() else titles.get(name, "XML")
@@ -51,10 +53,10 @@ def test_the_facts_that_are_taken_are_those_of_the_pages(name: str) -> None:
     section = text.partition(f"## {title}\n")[2].partition("\n## ")[0]
     told = {
         fact
-        for whose, facts in OPTION_ROW.findall(section)
+        for whose, options in OPTION_ROW.findall(section)
         if whose in ("", "all", f"`{name}`")
-        for fact in re.findall(r"`([a-zA-Z0-9]+)`", facts)
+        for fact in re.findall(r"`([a-zA-Z0-9]+)`", options)
     }
-    known = BUILT_IN.standard(name).facts
+    known = BUILT_IN.standard(name).options
     assert known is not None
     assert {to_camel(one) for one in known} == told, "the pages list options as YAML writes them"

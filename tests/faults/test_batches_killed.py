@@ -20,7 +20,7 @@ import pytest
 from postroad.client import Access, Client, Received
 from postroad.client.retries import Retrying
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.message import Message, Part, Recipient
@@ -196,7 +196,7 @@ def test_batches_go_on_from_where_a_death_met_them(
         go_on(trade)
         trade.close()
         assert server.stop() == 0
-    split = [x12.split(stream, Dirt.REFUSE) for stream in trade.taken.values()]
+    split = [x12.split(stream, OnEnvelopeError.REFUSE) for stream in trade.taken.values()]
     assert sorted([bytes(one.data) for one in found.members] for found in split) == sorted(trade.posted.values())
     assert sorted(int(found.reference) for found in split) == list(range(1, len(STATES) + 1))
     assert trade.seen == trade.taken, "what failed or was cut off came again as it was"

@@ -11,7 +11,7 @@ import pytest
 from pydifact.segmentcollection import Interchange
 
 from postroad.core.interchange.edifact import acknowledge, answering, assemble, examine, examine_stream, split_stream
-from postroad.core.interchange.nouns import Dirt, Envelope
+from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
 from postroad.errors import Refused
 from tests.unit.core.interchange.edifact.samples import NOON, ORDER, SECOND, Counting, interchange
 
@@ -70,9 +70,9 @@ def files() -> dict[str, bytes]:
     return kept
 
 
-def is_taken(data: bytes, dirt: Dirt) -> bool:
+def is_taken(data: bytes, on_error: OnEnvelopeError) -> bool:
     try:
-        list(split_stream(data, dirt))
+        list(split_stream(data, on_error))
     except Refused as refused:
         if refused.code != "interchange.malformed":
             raise
@@ -89,19 +89,22 @@ def test_every_file_gets_its_verdict() -> None:
     }
     assert {name: codes for name, codes in found.items() if codes} == WRONG
     for name, data in collection.items():
-        verdicts = [is_taken(data, dirt) for dirt in (Dirt.REFUSE, Dirt.REPAIR, Dirt.PASS)]
+        verdicts = [
+            is_taken(data, on_error)
+            for on_error in (OnEnvelopeError.REFUSE, OnEnvelopeError.REPAIR, OnEnvelopeError.PASS)
+        ]
         assert verdicts == [name not in WRONG, name not in WRONG or name in REPAIRED, name not in NEVER], name
 
 
 def messages_in(data: bytes) -> list[bytes]:
-    return [bytes(one.data) for part in split_stream(data, Dirt.REPAIR) for one in part.members]
+    return [bytes(one.data) for part in split_stream(data, OnEnvelopeError.REPAIR) for one in part.members]
 
 
 def together(data: bytes) -> bytes:
     """Put together again with the parties, the charset and the delimiters that it came with."""
-    found = next(split_stream(data, Dirt.REPAIR))
+    found = next(split_stream(data, OnEnvelopeError.REPAIR))
     facts = {**found.facts, "counts": "repair"}
-    envelope = Envelope(sender=found.sender, receiver=found.receiver, at_us=NOON, facts=facts)
+    envelope = Envelope(sender=found.sender, receiver=found.receiver, at_us=NOON, options=facts)
     return b"".join(assemble([data], envelope, Counting()))
 
 

@@ -13,7 +13,7 @@ import pytest
 from postroad.core.documents.sniff import document_kind
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.interchange_reader import RECOGNISED
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
 from tests.unit.services.splitting_house import House, house
@@ -34,7 +34,7 @@ def documents_in(data: bytes) -> int | None:
     try:
         standard = BUILT_IN.standard(name)
         assert standard.split is not None
-        found = list(standard.split(data, Dirt.PASS, {}))
+        found = list(standard.split(data, OnEnvelopeError.PASS, {}))
         assert standard.answers is not None
         for one in found:
             standard.answers(one)  # an answer that makes no sense is refused, too
@@ -58,7 +58,7 @@ async def everything(house: House, name: str) -> Counter[str]:
 async def test_a_real_file_is_taken_apart_whole_or_is_a_dead_letter(house: House, folder: str) -> None:
     files = sorted(path for path in (FIXTURES / folder).rglob("*") if path.is_file())
     assert len(files) > 20
-    await house.agree(dirt=Dirt.PASS, facts=(("duplicates", "pass"),))
+    await house.agree(on_error=OnEnvelopeError.PASS, facts=(("duplicates", "pass"),))
     expected = {await house.send(path.read_bytes()): documents_in(path.read_bytes()) for path in files}
     letters = await house.letters()
     assert await everything(house, "inbox") == Counter({session: count for session, count in expected.items() if count})
@@ -71,7 +71,7 @@ async def test_a_real_file_is_taken_apart_whole_or_is_a_dead_letter(house: House
 async def test_half_a_real_file_is_never_taken(house: House) -> None:
     """Of HL7 one cannot tell: a message that stands alone has no end."""
     files = sorted(path for name in ("x12", "edifact") for path in (FIXTURES / name).rglob("*") if path.is_file())
-    await house.agree(dirt=Dirt.PASS)
+    await house.agree(on_error=OnEnvelopeError.PASS)
     whole = [data for path in files if documents_in(data := path.read_bytes())]
     assert len(whole) > 50
     for data in whole:

@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from postroad.core.interchange import flat, swift
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.core.interchange.xml_wrapper.outline import root_of
 from postroad.errors import Refused
@@ -114,7 +114,7 @@ def test_flat_files_are_put_together_to_the_same_bytes() -> None:
         facts = (idoc if name.endswith(".idoc") else {"total": "1"}) | {
             "record_end": "crlf" if b"\r\n" in data else "lf"
         }
-        found = flat.split(data, Dirt.REPAIR, facts)
+        found = flat.split(data, OnEnvelopeError.REPAIR, facts)
         assert len(found.members) == (1 if name.endswith(".idoc") else data.count(b"\n"))
         again = b"".join(flat.assemble([one.data for one in found.members], envelope(facts), Counting()))
         assert again == data, name

@@ -15,7 +15,7 @@ from pyx12.params import ParamsBase
 from pyx12.x12file import X12Reader
 from pyx12.x12n_document import x12n_document
 
-from postroad.core.interchange.nouns import Dirt, Envelope, InterchangeFault, Placed, Split
+from postroad.core.interchange.nouns import Envelope, InterchangeFault, OnEnvelopeError, Placed, Split
 from postroad.core.interchange.x12 import (
     PartnerStatus,
     acknowledge,
@@ -98,9 +98,9 @@ def files() -> dict[str, bytes]:
     return {path.relative_to(FIXTURES).as_posix(): path.read_bytes() for path in found}
 
 
-def is_taken(data: bytes, dirt: Dirt) -> bool:
+def is_taken(data: bytes, on_error: OnEnvelopeError) -> bool:
     try:
-        list(split_stream(data, dirt))
+        list(split_stream(data, on_error))
     except Refused as refused:
         if refused.code != "interchange.malformed":
             raise
@@ -118,7 +118,10 @@ def test_every_file_gets_its_verdict() -> None:
     }
     assert {name: codes for name, codes in found.items() if codes} == WRONG
     for name, data in collection.items():
-        verdicts = [is_taken(data, dirt) for dirt in (Dirt.REFUSE, Dirt.REPAIR, Dirt.PASS)]
+        verdicts = [
+            is_taken(data, on_error)
+            for on_error in (OnEnvelopeError.REFUSE, OnEnvelopeError.REPAIR, OnEnvelopeError.PASS)
+        ]
         assert verdicts == [name not in WRONG, name not in NEVER, name not in NEVER], name
 
 
@@ -130,12 +133,14 @@ def test_several_interchanges_in_a_file_are_all_found() -> None:
 
 def envelope_like(found: Split) -> Envelope:
     """The parties, the version and the delimiters of what came."""
-    return Envelope(sender=found.sender, receiver=found.receiver, at_us=NOON, facts={**found.facts, "counts": "repair"})
+    return Envelope(
+        sender=found.sender, receiver=found.receiver, at_us=NOON, options={**found.facts, "counts": "repair"}
+    )
 
 
 def sets_in(data: bytes) -> list[tuple[bytes | str, ...]]:
     """Every set as it is, and the kind, parties and version of its group; what is wrong is repaired."""
-    parts = split_stream(data, Dirt.REPAIR)
+    parts = split_stream(data, OnEnvelopeError.REPAIR)
     return [(bytes(one.data), *group_of(one.group, part)) for part in parts for one in part.members]
 
 
@@ -146,7 +151,7 @@ def test_every_file_is_put_together_again() -> None:
     for name, data in files().items():
         if name in (*NEVER, *TOO_LONG):
             continue
-        envelope = envelope_like(next(split_stream(data, Dirt.REPAIR)))
+        envelope = envelope_like(next(split_stream(data, OnEnvelopeError.REPAIR)))
         whole = b"".join(assemble([data], envelope, Counting()))
         assert all(not part.faults for part in split_stream(whole))
         assert sets_in(whole) == sets_in(data), name
@@ -212,7 +217,7 @@ def test_pyx12_finds_nothing_wrong_with_what_we_write() -> None:
     """Every set of the collection that can be read at all, in two interchanges; numbered again, since many have the same."""
     for version in ("00401", "00501"):
         facts = {"version": version, "counts": "repair", "set_numbers": "group", "functional_group": "PO"}
-        envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=facts)
+        envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=facts)
         members = [data for name, data in files().items() if name not in (*NEVER, *TOO_LONG)]
         whole = b"".join(assemble(fitting(members, envelope), envelope, Counting()))
         parts = list(split_stream(whole))
@@ -273,11 +278,11 @@ def test_an_acknowledgement_by_pyx12_is_understood() -> None:
     """It looks into claims, and finds that these are none."""
     places: list[Placed] = []
     facts = {"version": "00501", "acknowledgment": "1"}
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=facts)
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=facts)
     members = [CLAIM, CLAIM.replace(b"0001", b"0002")]
     sent, written = b"".join(assemble(members, envelope, Counting(), places.append)), io.StringIO()
     assert not x12n_document(ParamsBase(), io.StringIO(sent.decode()), written, None)
-    found = became_of(places, said_in("x12", written.getvalue().encode(), Dirt.REPAIR))
+    found = became_of(places, said_in("x12", written.getvalue().encode(), OnEnvelopeError.REPAIR))
     assert verdicts(found) == [(0, PartnerStatus.REJECTED), (1, PartnerStatus.REJECTED)]
     assert [one.filed.reference for one in found.became] == ["0001", "0002"]
     assert any(reason.startswith(("AK3", "IK3")) for reason in found.became[0].reasons)

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchState
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AssembledInterchange
@@ -120,7 +120,9 @@ class BatchLedger:
         self.arrived[number] = fate
         if fate == "delivered":
             stream = self.seen[self.ways[number]]
-            self.taken.update(number_in(bytes(member.data)) for member in x12.split(stream, Dirt.REFUSE).members)
+            self.taken.update(
+                number_in(bytes(member.data)) for member in x12.split(stream, OnEnvelopeError.REFUSE).members
+            )
 
     # --- what the receiver says ---------------------------------------------------------------------------------------
 
@@ -128,7 +130,7 @@ class BatchLedger:
         """An interchange is what was filed, with the right counts; and the same bytes whenever it comes again."""
         assert self.seen.setdefault(session, stream) == stream
         assembled = self.interchanges[session]
-        found = x12.split(stream, Dirt.REFUSE)
+        found = x12.split(stream, OnEnvelopeError.REFUSE)
         assert [bytes(member.data) for member in found.members] == [
             self.documents[self.session_of[one.delivery]] for one in assembled.filed
         ]

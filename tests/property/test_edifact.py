@@ -18,7 +18,7 @@ from postroad.core.interchange.edifact import (
 )
 from postroad.core.interchange.edifact.delimiters import USUAL, delimiters_of
 from postroad.core.interchange.edifact.segments import elements_of, parts_of, release_text
-from postroad.core.interchange.nouns import Dirt, Placed
+from postroad.core.interchange.nouns import OnEnvelopeError, Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.edifact.samples import NOON, ORDER, UNB, Counting, envelope, interchange
@@ -103,9 +103,9 @@ def test_every_message_that_was_sent_is_answered_once(members: list[bytes], grou
 
 def only_refused(data: bytes) -> None:
     """Under every policy; what passes can be answered and put together again, or is refused for a reason."""
-    for dirt in Dirt:
+    for on_error in OnEnvelopeError:
         try:
-            for found in split_stream(data, dirt):
+            for found in split_stream(data, on_error):
                 b"".join(acknowledge(found, answering(found, NOON), Counting()))
                 read_answers(found)
                 b"".join(assemble([one.data for one in found.members], envelope(), Counting()))
@@ -162,4 +162,4 @@ def test_a_cut_interchange_is_never_a_shorter_one(message: bytes) -> None:
     whole = b"".join(assemble([message], envelope({"syntax": "UNOY"}), Counting()))
     for end in range(len(whole)):
         with pytest.raises(Refused):
-            split(whole[:end], Dirt.PASS)
+            split(whole[:end], OnEnvelopeError.PASS)

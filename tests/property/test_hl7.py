@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.core.interchange.hl7.separators import USUAL, escape_text
-from postroad.core.interchange.nouns import Dirt, Placed
+from postroad.core.interchange.nouns import OnEnvelopeError, Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, Counting, batch, envelope
@@ -65,9 +65,9 @@ def test_every_message_that_was_sent_is_answered_once(bodies: list[list[bytes]],
 
 def only_refused(data: bytes) -> None:
     """Under every policy; what passes can be answered and put together again, or is refused for a reason."""
-    for dirt in Dirt:
+    for on_error in OnEnvelopeError:
         try:
-            found = split(data, dirt)
+            found = split(data, on_error)
             b"".join(acknowledge(found, answering(found, NOON), Counting()))
             read_answers(found)
             b"".join(assemble([one.data for one in found.members], envelope(), Counting()))
@@ -126,4 +126,4 @@ def test_a_cut_file_is_never_a_shorter_one(bodies: list[list[bytes]]) -> None:
     whole = b"".join(assemble(messages(bodies), envelope(), Counting()))
     for end in range(len(whole) - len(b"|1\r")):
         with pytest.raises(Refused):
-            split(whole[:end], Dirt.PASS)
+            split(whole[:end], OnEnvelopeError.PASS)

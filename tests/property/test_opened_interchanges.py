@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from postroad.core.interchange.acknowledgements import match_statuses
 from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.interchange_reader import OpenedInterchanges, open_interchanges
-from postroad.core.interchange.nouns import Dirt, Split
+from postroad.core.interchange.nouns import OnEnvelopeError, Split
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, Counting
@@ -17,7 +17,7 @@ from tests.unit.services.splitting_house import interchange
 
 STANDARDS = ("x12", "edifact", "hl7")
 WHOLE = {name: interchange(name) for name in STANDARDS}
-dirts = st.sampled_from(list(Dirt))
+dirts = st.sampled_from(list(OnEnvelopeError))
 
 
 @st.composite
@@ -38,9 +38,9 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(data)
 
 
-def opened_or_none(data: bytes, dirt: Dirt) -> OpenedInterchanges | None:
+def opened_or_none(data: bytes, on_error: OnEnvelopeError) -> OpenedInterchanges | None:
     try:
-        return open_interchanges(data, Splitting(sends_to="MyBiz/inbox", dirt=dirt), BUILT_IN)
+        return open_interchanges(data, Splitting(sends_to="MyBiz/inbox", on_envelope_error=on_error), BUILT_IN)
     except Refused:
         return None
 
@@ -59,14 +59,16 @@ def answer_to(one: OpenedInterchanges, found: Split) -> bytes:
 
 @pytest.mark.req("B10")
 @settings(max_examples=150, deadline=None)
-@given(data=st.one_of(damaged(), st.binary(max_size=300)), dirt=dirts)
-def test_what_comes_is_opened_or_refused_and_answered_so_that_it_can_be_read(data: bytes, dirt: Dirt) -> None:
-    one = opened_or_none(data, dirt)
+@given(data=st.one_of(damaged(), st.binary(max_size=300)), on_error=dirts)
+def test_what_comes_is_opened_or_refused_and_answered_so_that_it_can_be_read(
+    data: bytes, on_error: OnEnvelopeError
+) -> None:
+    one = opened_or_none(data, on_error)
     for found in () if one is None else one.found:
         assert one is not None
         written = answer_to(one, found)
         if written and one.standard.split is not None and one.standard.answers is not None:
-            for back in one.standard.split(written, Dirt.REFUSE, {}):
+            for back in one.standard.split(written, OnEnvelopeError.REFUSE, {}):
                 assert not match_statuses(one.standard.answers(back), ()).became
 
 
@@ -74,6 +76,9 @@ def test_what_comes_is_opened_or_refused_and_answered_so_that_it_can_be_read(dat
 @settings(max_examples=80, deadline=None)
 @given(data=damaged())
 def test_the_stricter_the_agreement_the_less_is_taken(data: bytes) -> None:
-    taken = [one is not None and one.refusal is None for one in (opened_or_none(data, dirt) for dirt in Dirt)]
+    taken = [
+        one is not None and one.refusal is None
+        for one in (opened_or_none(data, on_error) for on_error in OnEnvelopeError)
+    ]
     refuse, repair, passed = taken
     assert refuse <= repair <= passed

@@ -57,7 +57,7 @@ def _delivered(part: Part) -> Delivered:
 
 def batched(documents: list[DescribedDocument], standard: str, options: dict[str, str]) -> tuple[bytes, list[int]]:
     """The stream of a batcher, and the places of the documents that it refused."""
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=1_794_830_400_000_000, facts=options)
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=1_794_830_400_000_000, options=options)
     refused: list[int] = []
     while True:
         left = [one for place, one in enumerate(documents) if place not in refused]

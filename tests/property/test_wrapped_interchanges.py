@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.interchange.catalogue import BUILT_IN, Standard
-from postroad.core.interchange.nouns import Dirt, Envelope
+from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, Counting
 
@@ -76,13 +76,13 @@ MEMBERS: Mapping[str, st.SearchStrategy[bytes]] = {
 def put_together(standard: Standard, members: list[bytes], **facts: str) -> bytes:
     assert standard.assemble is not None
     agreed = AGREED.get(standard.name, {}) | facts
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=agreed)
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=agreed)
     return b"".join(standard.assemble(members, envelope, Counting()))
 
 
-def parts(standard: Standard, data: bytes, dirt: Dirt = Dirt.REFUSE) -> list[bytes]:
+def parts(standard: Standard, data: bytes, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE) -> list[bytes]:
     assert standard.split is not None
-    [found] = standard.split(data, dirt, AGREED.get(standard.name, {}))
+    [found] = standard.split(data, on_error, AGREED.get(standard.name, {}))
     return [bytes(one.data) for one in found.members]
 
 
@@ -114,9 +114,9 @@ def test_nothing_but_a_refusal_comes_of_bytes_that_are_wrong(name: str, data: st
         at = data.draw(st.integers(0, max(0, len(whole) - 1)))
         whole[at : at + data.draw(st.integers(0, 4))] = data.draw(st.binary(max_size=4))
     raw = data.draw(st.sampled_from((bytes(whole), bytes(whole[: len(whole) // 2])))) or b"x"
-    for dirt in Dirt:
+    for on_error in OnEnvelopeError:
         try:
-            found = parts(standard, raw, dirt)
+            found = parts(standard, raw, on_error)
         except Refused:
             continue
         assert all(found)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.nouns import Dirt, Placed, Split
+from postroad.core.interchange.nouns import OnEnvelopeError, Placed, Split
 from postroad.core.interchange.x12 import (
     PartnerStatus,
     acknowledge,
@@ -106,9 +106,9 @@ def test_every_set_that_was_sent_is_answered_once(members: list[bytes]) -> None:
 
 def only_refused(data: bytes) -> None:
     """Under every policy; what passes can be answered and put together again, or is refused for a reason."""
-    for dirt in Dirt:
+    for on_error in OnEnvelopeError:
         try:
-            for found in split_stream(data, dirt):
+            for found in split_stream(data, on_error):
                 b"".join(acknowledge(found, answering(found, NOON), Counting()))
                 read_answers(found)
                 b"".join(assemble([one.data for one in found.members], envelope(), Counting()))
@@ -152,12 +152,12 @@ def test_changed_interchanges_are_refused_or_whole(data: st.DataObject) -> None:
 @given(members=st.lists(ANY, min_size=1, max_size=3))
 @settings(max_examples=10)
 def test_a_cut_interchange_is_never_a_shorter_one(members: list[bytes]) -> None:
-    """Its last segment may be cut where the partner's dirt is let pass: then every member is there already."""
+    """Its last segment may be cut where the partner's on_error is let pass: then every member is there already."""
     whole = b"".join(assemble(members, envelope(), Counting()))
     for end in range(len(whole) - 1):
         with pytest.raises(Refused):
             split(whole[:end])
         try:
-            assert len(split(whole[:end], Dirt.PASS).members) == len(members)
+            assert len(split(whole[:end], OnEnvelopeError.PASS).members) == len(members)
         except Refused:
             continue

@@ -15,7 +15,7 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.system import SystemRandomness
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, BatchPolicy
@@ -104,7 +104,7 @@ async def take(network: Network, given: list[tuple[datetime, int]]) -> None:
     while True:
         await network.desk.arrival(PARTNER.gcid, 24 * HOUR_S)
         for one in await network.poll(partner, PollRequest()):
-            found = x12.split(one.parts[0].data, Dirt.REFUSE)
+            found = x12.split(one.parts[0].data, OnEnvelopeError.REFUSE)
             at = datetime.fromtimestamp(network.clock.now_us() / 1_000_000, UTC).astimezone(NEW_YORK)
             given.append((at, len(found.members)))
             await network.settle(partner, Settlement(tokens=(one.token,)))

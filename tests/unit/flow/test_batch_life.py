@@ -13,7 +13,7 @@ from postroad.core.batching.moves import open_batch
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import StandardCatalogue
-from postroad.core.interchange.nouns import Dirt, Envelope, Numbers, PlacedCallback
+from postroad.core.interchange.nouns import Envelope, Numbers, OnEnvelopeError, PlacedCallback
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Recovery, SortKey, Types, Unfinished
@@ -36,7 +36,7 @@ SUSPENDED, DISSOLVED = BatchState.SUSPENDED, BatchState.DISSOLVED
 
 
 def members(interchange: Delivered) -> list[bytes]:
-    return [bytes(member.data) for member in x12.split(interchange.parts[0].data, Dirt.REFUSE).members]
+    return [bytes(member.data) for member in x12.split(interchange.parts[0].data, OnEnvelopeError.REFUSE).members]
 
 
 def lines(interchange: Delivered) -> list[bytes]:
@@ -93,7 +93,7 @@ async def test_numbers_go_up_by_one_with_every_interchange() -> None:
     async with bench(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 5)
         await port.work()
-        found = [x12.split(one.parts[0].data, Dirt.REFUSE).reference for one in await port.poll()]
+        found = [x12.split(one.parts[0].data, OnEnvelopeError.REFUSE).reference for one in await port.poll()]
         assert found == [f"{number:09}" for number in range(1, 6)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, BatchPolicy
@@ -140,5 +140,5 @@ async def test_ports_that_share_their_numbers_use_none_twice() -> None:
         for number in range(1, 11):
             await port.post(order(number), to="Acme/orders" if number % 2 else "Acme/more")
         await asyncio.gather(port.port.work(), second.work())
-        found = [x12.split(one.parts[0].data, Dirt.REFUSE).reference for one in await port.poll()]
+        found = [x12.split(one.parts[0].data, OnEnvelopeError.REFUSE).reference for one in await port.poll()]
         assert sorted(found) == [f"{number:09}" for number in range(1, 11)]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.batch import Batch, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.caller import Caller
@@ -37,7 +37,7 @@ async def only(port: Bench) -> Batch:
 
 
 def split(interchange: Delivered) -> tuple[str, list[bytes]]:
-    found = x12.split(interchange.parts[0].data, Dirt.REFUSE)
+    found = x12.split(interchange.parts[0].data, OnEnvelopeError.REFUSE)
     return found.reference, [bytes(member.data) for member in found.members]
 
 

@@ -34,7 +34,7 @@ def interchange(name: str, members: list[bytes] | None = None, **facts: str) -> 
     """As Acme writes it to MyBiz."""
     standard = BUILT_IN.standard(name)
     assert standard.assemble is not None
-    envelope = Envelope(sender="ACME", receiver="MYBIZ", at_us=NOON, facts={**ASKS.get(name, {}), **facts})
+    envelope = Envelope(sender="ACME", receiver="MYBIZ", at_us=NOON, options={**ASKS.get(name, {}), **facts})
     return b"".join(standard.assemble(TWO_MEMBERS[name] if members is None else members, envelope, Counting()))
 
 

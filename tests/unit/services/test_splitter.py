@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
@@ -188,9 +188,9 @@ async def test_dirt_is_refused_and_the_partner_is_told_why(house: House) -> None
 
 
 @pytest.mark.req("B10")
-@pytest.mark.parametrize(("dirt", "note"), [(Dirt.REPAIR, " (repaired)"), (Dirt.PASS, "")])
-async def test_dirt_is_repaired_or_passed_and_told(house: House, dirt: Dirt, note: str) -> None:
-    await house.agree(dirt=dirt)
+@pytest.mark.parametrize(("on_error", "note"), [(OnEnvelopeError.REPAIR, " (repaired)"), (OnEnvelopeError.PASS, "")])
+async def test_dirt_is_repaired_or_passed_and_told(house: House, on_error: OnEnvelopeError, note: str) -> None:
+    await house.agree(on_envelope_error=on_error)
     await house.send(with_wrong_count())
     got = await house.got("inbox", 2)
     assert all(
@@ -205,7 +205,7 @@ async def test_what_was_refused_is_taken_when_it_is_resent_after_another_agreeme
     await house.send(with_wrong_count())
     await house.got("acme")
     await house.settled()
-    await house.agree(dirt=Dirt.REPAIR)
+    await house.agree(on_envelope_error=OnEnvelopeError.REPAIR)
     jane = await house.running.enroll("jane@mybiz.example", organization="MyBiz")
     [found] = (await browse(house.network, jane, DeadLetterSearch())).found
     await resend(house.network, jane, found.letter.id, "the partner cannot count")
@@ -237,7 +237,7 @@ async def test_a_message_that_brings_an_interchange_twice_is_not_taken(house: Ho
 
 @pytest.mark.req("B10")
 async def test_what_came_before_passes_marked_where_that_was_agreed_on(house: House) -> None:
-    await house.agree(facts=(("duplicates", "pass"),))
+    await house.agree(options=(("duplicates", "pass"),))
     await house.send(interchange("x12", [ORDER]))
     [first] = await house.got("inbox")
     await house.send(interchange("x12", [SECOND]))

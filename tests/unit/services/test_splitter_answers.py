@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.interchange import x12
 from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import Dirt, Envelope, Placed
+from postroad.core.interchange.nouns import Envelope, OnEnvelopeError, Placed
 from postroad.core.interchange.numbering import NumberingParties
 from postroad.core.interchange.placing import record_position
 from postroad.core.model.batch import Batch, BatchState
@@ -40,7 +40,7 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
     standard = BUILT_IN.standard(name)
     assert standard.split is not None
     assert standard.answers is not None
-    [found] = standard.split(answer.parts[0].data, Dirt.REFUSE, {})
+    [found] = standard.split(answer.parts[0].data, OnEnvelopeError.REFUSE, {})
     assert (found.sender, found.receiver) == ("MYBIZ", "ACME")
     assert {str(one.verdict) for one in standard.answers(found)} <= {"accepted", "received"}
     assert (answer.sender, answer.parts[0].content_type) == ("MyBiz/from-acme", standard.content_type)
@@ -74,14 +74,14 @@ async def test_nobody_is_told_who_did_not_ask(house: House) -> None:
     await house.send(interchange("edifact", acknowledgment=""))
     await house.got("inbox", 2)
     assert await house.has_nothing("acme")
-    await house.agree(facts=(("acknowledge", "always"),))
+    await house.agree(options=(("acknowledge", "always"),))
     await house.send(interchange("edifact", [TWO_MEMBERS["edifact"][0]], acknowledgment="").replace(b"+1'", b"+2'"))
     [answer] = await house.got("acme")
     assert b"CONTRL" in answer.parts[0].data
 
 
 async def test_a_999_where_it_was_agreed_on(house: House) -> None:
-    await house.agree(facts=(("answer", "999"),))
+    await house.agree(options=(("answer", "999"),))
     await house.send(interchange("x12"))
     [answer] = await house.got("acme")
     assert b"ST*999*" in answer.parts[0].data
@@ -98,7 +98,7 @@ async def sent_to_acme(
     assert standard.assemble is not None
     book = InterchangeRegistry(house.network.index, house.network.indexed)
     drawing = await book.drawing(NumberingParties(house.callers[by].organization, name, "MYBIZ", "ACME"))
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKS.get(name, {}))
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=ASKS.get(name, {}))
     stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
     record = Batch(
         id=batch,
@@ -160,7 +160,7 @@ async def test_a_document_that_is_rejected_is_named(house: House, name: str) -> 
 
 @pytest.mark.req("B10")
 async def test_swift_answers_a_message_by_its_reference_under_the_names_that_were_agreed_on(house: House) -> None:
-    await house.agree(facts=(("our_name", "MYBIZ"), ("partner_name", "ACME")))
+    await house.agree(options=(("our_name", "MYBIZ"), ("partner_name", "ACME")))
     await sent_to_acme(house, "swift", "batch")
     refused = b"{1:F21BANKDEFFAXXX0000000001}{4:{177:2611161200}{451:1}{405:H50}}" + TWO_MEMBERS["swift"][1]
     await house.send(refused)
@@ -286,7 +286,7 @@ async def test_what_speaks_of_nothing_that_was_sent_is_written_down_too(house: H
 
 @pytest.mark.req("B10")
 async def test_answers_go_on_too_where_that_was_agreed_on(house: House) -> None:
-    await house.agree(facts=(("answers", "pass"),))
+    await house.agree(options=(("answers", "pass"),))
     stream = await sent_to_acme(house, "x12", "batch")
     await house.send(answered("x12", stream))
     [one] = await house.got("inbox")

@@ -55,7 +55,7 @@ def envelope_of(batching: Batching, batch: Batch) -> Envelope:
         sender=batching.sender,
         receiver=batching.receiver,
         at_us=batch.closed_at_us,
-        facts=dict(batching.envelope),
+        options=dict(batching.envelope),
     )
 
 

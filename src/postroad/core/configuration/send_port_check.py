@@ -96,7 +96,7 @@ def _splitting_faults(
     yield from _receiver_faults(service, splitting.sends_to, f"{SPLITTING}/sendsTo", directory)
     if splitting.answers_to:
         yield from _receiver_faults(service, splitting.answers_to, f"{SPLITTING}/answersTo", directory)
-    yield from agreement_errors(splitting, f"{SPLITTING}/facts", standards)
+    yield from agreement_errors(splitting, f"{SPLITTING}/options", standards)
     if not splitting.standard:
         return
     standard = _standard(splitting.standard, standards)
@@ -107,7 +107,7 @@ def _splitting_faults(
         yield DocumentError(f"{SPLITTING}/standard", f"{standard.title} cannot be taken apart; take another standard")
     if splitting.answers_to and standard.acknowledge is None:
         yield DocumentError(f"{SPLITTING}/answersTo", f"{standard.title} has no answers to interchanges; leave it out")
-    yield from _facts_faults(standard, splitting)
+    yield from _options_faults(standard, splitting)
 
 
 def _standard(name: str, standards: StandardCatalogue) -> Standard | str:
@@ -196,14 +196,14 @@ class _TrialNumbers:
 
 
 def _envelope_faults(standard: Standard, batching: Batching) -> Iterator[DocumentError]:
-    unknown = [*_unknown_facts(standard, batching)]
+    unknown = [*_unknown_options(standard, batching)]
     yield from unknown or _trial_faults(standard, batching)
 
 
-def _unknown_facts(standard: Standard, batching: Batching) -> Iterator[DocumentError]:
+def _unknown_options(standard: Standard, batching: Batching) -> Iterator[DocumentError]:
     for name, _ in batching.envelope:
-        if standard.facts is not None and name not in standard.facts:
-            near = get_close_matches(name, standard.facts, n=3) or sorted(standard.facts) or ["nothing at all"]
+        if standard.options is not None and name not in standard.options:
+            near = get_close_matches(name, standard.options, n=3) or sorted(standard.options) or ["nothing at all"]
             known = ", ".join(map(written_name, near))
             here = f"{BATCHING}/envelope{pointer(written_name(name))}"
             yield DocumentError(here, f"{standard.title} has no place for it in an envelope, but for {known}")
@@ -211,7 +211,7 @@ def _unknown_facts(standard: Standard, batching: Batching) -> Iterator[DocumentE
 
 def _trial_faults(standard: Standard, batching: Batching) -> Iterator[DocumentError]:
     envelope = Envelope(
-        sender=batching.sender, receiver=batching.receiver, at_us=SOME_MOMENT_US, facts=dict(batching.envelope)
+        sender=batching.sender, receiver=batching.receiver, at_us=SOME_MOMENT_US, options=dict(batching.envelope)
     )
 
     def attempt() -> None:
@@ -223,22 +223,22 @@ def _trial_faults(standard: Standard, batching: Batching) -> Iterator[DocumentEr
     if refusal is None:
         return
     if refusal.pointer:
-        yield DocumentError(BATCHING + _fact_pointer(refusal.pointer, "/envelope"), refusal.detail)
+        yield DocumentError(BATCHING + _option_pointer(refusal.pointer, "/envelope"), refusal.detail)
     elif batching.policy.empty is Empty.SEND:
         yield DocumentError(f"{BATCHING}/empty", f"an empty batch cannot be sent: {refusal.detail}")
 
 
-def _facts_faults(standard: Standard, splitting: Splitting) -> Iterator[DocumentError]:
+def _options_faults(standard: Standard, splitting: Splitting) -> Iterator[DocumentError]:
     """Yield the errors of the options agreed on with the partner."""
 
     def attempt() -> None:
         if standard.split is not None:
-            for _ in standard.split(b"", splitting.dirt, dict(splitting.facts)):
+            for _ in standard.split(b"", splitting.on_envelope_error, dict(splitting.options)):
                 pass
 
     refusal = _refusal(attempt)
     if refusal is not None and refusal.pointer.startswith("/envelope/"):
-        yield DocumentError(SPLITTING + _fact_pointer(refusal.pointer, "/facts"), refusal.detail)
+        yield DocumentError(SPLITTING + _option_pointer(refusal.pointer, "/options"), refusal.detail)
 
 
 def _refusal(attempt: Callable[[], None]) -> Refused | None:
@@ -249,7 +249,7 @@ def _refusal(attempt: Callable[[], None]) -> Refused | None:
     return None
 
 
-def _fact_pointer(named: str, section: str) -> str:
+def _option_pointer(named: str, section: str) -> str:
     """Return the pointer to the option that an assembler names."""
     name = named.rpartition("/")[2]
     return pointer(name) if name in ("sender", "receiver") else section + pointer(written_name(name))
@@ -258,7 +258,7 @@ def _fact_pointer(named: str, section: str) -> str:
 def agreement_errors(splitting: Splitting, here: str, standards: StandardCatalogue) -> Iterator[DocumentError]:
     """Yield the errors in the options; ``here`` is the pointer to them."""
     known = _known_options(splitting, standards)
-    for name, text in splitting.facts:
+    for name, text in splitting.options:
         allowed = AGREEMENT_OPTIONS.get(name, ())
         if name not in AGREEMENT_OPTIONS and known is not None and name not in known:
             near = get_close_matches(name, (*known, *AGREEMENT_OPTIONS), n=3) or sorted(AGREEMENT_OPTIONS)
@@ -274,7 +274,7 @@ def _known_options(splitting: Splitting, standards: StandardCatalogue) -> frozen
     names: frozenset[str] = frozenset()
     for one in standards:
         if splitting.standard in ("", one.name):
-            if one.facts is None:
+            if one.options is None:
                 return None
-            names |= one.facts
+            names |= one.options
     return names

@@ -40,14 +40,14 @@ class SplitterAgreement:
     partner_name: str
 
 
-def read_agreement(facts: Mapping[str, str]) -> SplitterAgreement:
+def read_agreement(options: Mapping[str, str]) -> SplitterAgreement:
     return SplitterAgreement(
-        always_acknowledged=facts.get("acknowledge") == "always",
-        answers_pass=facts.get("answers") == "pass",
-        duplicates_pass=facts.get("duplicates") == "pass",
-        topic_kept=facts.get("topic") == "keep",
-        our_name=facts.get("our_name", ""),
-        partner_name=facts.get("partner_name", ""),
+        always_acknowledged=options.get("acknowledge") == "always",
+        answers_pass=options.get("answers") == "pass",
+        duplicates_pass=options.get("duplicates") == "pass",
+        topic_kept=options.get("topic") == "keep",
+        our_name=options.get("our_name", ""),
+        partner_name=options.get("partner_name", ""),
     )
 
 

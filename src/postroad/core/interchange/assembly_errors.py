@@ -33,7 +33,7 @@ def moment_of(envelope: Envelope) -> datetime:
 
 def offset_minutes(envelope: Envelope) -> int:
     """The offset of the agreed clock from UTC in minutes: less than a day."""
-    offset = envelope.facts.get("utc_offset_minutes", "0")
+    offset = envelope.options.get("utc_offset_minutes", "0")
     if not offset.removeprefix("-").isdecimal() or len(offset) > 5 or abs(int(offset)) >= _DAY_MINUTES:
         raise unfit_value("utc_offset_minutes", f"{offset!r} is not a number of minutes below 1440 (one day)")
     return int(offset)

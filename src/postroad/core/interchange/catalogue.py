@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass
 from typing import Protocol
 
 from postroad.core.codecs.buffers import Buffer
@@ -19,10 +19,10 @@ from postroad.core.interchange.nouns import (
     Assemble,
     AssembleDescribed,
     DescribedDocument,
-    Dirt,
     Envelope,
     Member,
     Numbers,
+    OnEnvelopeError,
     PlacedCallback,
     Split,
 )
@@ -36,7 +36,7 @@ from postroad.errors import Refused
 PLUG_INS = "postroad.interchanges"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 
-SplitFunction = Callable[[Buffer, Dirt, Mapping[str, str]], Iterator[Split]]
+SplitFunction = Callable[[Buffer, OnEnvelopeError, Mapping[str, str]], Iterator[Split]]
 MakeAnswerEnvelope = Callable[[Split, int, Mapping[str, str] | None], Envelope]
 
 
@@ -53,22 +53,27 @@ class Standard:
 
     name: str  # x12, edifact …
     title: str  # for people
-    split: SplitFunction | None = None  # every interchange in the bytes, by what is agreed on with the partner (facts)
+    split: SplitFunction | None = None  # yields the interchanges in the bytes; options: agreed on with the partner
     assemble: Assemble | None = None
     acknowledge: Acknowledge | None = None
     answering: MakeAnswerEnvelope | None = (
         None  # the envelope in which the partner is told, at a time, with what was agreed on
     )
     examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
-    judged: Callable[[Split, Dirt], Split] | None = None  # what was examined: as it is, repaired, or refused
+    judged: Callable[[Split, OnEnvelopeError], Split] | None = None  # what was examined: as it is, repaired, or refused
     answers: Callable[[Split], tuple[ReportedStatus, ...]] | None = (
         None  # what an interchange from a partner says of ours
     )
     is_answer: Callable[[Member], bool] | None = None  # whether a member says that, and nothing else
     answers_by_document: bool = False  # they name documents alone, and neither their interchange nor their group
     content_type: str = "application/octet-stream"
-    facts: frozenset[str] | None = None  # what those of an envelope may be called; none: whatever
+    options: frozenset[str] | None = None  # the options that an envelope may have; None: any
     assemble_described: AssembleDescribed | None = None  # like assemble; reads what documents declare of themselves
+    facts: InitVar[frozenset[str] | None] = None  # the options, in plug-ins written for version 0.2
+
+    def __post_init__(self, facts: frozenset[str] | None) -> None:
+        if facts is not None:
+            object.__setattr__(self, "options", facts)
 
     @property
     def abilities(self) -> tuple[str, ...]:
@@ -158,21 +163,21 @@ class StandardCatalogue:
         self._standards[one.name] = one
 
 
-def _by_stream(split_stream: Callable[[Buffer, Dirt], Iterator[Split]]) -> SplitFunction:
-    return lambda data, dirt, _facts: split_stream(data, dirt)
+def _by_stream(split_stream: Callable[[Buffer, OnEnvelopeError], Iterator[Split]]) -> SplitFunction:
+    return lambda data, on_error, _options: split_stream(data, on_error)
 
 
-def _by_file(split: Callable[[Buffer, Dirt], Split]) -> SplitFunction:
+def _by_file(split: Callable[[Buffer, OnEnvelopeError], Split]) -> SplitFunction:
     """Of these a file holds one interchange."""
 
-    def take(data: Buffer, dirt: Dirt, _facts: Mapping[str, str]) -> Iterator[Split]:
-        yield split(data, dirt)
+    def take(data: Buffer, on_error: OnEnvelopeError, _options: Mapping[str, str]) -> Iterator[Split]:
+        yield split(data, on_error)
 
     return take
 
 
-def _take_flat(data: Buffer, dirt: Dirt, facts: Mapping[str, str]) -> Iterator[Split]:
-    yield flat.split(data, dirt, facts)
+def _take_flat(data: Buffer, on_error: OnEnvelopeError, options: Mapping[str, str]) -> Iterator[Split]:
+    yield flat.split(data, on_error, options)
 
 
 def _examine_hl7(data: Buffer) -> Iterator[Split]:
@@ -194,7 +199,7 @@ BUILT_IN = StandardCatalogue(
             answers=acknowledgements.read_x12_statuses,
             is_answer=acknowledgements.is_x12_answer,
             content_type="application/edi-x12",
-            facts=OPTION_NAMES["x12"],
+            options=OPTION_NAMES["x12"],
         ),
         Standard(
             name="edifact",
@@ -209,7 +214,7 @@ BUILT_IN = StandardCatalogue(
             answers=acknowledgements.read_edifact_statuses,
             is_answer=acknowledgements.is_edifact_answer,
             content_type="application/edifact",
-            facts=OPTION_NAMES["edifact"],
+            options=OPTION_NAMES["edifact"],
         ),
         Standard(
             name="hl7",
@@ -224,7 +229,7 @@ BUILT_IN = StandardCatalogue(
             is_answer=acknowledgements.is_hl7_answer,
             answers_by_document=True,
             content_type="application/hl7-v2+er7",
-            facts=OPTION_NAMES["hl7"],
+            options=OPTION_NAMES["hl7"],
         ),
         Standard(
             name="swift",
@@ -235,7 +240,7 @@ BUILT_IN = StandardCatalogue(
             is_answer=acknowledgements.is_swift_answer,
             answers_by_document=True,
             content_type="text/plain",
-            facts=OPTION_NAMES["swift"],
+            options=OPTION_NAMES["swift"],
         ),
         Standard(
             name="iso20022",
@@ -243,7 +248,7 @@ BUILT_IN = StandardCatalogue(
             split=_by_file(iso20022.split),
             assemble=by_place(iso20022.assemble),
             content_type="application/xml",
-            facts=OPTION_NAMES["iso20022"],
+            options=OPTION_NAMES["iso20022"],
         ),
         Standard(
             name="gs1",
@@ -251,7 +256,7 @@ BUILT_IN = StandardCatalogue(
             split=_by_file(gs1.split),
             assemble=by_place(gs1.assemble),
             content_type="application/xml",
-            facts=OPTION_NAMES["gs1"],
+            options=OPTION_NAMES["gs1"],
         ),
         Standard(
             name="xml",
@@ -259,7 +264,7 @@ BUILT_IN = StandardCatalogue(
             split=_by_file(own_root.split),
             assemble=by_place(own_root.assemble),
             content_type="application/xml",
-            facts=OPTION_NAMES["xml"],
+            options=OPTION_NAMES["xml"],
         ),
         Standard(
             name="flat",
@@ -267,7 +272,7 @@ BUILT_IN = StandardCatalogue(
             split=_take_flat,
             assemble=by_place(flat.assemble),
             content_type="text/plain",
-            facts=OPTION_NAMES["flat"],
+            options=OPTION_NAMES["flat"],
         ),
         Standard(
             name="json_lines",
@@ -275,7 +280,7 @@ BUILT_IN = StandardCatalogue(
             split=_by_file(json_lines.split),
             assemble=by_place(json_lines.assemble),
             content_type="application/x-ndjson",
-            facts=OPTION_NAMES["json_lines"],
+            options=OPTION_NAMES["json_lines"],
         ),
     )
 )

@@ -51,11 +51,11 @@ def open_interchanges(data: Buffer, agreed: Splitting, catalogue: StandardCatalo
     if standard.split is None:
         raise Refused("interchange.unfit", f"interchanges of {standard.name} cannot be taken apart")
     if standard.examine is None or standard.judged is None:
-        facts: Mapping[str, str] = dict(agreed.facts)
-        return _read(standard, tuple(standard.split(data, agreed.dirt, facts)))
+        facts: Mapping[str, str] = dict(agreed.options)
+        return _read(standard, tuple(standard.split(data, agreed.on_envelope_error, facts)))
     examined = tuple(standard.examine(data))
     try:
-        return _read(standard, tuple([standard.judged(one, agreed.dirt) for one in examined]))
+        return _read(standard, tuple([standard.judged(one, agreed.on_envelope_error) for one in examined]))
     except Refused as refusal:
         return OpenedInterchanges(standard=standard, found=examined, refusal=refusal)
 

@@ -13,7 +13,15 @@ import msgspec
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.assembly_errors import unfit_member
 from postroad.core.interchange.judgement import judge_harmless, too_many
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Member, Numbers, Split
+from postroad.core.interchange.nouns import (
+    MAX_MEMBERS,
+    Envelope,
+    InterchangeFault,
+    Member,
+    Numbers,
+    OnEnvelopeError,
+    Split,
+)
 
 STANDARD = "json_lines"
 _BOM = b"\xef\xbb\xbf"
@@ -42,8 +50,8 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     return Split(standard=STANDARD, reference="", sender="", receiver="", members=tuple(members), faults=tuple(faults))
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    return judge_harmless(examine(data, most_members), dirt, _HARMLESS)
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), on_error, _HARMLESS)
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 
-from postroad.core.interchange.nouns import Dirt, InterchangeFault, Member, Split
+from postroad.core.interchange.nouns import InterchangeFault, Member, OnEnvelopeError, Split
 from postroad.errors import Refused
 
 _MOST_TOLD = 10
@@ -45,13 +45,13 @@ class Repair:
 NO_REPAIR = Repair()
 
 
-def judge_with_repair(found: Split, dirt: Dirt, repair: Repair = NO_REPAIR) -> Split:
+def judge_with_repair(found: Split, on_error: OnEnvelopeError, repair: Repair = NO_REPAIR) -> Split:
     """Accepts, repairs or refuses an interchange."""
     if not found.faults:
         return found
-    if dirt is Dirt.REFUSE or any(fault.fatal for fault in found.faults):
+    if on_error is OnEnvelopeError.REFUSE or any(fault.fatal for fault in found.faults):
         raise refusal_of(found)
-    return found if dirt is Dirt.PASS else _repaired(found, repair)
+    return found if on_error is OnEnvelopeError.PASS else _repaired(found, repair)
 
 
 def _repaired(found: Split, repair: Repair) -> Split:
@@ -92,9 +92,9 @@ def without_breaks(reference: str) -> str:
     return reference.replace("\r", "").replace("\n", "")
 
 
-def judge_harmless(found: Split, dirt: Dirt, harmless: Container[str]) -> Split:
+def judge_harmless(found: Split, on_error: OnEnvelopeError, harmless: Container[str]) -> Split:
     """Judge errors of which the codes in ``harmless`` touch no member, so a repair only records them."""
-    return judge_with_repair(found, dirt, Repair(harmless=harmless))
+    return judge_with_repair(found, on_error, Repair(harmless=harmless))
 
 
 def no_interchange(detail: str) -> Refused:

@@ -10,7 +10,9 @@ from typing import Protocol
 import msgspec
 from msgspec import Struct
 
-from postroad.core.model.batch_policy import Dirt as Dirt
+from postroad.core.model.batch_policy import OnEnvelopeError as OnEnvelopeError
+
+Dirt = OnEnvelopeError  # its name in plug-ins written for version 0.2
 
 Buffer = bytes | memoryview
 MAX_MEMBERS = 1_000_000  # of what is taken apart, unless another bound is asked for
@@ -94,7 +96,12 @@ class Envelope:
     sender: str
     receiver: str
     at_us: int
-    facts: Mapping[str, str] = field(default_factory=dict)  # qualifiers, versions, delimiters, charset, test …
+    options: Mapping[str, str] = field(default_factory=dict)  # qualifiers, versions, delimiters, charset, test …
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """The options, under the name used by plug-ins written for version 0.2."""
+        return self.options
 
 
 class Numbers(Protocol):

@@ -19,7 +19,7 @@ def by_place(assemble: Plain) -> Assemble:
     def assembled(
         members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
     ) -> Iterator[bytes]:
-        counted, seen = _Counted(members), _Seen(numbers, envelope.facts.get("reference", ""))
+        counted, seen = _Counted(members), _Seen(numbers, envelope.options.get("reference", ""))
         yield from assemble(counted, envelope, seen)
         if placed is not None:
             for position in range(counted.count):

@@ -45,7 +45,7 @@ class Recovery(StrEnum):
     FAIL = "fail"  # it is suspended
 
 
-class Dirt(StrEnum):
+class OnEnvelopeError(StrEnum):
     """What happens to an interchange with envelope errors; agreed on with each partner."""
 
     REFUSE = "refuse"  # nothing of it is taken
@@ -126,8 +126,8 @@ class Splitting:
 
     sends_to: str  # address or GCID of the service that gets the documents; an exchange, where they part
     standard: str = ""  # empty: whatever is recognised
-    dirt: Dirt = Dirt.REFUSE
+    on_envelope_error: OnEnvelopeError = OnEnvelopeError.REFUSE
     answers_to: str = (
         ""  # address or GCID of the service by which the partner is told (997, CONTRL, ACK); empty: it is not
     )
-    facts: tuple[tuple[str, str], ...] = ()  # what was agreed on besides: layout of flat files, 999 instead of 997 …
+    options: tuple[tuple[str, str], ...] = ()  # what was agreed on besides: layout of flat files, 999 instead of 997 …

@@ -44,12 +44,10 @@ KINDS: dict[str, type[Any]] = {
     "support": SupportRequest,
     "as2-stations": As2IdentityClaim,
 }
-AS2_IDENTITIES = (
-    "as2-stations"  # by both names, a line each; and by organization and both names, so that two nodes collide
-)
-LARGE_KINDS = frozenset(
-    ("binding", "node", "attachment", "topic", "support")
-)  # on which no answer in ``cache`` depends
+# Keyed by both AS2 names, a line each; and by organization and both names, so that two nodes collide.
+AS2_IDENTITIES = "as2-stations"
+FORMER_SPLITTING = {"dirt": "on_envelope_error", "facts": "options"}  # names that earlier versions stored
+LARGE_KINDS = frozenset(("binding", "node", "attachment", "topic", "support"))  # no answer in ``cache`` depends on them
 BILLING = ("books", "tariff", "invoice", "payment")
 
 
@@ -351,17 +349,26 @@ _TABLES = {
 }
 
 
+def stored_object(kind: str, value: Mapping[str, Any]) -> Any:
+    """Return the object that a journal entry stores, also one with field names of an earlier version."""
+    splitting = value.get("splitting") if kind == "service" else None
+    if splitting and not FORMER_SPLITTING.keys().isdisjoint(splitting):
+        renamed = {FORMER_SPLITTING.get(name, name): item for name, item in splitting.items()}
+        value = {**value, "splitting": renamed}
+    return msgspec.convert(value, KINDS[kind])
+
+
 def _put(table: dict[str, Any], change: ObjectChange) -> None:
     if change.value is None:
         table.pop(change.key, None)
     else:
-        table[change.key] = msgspec.convert(change.value, KINDS[change.kind])
+        table[change.key] = stored_object(change.kind, change.value)
 
 
 def _after(table: Owned, change: ObjectChange) -> Owned:
     if change.value is None:
         return table.removed(change.key)
-    return table.saved(change.key, msgspec.convert(change.value, KINDS[change.kind]))
+    return table.saved(change.key, stored_object(change.kind, change.value))
 
 
 def _by_address(services: Iterable[Service]) -> dict[str, Service]:

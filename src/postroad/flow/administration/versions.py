@@ -13,7 +13,7 @@ import msgspec
 
 from postroad.core.configuration.change_plan import ChangedField
 from postroad.core.configuration.object_fields import find_changed_fields
-from postroad.core.model.snapshot import KINDS
+from postroad.core.model.snapshot import stored_object
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.network import Network
 
@@ -61,4 +61,4 @@ async def list_versions(network: Network, kind: str, key: str) -> list[Configura
 
 def decode_object(kind: str, value: bytes) -> Any | None:
     """Decode the saved object; None if it was removed."""
-    return msgspec.convert(msgspec.json.decode(value), KINDS[kind]) if value else None
+    return stored_object(kind, msgspec.json.decode(value)) if value else None

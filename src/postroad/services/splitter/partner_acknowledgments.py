@@ -35,8 +35,8 @@ class SplitterPartner:
     """The acknowledgments exchanged with a partner for one message."""
 
     def __init__(self, message: Delivered, splitting: Splitting, tools: Tools) -> None:
-        self._message, self._facts, self._tools = message, splitting.facts, tools
-        self.agreed = read_agreement(dict(splitting.facts))
+        self._message, self._options, self._tools = message, splitting.options, tools
+        self.agreed = read_agreement(dict(splitting.options))
         to = splitting.answers_to
         self._receiver = find_permitted_recipient(tools.service, to, tools.directory).gcid if to else ""
 
@@ -59,7 +59,7 @@ class SplitterPartner:
                 name=f"{'answer' if reply.taken else 'refusal'} {number + 1}",
                 standard=reply.opened.standard,
                 found=self._as_told(found, number in repeated),
-                facts=self._facts,
+                facts=self._options,
                 taken=reply.taken,
                 rejected=(rejected or {}).get(number, ()),
             )

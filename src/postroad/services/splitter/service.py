@@ -28,8 +28,8 @@ from postroad.services.splitter.partner_acknowledgments import PartInterchanges,
 DOCUMENTS, UNACKNOWLEDGED = "splitter.documents", "splitter.unacknowledged"
 UNTOLD_CHARS = 500
 ALL_TAKEN = (
-    "its documents were taken and sent on, and resending this letter does not send them again; correct the splitter's facts, or "
-    "remove answersTo, and resend it"
+    "its documents were accepted and sent, and resending this dead letter does not send them again; correct the "
+    "splitter's options, or remove answersTo, and resend it"
 )
 
 log = logging.getLogger(__name__)
@@ -115,7 +115,7 @@ async def _told_apart(
     untold = await answering.give([PartInterchanges(opened=one, taken=False) for one in every], repeated=repeated)
     refusal = Refused(
         "interchange.duplicate",
-        f"{answering.named(every, repeated)} came before from the same partner; drop it, or let the splitter's facts say "
+        f"{answering.named(every, repeated)} came before from the same partner; drop it, or set the splitter's option "
         "duplicates: pass and resend it",
     )
     raise _and_untold(refusal, untold)

@@ -62,4 +62,4 @@ def test_an_interchange_is_dated_by_when_its_batch_was_closed() -> None:
     batch = close_batch(open_batch("b", ("group",), closing_us - 5), Criterion.SCHEDULE, "the schedule", closing_us)
     envelope = envelope_of(BATCHING, batch)
     assert (envelope.sender, envelope.receiver, envelope.at_us) == ("MYBIZ", "ACME", closing_us)
-    assert envelope.facts == {"usage": "T"}
+    assert envelope.options == {"usage": "T"}

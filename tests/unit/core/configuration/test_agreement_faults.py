@@ -12,7 +12,7 @@ from tests.unit.core.interchange.test_catalogue import SHOUTING
 
 
 def faults(standard: str, **facts: str) -> dict[str, str]:
-    splitting = Splitting(sends_to="A/b", standard=standard, facts=tuple(facts.items()))
+    splitting = Splitting(sends_to="A/b", standard=standard, options=tuple(facts.items()))
     return dict(agreement_errors(splitting, "/facts", BUILT_IN.with_plug_ins([SHOUTING])))
 
 

@@ -12,8 +12,9 @@ from pydantic import ValidationError
 
 from postroad.core.configuration.entries.standard_options import option_name, options_entry, options_of, written_name
 from postroad.core.configuration.profile.service import ServiceProfile, profile_of
-from postroad.core.model.batch_policy import Controlled, Dirt, Empty, Recovery, Types, Unfinished
+from postroad.core.model.batch_policy import Controlled, Empty, OnEnvelopeError, Recovery, Types, Unfinished
 from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import stored_object
 
 TOPIC_IS_LAST = {"equals": {"header": "topic", "value": "last"}}
 LARGE = {"and": [{"greaterThan": {"body": "/order/total", "as": "number", "value": "100"}}, TOPIC_IS_LAST]}
@@ -112,16 +113,39 @@ def test_every_item_reaches_the_policy() -> None:
 
 @pytest.mark.req("B10")
 def test_a_splitter_is_written_back_as_it_was_read() -> None:
-    splitting: dict[str, Any] = {"sendsTo": "Aster/in", "standard": "x12", "dirt": "repair", "answersTo": "Acme/edi"}
-    splitting |= {"facts": {"functionalAnswer": "999"}}
+    splitting: dict[str, Any] = {
+        "sendsTo": "Aster/in",
+        "standard": "x12",
+        "onEnvelopeError": "repair",
+        "answersTo": "Acme/edi",
+    }
+    splitting |= {"options": {"functionalAnswer": "999"}}
     service = through_the_journal(service_of(hosted="splitter", splitting=splitting))
 
     assert service.splitting is not None
-    assert service.splitting.dirt is Dirt.REPAIR
-    assert service.splitting.facts == (("functional_answer", "999"),)
+    assert service.splitting.on_envelope_error is OnEnvelopeError.REPAIR
+    assert service.splitting.options == (("functional_answer", "999"),)
     assert profile_of(service)["splitting"] == splitting
     least = service_of(hosted="splitter", splitting={"sendsTo": "Aster/in"})
     assert profile_of(least)["splitting"] == {"sendsTo": "Aster/in"}
+
+
+@pytest.mark.req("O7")
+def test_the_field_names_of_version_0_2_are_read_from_files_and_from_the_journal() -> None:
+    written = {"sendsTo": "Aster/in", "dirt": "repair", "facts": {"answer": "999"}}
+    service = service_of(hosted="splitter", splitting=written)
+    stored = msgspec.to_builtins(service)
+    options = stored["splitting"].pop("options")
+    stored["splitting"] |= {"dirt": stored["splitting"].pop("on_envelope_error"), "facts": options}
+
+    assert service.splitting is not None
+    assert (service.splitting.on_envelope_error, service.splitting.options) == (
+        OnEnvelopeError.REPAIR,
+        (("answer", "999"),),
+    )
+    assert stored_object("service", stored) == service
+    with pytest.raises(ValidationError, match="Extra inputs"):
+        ServiceProfile.model_validate({"hosted": "splitter", "splitting": written | {"onEnvelopeError": "pass"}})
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ SERVICES: dict[str, dict[str, Any]] = {
                 "windows": [{"opens": "22:00", "closes": "06:00"}]},
     "splitter": {
         "hosted": "splitter",
-        "splitting": {"sendsTo": "House/pushed", "standard": "x12", "dirt": "pass", "answersTo": "House/partner"},
+        "splitting": {"sendsTo": "House/pushed", "standard": "x12", "onEnvelopeError": "pass", "answersTo": "House/partner"},
     },
 }  # fmt: skip
 CONTENT: dict[str, Any] = {

@@ -140,7 +140,7 @@ def test_an_envelope_of_gs1_is_tried_though_it_cannot_be_empty() -> None:
         ({"answersTo": "House/nobody"}, "answersTo", "there is no service"),
         ({"standard": "runes"}, "standard", "there is no standard"),
         ({"standard": "flat", "answersTo": "House/out"}, "answersTo", "has no answers"),
-        ({"standard": "flat", "facts": {"form": "paper"}}, "facts/form", "neither delimited nor positional"),
+        ({"standard": "flat", "options": {"form": "paper"}}, "options/form", "neither delimited nor positional"),
     ],
 )
 def test_a_splitter_that_can_never_work_is_refused(section: dict[str, Any], pointer: str, told: str) -> None:

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 from postroad.core.interchange.acknowledgements import MatchedStatuses, ReportedStatus, match_statuses
 from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import Dirt, PartnerStatus, Placed
+from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Placed
 from postroad.core.interchange.placing import record_position
 
 
-def said_in(name: str, answer: bytes, dirt: Dirt = Dirt.REFUSE) -> tuple[ReportedStatus, ...]:
+def said_in(name: str, answer: bytes, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE) -> tuple[ReportedStatus, ...]:
     """What is said in the one interchange that these bytes are."""
     standard = BUILT_IN.standard(name)
     assert standard.split
     assert standard.answers
-    [found] = standard.split(answer, dirt, {})
+    [found] = standard.split(answer, on_error, {})
     return standard.answers(found)
 
 

@@ -24,7 +24,7 @@ ASKING = {"x12": {"acknowledgment": "1"}, "edifact": {"acknowledgment": "1"}}
 def sent(name: str) -> tuple[bytes, list[DocumentPosition]]:
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=ASKING.get(name, {}))
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=ASKING.get(name, {}))
     whole = b"".join(standard.assemble(TWO_MEMBERS[name], envelope, Counting(), placed.append))
     return whole, [record_position(one, 70 + one.position) for one in placed]
 

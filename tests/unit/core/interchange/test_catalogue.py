@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from postroad.core.interchange.catalogue import BUILT_IN, Standard, StandardCatalogue
-from postroad.core.interchange.nouns import Buffer, Dirt, Envelope, Numbers, Placed
+from postroad.core.interchange.nouns import Buffer, Envelope, Numbers, OnEnvelopeError, Placed
 from postroad.core.interchange.placing import by_place, record_position
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import NOON, ORDER, SECOND, Counting
@@ -42,10 +42,10 @@ def test_every_standard_is_called_in_the_same_way(standard: Standard) -> None:
     assert standard.split is not None
     assert standard.assemble is not None
     facts, members = AGREED.get(standard.name, {}), TWO_MEMBERS[standard.name]
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=facts)
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=facts)
     whole = b"".join(standard.assemble(members, envelope, Counting()))
     assert whole == b"".join(standard.assemble(iter(members), envelope, Counting())), "the same batch, other bytes"
-    [found] = standard.split(whole, Dirt.REFUSE, facts)
+    [found] = standard.split(whole, OnEnvelopeError.REFUSE, facts)
     assert found.standard == standard.name
     assert [bytes(one.data) for one in found.members] == members
     if standard.acknowledge is not None:
@@ -66,7 +66,7 @@ SECOND_PLACED = {
 @pytest.mark.parametrize("standard", list(BUILT_IN), ids=lambda one: one.name)
 def test_every_standard_tells_where_each_document_went(standard: Standard) -> None:
     assert standard.assemble is not None
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=AGREED.get(standard.name, {}))
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=AGREED.get(standard.name, {}))
     told: list[Placed] = []
     whole = b"".join(standard.assemble(TWO_MEMBERS[standard.name], envelope, Counting(), told.append))
     assert whole == b"".join(standard.assemble(TWO_MEMBERS[standard.name], envelope, Counting()))
@@ -92,7 +92,7 @@ def test_a_stream_may_be_larger_than_the_memory(name: str) -> None:
     """Twenty megabytes, of which no more than a few members are held at a time."""
     standard, member = BUILT_IN.standard(name), LARGE[name] % (b"x" * 100_000)
     assert standard.assemble is not None
-    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, facts=AGREED.get(name, {}))
+    envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=AGREED.get(name, {}))
     tracemalloc.start()
     try:
         size = sum(map(len, standard.assemble((member[:] for _ in range(200)), envelope, Counting())))

@@ -81,7 +81,7 @@ def test_a_whole_interchange_in_utf_16_is_converted() -> None:
 
 
 def hl7_written(data: bytes, **facts: str) -> bytes:
-    around = Envelope(sender="A", receiver="B", at_us=0, facts=facts)
+    around = Envelope(sender="A", receiver="B", at_us=0, options=facts)
     return b"".join(assemble_hl7([data], around, Counting()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.json_lines import assemble, examine, split
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import Counting, envelope
 
@@ -48,12 +48,12 @@ def test_dirt_is_refused_repaired_or_passed(data: bytes, code: str, repairable: 
     assert [one.code for one in examine(data).faults] == [code]
     with pytest.raises(Refused, match=code):
         split(data)
-    assert len(split(data, Dirt.PASS).members) == (2 if repairable else 3)
+    assert len(split(data, OnEnvelopeError.PASS).members) == (2 if repairable else 3)
     if repairable:
-        assert all(one.repaired for one in split(data, Dirt.REPAIR).faults)
+        assert all(one.repaired for one in split(data, OnEnvelopeError.REPAIR).faults)
     else:
         with pytest.raises(Refused, match="line 2"):
-            split(data, Dirt.REPAIR)
+            split(data, OnEnvelopeError.REPAIR)
 
 
 def test_there_is_a_limit_to_members() -> None:

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.acknowledgements import ReportedStatus, StatusScope
 from postroad.core.interchange.catalogue import BUILT_IN, Standard
 from postroad.core.interchange.interchange_reader import open_interchanges
-from postroad.core.interchange.nouns import Dirt, PartnerStatus, Split
+from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Split
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 
@@ -39,7 +39,11 @@ def test_what_is_said_is_given_with_the_interchange_that_says_it() -> None:
 
 def test_where_nothing_is_said_nothing_is_given() -> None:
     assert (
-        open_interchanges(b"\n", Splitting(sends_to="MyBiz/inbox", standard="numbers", dirt=Dirt.PASS), CATALOGUE).said
+        open_interchanges(
+            b"\n",
+            Splitting(sends_to="MyBiz/inbox", standard="numbers", on_envelope_error=OnEnvelopeError.PASS),
+            CATALOGUE,
+        ).said
         == ()
     )
     assert (

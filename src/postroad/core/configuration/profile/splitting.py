@@ -1,54 +1,68 @@
-"""The profile of a splitter: what becomes of the interchanges that a partner sends."""
+"""The profile of a splitter: how the interchanges that a partner sends are processed."""
 
 from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field
+from pydantic import AliasChoices, Field
 
 from postroad.core.configuration.entries.standard_options import OptionsEntry, options_entry, options_of
 from postroad.core.configuration.profile.batching import StandardName
 from postroad.core.configuration.shapes import StrictShape, Word
-from postroad.core.model.batch_policy import Dirt, Splitting
+from postroad.core.model.batch_policy import OnEnvelopeError, Splitting
+
+ON_ENVELOPE_ERROR = "onEnvelopeError"
+OPTIONS = "options"
 
 
 class SplittingProfile(StrictShape):
-    """Each document of an interchange goes on by itself."""
+    """Where the documents of an interchange go, and what happens to an interchange with errors.
 
-    sends_to: Annotated[Word, Field(description="Address or GCID of the service that gets the documents")]
-    standard: Annotated[StandardName | Literal[""], Field(description="Left out: whatever is recognised")] = ""
-    dirt: Annotated[Dirt, Field(description="What becomes of an interchange with something wrong in it")] = Dirt.REFUSE
+    The names ``dirt`` and ``facts`` of earlier versions are still read.
+    """
+
+    sends_to: Annotated[Word, Field(description="Address or GCID of the service that receives the documents")]
+    standard: Annotated[StandardName | Literal[""], Field(description="Left out: detected from the content")] = ""
+    on_envelope_error: Annotated[
+        OnEnvelopeError,
+        Field(
+            alias=ON_ENVELOPE_ERROR,
+            validation_alias=AliasChoices(ON_ENVELOPE_ERROR, "dirt"),
+            description="What happens to an interchange whose envelope has errors",
+        ),
+    ] = OnEnvelopeError.REFUSE
     answers_to: Annotated[
         Word | Literal[""],
-        Field(description="The service by which the partner is sent acknowledgments (997, CONTRL, ACK)"),
+        Field(description="The service that sends the partner functional acknowledgments (997, CONTRL, ACK)"),
     ] = ""
-    facts: Annotated[OptionsEntry, Field(description="What was agreed on besides, by the names of the standard")]
+    options: Annotated[
+        OptionsEntry,
+        Field(
+            alias=OPTIONS,
+            validation_alias=AliasChoices(OPTIONS, "facts"),
+            description="What else was agreed on, in the standard's own terms",
+        ),
+    ]
 
     def splitting(self) -> Splitting:
         """The directory's object for this profile."""
         return Splitting(
             sends_to=self.sends_to,
             standard=self.standard,
-            dirt=self.dirt,
+            on_envelope_error=self.on_envelope_error,
             answers_to=self.answers_to,
-            facts=options_of(self.facts),
+            options=options_of(self.options),
         )
 
 
 def splitting_entry(splitting: Splitting) -> dict[str, Any]:
-    """A splitter as it is written, without what is as usual."""
+    """Return a splitter as it is written, without defaults."""
     written = {
         "sendsTo": splitting.sends_to,
         "standard": splitting.standard,
-        "dirt": splitting.dirt.value,
+        ON_ENVELOPE_ERROR: splitting.on_envelope_error.value,
         "answersTo": splitting.answers_to,
-        "facts": options_entry(splitting.facts),
+        OPTIONS: options_entry(splitting.options),
     }
-    return {
-        name: value
-        for name, value in written.items()
-        if value not in ("", {}) and (name, value) != DEFAULT_ENVELOPE_ERROR_POLICY
-    }
-
-
-DEFAULT_ENVELOPE_ERROR_POLICY = ("dirt", Dirt.REFUSE.value)
+    default = (ON_ENVELOPE_ERROR, OnEnvelopeError.REFUSE.value)
+    return {name: value for name, value in written.items() if value and (name, value) != default}

@@ -33,7 +33,7 @@ def acknowledge(
     if only_answers or not (asked or found.faults or rejected or not taken):
         return
     told = _Telling(found, envelope, taken, rejected).message()
-    own = replace(envelope, facts={**envelope.facts, "acknowledgment": "", "groups": "0", "message_numbers": "own"})
+    own = replace(envelope, options={**envelope.options, "acknowledgment": "", "groups": "0", "message_numbers": "own"})
     yield from assemble([told], own, numbers)
 
 

@@ -36,7 +36,14 @@ from postroad.core.interchange.edifact.messages import EdifactMessage, convert_d
 from postroad.core.interchange.edifact.segments import write_segment
 from postroad.core.interchange.edifact.splitter import split_stream
 from postroad.core.interchange.judgement import without_breaks
-from postroad.core.interchange.nouns import DescribedDocument, Dirt, Envelope, Numbers, Placed, PlacedCallback
+from postroad.core.interchange.nouns import (
+    DescribedDocument,
+    Envelope,
+    Numbers,
+    OnEnvelopeError,
+    Placed,
+    PlacedCallback,
+)
 from postroad.errors import Refused
 
 MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
@@ -58,9 +65,9 @@ class _Assembly:
     def __init__(self, envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None) -> None:
         self._envelope, self._numbers, self._placed = envelope, numbers, placed
         self._asked, self._syntax = marks_of(envelope), syntax_of(envelope)
-        self._numbering = envelope.facts.get("message_numbers", "own")
-        self._repairs = envelope.facts.get("counts", "refuse") == "repair"
-        self._in_groups = envelope.facts.get("groups", "0") == "1"
+        self._numbering = envelope.options.get("message_numbers", "own")
+        self._repairs = envelope.options.get("counts", "refuse") == "repair"
+        self._in_groups = envelope.options.get("groups", "0") == "1"
         self._marks: EdifactDelimiters | None = None  # of the open interchange
         self._key: tuple[str, ...] | None = None  # of the open group
         self._interchange = self._group = ""
@@ -93,9 +100,9 @@ class _Assembly:
         if not raw.startswith((b"UNA", b"UNB"), at):
             yield self._alone(raw[at:], {**options, "charset": "utf-8"} if encoding else options)
             return
-        dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
+        on_error = OnEnvelopeError.REPAIR if self._repairs else OnEnvelopeError.REFUSE
         # All of them are judged before the first is written: of a member, all goes or nothing.
-        for part in list(split_stream(raw, dirt)):
+        for part in list(split_stream(raw, on_error)):
             marks, told = delimiters_of(part.facts), {"syntax": part.facts["syntax"]}
             if encoding:
                 told["charset"] = "utf-8"

@@ -33,14 +33,14 @@ _SWAPPED = ("qualifier", "internal")
 
 
 def syntax_of(envelope: Envelope) -> str:
-    syntax = envelope.facts.get("syntax", "UNOC")
+    syntax = envelope.options.get("syntax", "UNOC")
     if syntax not in CHARSETS and not (len(syntax) == 4 and syntax.isascii() and syntax.isalnum()):
         raise unfit_value("syntax", f"{syntax!r} is not a syntax identifier; {', '.join(CHARSETS)} are")
     return syntax
 
 
 def version_of(envelope: Envelope) -> str:
-    version = envelope.facts.get("version", "3")
+    version = envelope.options.get("version", "3")
     if version not in ("1", "2", "3", "4"):
         raise unfit_value("version", f"{version!r} is not one of the versions 1, 2, 3 and 4")
     return version
@@ -49,7 +49,7 @@ def version_of(envelope: Envelope) -> str:
 def marks_of(envelope: Envelope) -> EdifactDelimiters:
     """The delimiters that the envelope asks for; repetitions from version 4 on."""
     wished = {"repetition": "*"} if version_of(envelope) == "4" else {}
-    marks = delimiters_of({**wished, **envelope.facts})
+    marks = delimiters_of({**wished, **envelope.options})
     if contradicts(marks):
         raise unfit_value("delimiters", "each of them must be a different character, and not a letter or digit")
     return marks
@@ -63,7 +63,7 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
         told = {name: text for name, text in told.items() if name in ("syntax", "version", "test")}
     for side, other in (("sender", "receiver"), ("receiver", "sender")):
         told |= {f"{side}_{name}": found.facts.get(f"{other}_{name}", "") for name in _SWAPPED}
-    return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, facts=told | dict(facts or {}))
+    return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, options=told | dict(facts or {}))
 
 
 def write_opening(envelope: Envelope, reference: str, marks: EdifactDelimiters) -> bytes:
@@ -101,11 +101,11 @@ def check_number(number: int) -> int:
 
 def _needs_una(envelope: Envelope, marks: EdifactDelimiters) -> bool:
     usual = replace(USUAL, line_end=marks.line_end, repetition=b"*" if version_of(envelope) == "4" else b"")
-    return marks != usual or envelope.facts.get("una") == "1"
+    return marks != usual or envelope.options.get("una") == "1"
 
 
 def _value(name: str, envelope: Envelope) -> str:
-    text = {"sender": envelope.sender, "receiver": envelope.receiver}.get(name, envelope.facts.get(name, ""))
+    text = {"sender": envelope.sender, "receiver": envelope.receiver}.get(name, envelope.options.get(name, ""))
     if len(text) > WIDTHS[name]:
         raise unfit_value(name, f"{text!r} is longer than the {WIDTHS[name]} characters that EDIFACT has for it")
     syntax, marks = syntax_of(envelope), marks_of(envelope)

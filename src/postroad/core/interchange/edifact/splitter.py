@@ -20,7 +20,7 @@ from postroad.core.interchange.edifact.delimiters import delimiters_of, skip_bla
 from postroad.core.interchange.edifact.messages import read_message
 from postroad.core.interchange.edifact.walk import EdifactWalk
 from postroad.core.interchange.judgement import Repair, judge_with_repair, take_only, without_breaks
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, InterchangeFault, Member, Split
+from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
@@ -41,19 +41,21 @@ def examine_stream(data: Buffer, most_members: int = MAX_MEMBERS) -> Iterator[Sp
         return
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
     """The one interchange that is in these bytes, if it may pass."""
-    return judge_split(examine(data, most_members), dirt)
+    return judge_split(examine(data, most_members), on_error)
 
 
-def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Iterator[Split]:
+def split_stream(
+    data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS
+) -> Iterator[Split]:
     """Every interchange in these bytes, each judged when it is come to; those before one that is refused have been given."""
-    return (judge_split(found, dirt) for found in examine_stream(data, most_members))
+    return (judge_split(found, on_error) for found in examine_stream(data, most_members))
 
 
-def judge_split(found: Split, dirt: Dirt) -> Split:
+def judge_split(found: Split, on_error: OnEnvelopeError) -> Split:
     """Accepts, repairs or refuses an interchange that was examined."""
-    return judge_with_repair(found, dirt, _REPAIR)
+    return judge_with_repair(found, on_error, _REPAIR)
 
 
 def _with_rest(found: Split, at: int, end: int) -> Split:

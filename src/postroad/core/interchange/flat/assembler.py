@@ -21,11 +21,11 @@ _COUNTS = ("records", "all", "members", "total")
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
     """Header, members and trailer, as far as the layout has them."""
-    layout = layout_of(envelope.facts)
+    layout = layout_of(envelope.options)
     body = _Body(layout)
     values = _values(envelope, numbers)
     if layout.header is not None:
-        if any(f"{{{name}" in envelope.facts["header"] for name in _COUNTS):
+        if any(f"{{{name}" in envelope.options["header"] for name in _COUNTS):
             raise unfit_value(
                 "header", f"it is written before anything is counted; put {', '.join(_COUNTS)} in the trailer"
             )
@@ -100,7 +100,7 @@ class _Body:
 
 def _values(envelope: Envelope, numbers: Numbers) -> dict[str, str]:
     moment = moment_of(envelope)
-    around = envelope.facts.get("header", "") + envelope.facts.get("trailer", "")
+    around = envelope.options.get("header", "") + envelope.options.get("trailer", "")
     number = str(numbers.next("interchange")) if "{number" in around else ""  # one that nobody sees would leave a gap
     when = {"date": f"{moment:%Y%m%d}", "time": f"{moment:%H%M%S}"}
     return {"sender": envelope.sender, "receiver": envelope.receiver, "number": number} | when

@@ -15,7 +15,7 @@ from postroad.core.interchange.flat.conversion import decode_member
 from postroad.core.interchange.flat.layout import FlatLayout, layout_of
 from postroad.core.interchange.flat.records import HashTotal, has_other_end, is_same_total, records_in
 from postroad.core.interchange.judgement import fatal, is_same_number, judge_harmless, no_interchange, too_many
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, InterchangeFault, Member, Split
+from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
 
 STANDARD = "flat"
 _HARMLESS = ("flat.unterminated", "flat.blank", "flat.bom")
@@ -36,11 +36,11 @@ def examine(data: Buffer, facts: Mapping[str, str] = _NOTHING, most_members: int
 
 def split(
     data: Buffer,
-    dirt: Dirt = Dirt.REFUSE,
+    on_error: OnEnvelopeError = OnEnvelopeError.REFUSE,
     facts: Mapping[str, str] = _NOTHING,
     most_members: int = MAX_MEMBERS,
 ) -> Split:
-    return judge_harmless(examine(data, facts, most_members), dirt, _HARMLESS)
+    return judge_harmless(examine(data, facts, most_members), on_error, _HARMLESS)
 
 
 class _Walk:

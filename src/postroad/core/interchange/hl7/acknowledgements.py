@@ -44,7 +44,7 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
         told = {}
     told |= {"sender_facility": found.facts["receiver_facility"], "receiver_facility": found.facts["sender_facility"]}
     told |= {"answered": found.reference, "file": "0"}
-    return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, facts=told | dict(facts or {}))
+    return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, options=told | dict(facts or {}))
 
 
 def acknowledge(
@@ -64,7 +64,7 @@ def acknowledge(
     if len(answers) == 1 and found.facts["batch"] == "0":
         yield answers[0]
     elif answers:
-        yield from assemble(answers, replace(envelope, facts={**envelope.facts, "file": "0"}), numbers)
+        yield from assemble(answers, replace(envelope, options={**envelope.options, "file": "0"}), numbers)
 
 
 def _wants(member: Member, taken: bool) -> bool:

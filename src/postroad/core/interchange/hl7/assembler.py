@@ -29,7 +29,7 @@ def assemble(
     members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
 ) -> Iterator[bytes]:
     """Yields the pieces of the stream; calls ``placed`` for every message when its piece is yielded."""
-    marks, as_file = marks_of(envelope), envelope.facts.get("file", "1") == "1"
+    marks, as_file = marks_of(envelope), envelope.options.get("file", "1") == "1"
     around = str(numbers.next("interchange")) if as_file else ""
     batch, count = str(numbers.next("group")), 0
     if as_file:
@@ -68,7 +68,7 @@ def _messages_of(member: Buffer) -> list[Hl7Message]:
 
 
 def marks_of(envelope: Envelope) -> Separators:
-    marks = separators_of(envelope.facts)
+    marks = separators_of(envelope.options)
     if marks.contradict():
         raise unfit_value("separators", "each of them must be a different character, and not a letter or digit")
     return marks
@@ -86,7 +86,7 @@ def write_party(text: str, marks: Separators) -> bytes:
 
 
 def _header(tag: bytes, envelope: Envelope, number: str, marks: Separators) -> bytes:
-    facts: Mapping[str, str] = envelope.facts
+    facts: Mapping[str, str] = envelope.options
     parties = (
         envelope.sender,
         facts.get("sender_facility", ""),

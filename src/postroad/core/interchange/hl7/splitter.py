@@ -22,7 +22,14 @@ from postroad.core.interchange.hl7.separators import (
     to_readable,
 )
 from postroad.core.interchange.judgement import is_same_number, judge_with_repair
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, InterchangeFault, InterchangeGroup, Member, Split
+from postroad.core.interchange.nouns import (
+    MAX_MEMBERS,
+    InterchangeFault,
+    InterchangeGroup,
+    Member,
+    OnEnvelopeError,
+    Split,
+)
 from postroad.errors import Refused
 
 # Behind a line end, or at the beginning of an MLLP frame, with the end of the frame before it.
@@ -38,19 +45,21 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     return _Walk(raw, begin, end, most_members).split
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
     """Reads everything in these bytes, if it is accepted."""
-    return judge_split(examine(data, most_members), dirt)
+    return judge_split(examine(data, most_members), on_error)
 
 
-def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Iterator[Split]:
+def split_stream(
+    data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS
+) -> Iterator[Split]:
     """Splits as other standards do; consecutive batches become groups of one interchange."""
-    yield split(data, dirt, most_members)
+    yield split(data, on_error, most_members)
 
 
-def judge_split(found: Split, dirt: Dirt) -> Split:
+def judge_split(found: Split, on_error: OnEnvelopeError) -> Split:
     """Accepts or refuses what was examined."""
-    return judge_with_repair(found, dirt)
+    return judge_with_repair(found, on_error)
 
 
 class _Walk:

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
-from postroad.core.interchange.nouns import Dirt, Envelope, Member, Numbers, Placed, PlacedCallback
+from postroad.core.interchange.nouns import Envelope, Member, Numbers, OnEnvelopeError, Placed, PlacedCallback
 from postroad.core.interchange.swift.splitter import BEGIN, END, SECTOR, split
 from postroad.errors import Refused
 
@@ -48,14 +48,14 @@ def assemble(
 
 
 def _form(envelope: Envelope) -> Callable[[bytes, bool], bytes]:
-    form = envelope.facts.get("form", "rje")
+    form = envelope.options.get("form", "rje")
     if form not in _FORMS:
         raise unfit_value("form", f"{form!r} is none of {', '.join(_FORMS)}")
     return _FORMS[form]
 
 
 def _charset(envelope: Envelope) -> re.Pattern[bytes]:
-    charset = envelope.facts.get("charset", "x").lower()
+    charset = envelope.options.get("charset", "x").lower()
     if charset not in _FOREIGN:
         raise unfit_value("charset", f"{charset!r} is none of {', '.join(_FOREIGN)}")
     return _FOREIGN[charset]
@@ -63,7 +63,7 @@ def _charset(envelope: Envelope) -> re.Pattern[bytes]:
 
 def _messages(member: Buffer, position: int) -> tuple[Member, ...]:
     try:
-        return split(member, Dirt.REPAIR).members
+        return split(member, OnEnvelopeError.REPAIR).members
     except Refused as refused:
         raise unfit_member(position, refused.detail) from None
 

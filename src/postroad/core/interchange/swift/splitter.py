@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.judgement import fatal, judge_harmless, no_interchange, too_many
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, InterchangeFault, Member, Split
+from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
 from postroad.core.interchange.swift.blocks import NEXT, Block, block_at, read_headers
 
 STANDARD = "swift"
@@ -29,8 +29,8 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     return walk.split()
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    return judge_harmless(examine(data, most_members), dirt, _HARMLESS)
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), on_error, _HARMLESS)
 
 
 class _Walk:

@@ -40,7 +40,7 @@ def acknowledge(
     999, as the envelope's fact ``answer``; without both, 999 answers what follows an implementation guide
     (005010X222A1), and 997 the rest.
     """
-    kind = kind or envelope.facts.get("answer", "")
+    kind = kind or envelope.options.get("answer", "")
     telling = _Telling(found, marks_of(envelope), taken, rejected)
     about_all = [telling.about_interchange()] if telling.needs_ta1() else []
     sets = [telling.about_group(place, kind) for place in telling.groups_to_answer()]
@@ -50,8 +50,8 @@ def acknowledge(
 
 def _for_answers(envelope: Envelope) -> Envelope:
     """Numbered again in each group, and never asking for an answer itself."""
-    facts = {**envelope.facts, "set_numbers": "group", "functional_group": ACKNOWLEDGEMENTS, "acknowledgment": "0"}
-    return Envelope(sender=envelope.sender, receiver=envelope.receiver, at_us=envelope.at_us, facts=facts)
+    facts = {**envelope.options, "set_numbers": "group", "functional_group": ACKNOWLEDGEMENTS, "acknowledgment": "0"}
+    return Envelope(sender=envelope.sender, receiver=envelope.receiver, at_us=envelope.at_us, options=facts)
 
 
 class _Telling:

@@ -25,7 +25,14 @@ from postroad.core.interchange.document_options import (
     to_ascii_superset,
 )
 from postroad.core.interchange.judgement import without_breaks
-from postroad.core.interchange.nouns import DescribedDocument, Dirt, Envelope, Numbers, Placed, PlacedCallback
+from postroad.core.interchange.nouns import (
+    DescribedDocument,
+    Envelope,
+    Numbers,
+    OnEnvelopeError,
+    Placed,
+    PlacedCallback,
+)
 from postroad.core.interchange.x12.delimiters import (
     BLANKS,
     REPEATS_SINCE,
@@ -87,15 +94,15 @@ class _Assembly:
     ) -> None:
         self._envelope, self._numbers, self._placed, self._first = envelope, numbers, placed, first
         self._asked = marks_of(envelope)
-        self._numbering = envelope.facts.get("set_numbers", "own")
-        self._repairs = envelope.facts.get("counts", "refuse") == "repair"
+        self._numbering = envelope.options.get("set_numbers", "own")
+        self._repairs = envelope.options.get("counts", "refuse") == "repair"
         self._when = write_time(envelope)
         self._marks: X12Delimiters | None = None  # of the open interchange
         self._key: GroupKey | None = None  # of the open group
         self._interchange = self._group = self._groups = self._sets = 0
         self._references: set[str] = set()  # in the open group
         self._keys: dict[tuple[str, str], GroupKey] = {}  # by kind and version of a set
-        self._charset = codec_of(charset) if (charset := envelope.facts.get("charset", "")) else ""
+        self._charset = codec_of(charset) if (charset := envelope.options.get("charset", "")) else ""
 
     def pieces(self, members: Iterable[Buffer | DescribedDocument]) -> Iterator[bytes]:
         for position, member in enumerate(members):
@@ -161,9 +168,9 @@ class _Assembly:
         return read_set(convert_charset(found.whole(), declared, self._charset), found.marks)
 
     def _sets_in(self, interchanges: Buffer) -> Iterator[tuple[TransactionSet, GroupKey]]:
-        dirt = Dirt.REPAIR if self._repairs else Dirt.REFUSE
+        on_error = OnEnvelopeError.REPAIR if self._repairs else OnEnvelopeError.REFUSE
         for walk in walk_interchanges(interchanges):
-            interchange = judge_split(walk.split, dirt) if walk.faults else walk
+            interchange = judge_split(walk.split, on_error) if walk.faults else walk
             options = {"charset": "utf-8"} if walk.encoding else {}
             keys = [key_of_group(group) for group in interchange.groups]
             for place, member in enumerate(interchange.members):
@@ -172,7 +179,7 @@ class _Assembly:
                 yield self._in_charset(found, options) if options else found, keys[member.group]
 
     def _key_of(self, found: TransactionSet) -> GroupKey:
-        facts, envelope = self._envelope.facts, self._envelope
+        facts, envelope = self._envelope.options, self._envelope
         kind = facts.get("functional_group") or FUNCTIONAL_GROUPS.get(found.kind)
         if kind is None:
             detail = (

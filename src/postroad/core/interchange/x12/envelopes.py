@@ -52,17 +52,17 @@ def key_of_group(group: InterchangeGroup) -> GroupKey:
 
 
 def version_of(envelope: Envelope) -> str:
-    return envelope.facts.get("version", "00401")
+    return envelope.options.get("version", "00401")
 
 
 def release_of(envelope: Envelope) -> str:
-    return envelope.facts.get("release", version_of(envelope) + "0")
+    return envelope.options.get("release", version_of(envelope) + "0")
 
 
 def marks_of(envelope: Envelope) -> X12Delimiters:
     """The delimiters that the envelope asks for; no repetitions in versions that have none."""
     version = version_of(envelope)
-    marks = delimiters_of({"version": version, **envelope.facts})
+    marks = delimiters_of({"version": version, **envelope.options})
     single = all(len(role.decode("utf-8", "replace")) == 1 for role in marks.roles())
     if not single or len(set(marks.roles())) < len(marks.roles()) or any(role.isalnum() for role in marks.roles()):
         raise unfit_value("delimiters", "each of them must be a different character, and not a letter or digit")
@@ -86,12 +86,12 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
     for group in found.groups[:1]:
         told |= {"application_sender": group.facts["receiver"], "application_receiver": group.facts["sender"]}
         told |= {"release": group.facts["version"][:6]} if group.facts["version"] else {}
-    return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, facts=told | dict(facts or {}))
+    return Envelope(sender=found.receiver, receiver=found.sender, at_us=at_us, options=told | dict(facts or {}))
 
 
 def write_opening(envelope: Envelope, number: int, marks: X12Delimiters) -> bytes:
     """ISA, every element filled up to its width."""
-    given = {"sender": envelope.sender, "receiver": envelope.receiver, **envelope.facts}
+    given = {"sender": envelope.sender, "receiver": envelope.receiver, **envelope.options}
     moment = moment_of(envelope)
     values = [(name, given.get(name, default)) for name, default in _ISA_NAMES]
     values += [("date", f"{moment:%y%m%d}"), ("time", f"{moment:%H%M}"), ("repetition", "U")]
@@ -106,7 +106,7 @@ def write_opening(envelope: Envelope, number: int, marks: X12Delimiters) -> byte
 
 
 def write_group_opening(envelope: Envelope, key: GroupKey, number: int, marks: X12Delimiters) -> bytes:
-    moment, agency = moment_of(envelope), envelope.facts.get("agency", "X")
+    moment, agency = moment_of(envelope), envelope.options.get("agency", "X")
     named = zip(_GS_WIDTHS, (key.kind, key.sender, key.receiver, agency, key.version), strict=True)
     kind, sender, receiver, agent, version = (_value(name, text, _GS_WIDTHS[name], marks) for name, text in named)
     date = f"{moment:%Y%m%d}" if key.version >= _DATES_OF_EIGHT_SINCE else f"{moment:%y%m%d}"

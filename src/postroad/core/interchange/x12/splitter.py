@@ -16,7 +16,7 @@ from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.judgement import Repair, judge_with_repair, take_only, without_breaks
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Member, Split
+from postroad.core.interchange.nouns import MAX_MEMBERS, Member, OnEnvelopeError, Split
 from postroad.core.interchange.x12.delimiters import delimiters_of, to_readable
 from postroad.core.interchange.x12.transaction_sets import read_set, split_with_trailer
 from postroad.core.interchange.x12.walk import X12Walk, find_rest
@@ -46,19 +46,21 @@ def walk_interchanges(data: Buffer, most_members: int = MAX_MEMBERS) -> Iterator
             return
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
     """The one interchange that is in these bytes, if it may pass."""
-    return judge_split(examine(data, most_members), dirt)
+    return judge_split(examine(data, most_members), on_error)
 
 
-def split_stream(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Iterator[Split]:
+def split_stream(
+    data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS
+) -> Iterator[Split]:
     """Every interchange in these bytes, each judged when it is come to; those before one that is refused have been given."""
-    return (judge_split(found, dirt) for found in examine_stream(data, most_members))
+    return (judge_split(found, on_error) for found in examine_stream(data, most_members))
 
 
-def judge_split(found: Split, dirt: Dirt) -> Split:
+def judge_split(found: Split, on_error: OnEnvelopeError) -> Split:
     """Accepts, repairs or refuses an interchange that was examined."""
-    return judge_with_repair(found, dirt, _REPAIR)
+    return judge_with_repair(found, on_error, _REPAIR)
 
 
 def _with_right_trailer(member: Member, found: Split) -> Member:

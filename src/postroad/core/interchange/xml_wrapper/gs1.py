@@ -22,7 +22,7 @@ from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.xml import first_elements, to_utf8
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
 from postroad.core.interchange.judgement import judge_harmless, no_interchange
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Numbers, Split
+from postroad.core.interchange.nouns import MAX_MEMBERS, Envelope, InterchangeFault, Numbers, OnEnvelopeError, Split
 from postroad.core.interchange.xml_wrapper.markup import (
     DECLARATION,
     check_element_name,
@@ -66,13 +66,13 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     )
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    return judge_harmless(examine(data, most_members), dirt, ())
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), on_error, ())
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
     """The pieces of the stream. The first document says of what type all are."""
-    form, mixed = envelope.facts.get("form", "message"), envelope.facts.get("multiple_type") in ("yes", "true")
+    form, mixed = envelope.options.get("form", "message"), envelope.options.get("multiple_type") in ("yes", "true")
     if form not in ("message", "sbd"):
         raise unfit_value("form", f"{form!r} is neither message nor sbd")
     wrapper, first = "", ""
@@ -123,7 +123,7 @@ def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) 
     if form == "sbd":
         name, spaces = f"sh:{_SBD}", ""
     else:
-        wanted = envelope.facts.get("message") or first.message
+        wanted = envelope.options.get("message") or first.message
         if not namespace_of(wanted):
             detail = "specify the GS1 message that contains the documents, as urn:gs1:ecom:order:xsd:3}orderMessage, or form sbd"
             raise unfit_value("message", detail)
@@ -135,7 +135,7 @@ def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) 
 
 
 def _header(envelope: Envelope, first: _Document, numbers: Numbers) -> str:
-    facts = envelope.facts
+    facts = envelope.options
     authority = write_attribute("Authority", facts.get("authority", "GS1"))
     reference = facts.get("reference") or str(numbers.next("interchange"))
     identified = "".join(

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
 from postroad.core.interchange.judgement import is_same_number, judge_harmless, no_interchange
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Numbers, Split
+from postroad.core.interchange.nouns import MAX_MEMBERS, Envelope, InterchangeFault, Numbers, OnEnvelopeError, Split
 from postroad.core.interchange.xml_wrapper.markup import DECLARATION, check_value, iter_roots, write_element, write_time
 from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local_name, namespace_of, read_outline
 from postroad.core.interchange.xml_wrapper.own_root import members_in
@@ -51,20 +51,20 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     )
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    return judge_harmless(examine(data, most_members), dirt, ())
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), on_error, ())
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
     """The pieces of the stream. What was said of their number is held against it at the end."""
-    form = envelope.facts.get("form", "xchg")
+    form = envelope.options.get("form", "xchg")
     if form not in ("xchg", "nvlp"):
         raise unfit_value("form", f"{form!r} is neither xchg nor nvlp")
     return _file(members, envelope, numbers) if form == "xchg" else _envelope(members)
 
 
 def _file(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    said, count = envelope.facts.get("members", ""), 0
+    said, count = envelope.options.get("members", ""), 0
     yield DECLARATION + f'<bf:Xchg xmlns:bf="{FILE}">\n{_description(envelope, numbers)}\n'.encode()
     for root in iter_roots(members):
         count += 1
@@ -87,7 +87,7 @@ def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
 
 
 def _description(envelope: Envelope, numbers: Numbers) -> str:
-    facts = envelope.facts
+    facts = envelope.options
     reference = check_value("reference", facts.get("reference") or str(numbers.next("interchange")), 35)
     kind = check_value("payload_type", facts.get("payload_type", "ISO20022"), 256)
     data = write_element("bf:PyldIdr", reference) + write_element("bf:CreDtAndTm", write_time(envelope))

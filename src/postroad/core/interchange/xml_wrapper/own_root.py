@@ -13,7 +13,15 @@ from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.judgement import judge_harmless
-from postroad.core.interchange.nouns import MAX_MEMBERS, Dirt, Envelope, InterchangeFault, Member, Numbers, Split
+from postroad.core.interchange.nouns import (
+    MAX_MEMBERS,
+    Envelope,
+    InterchangeFault,
+    Member,
+    Numbers,
+    OnEnvelopeError,
+    Split,
+)
 from postroad.core.interchange.xml_wrapper.markup import (
     DECLARATION,
     check_element_name,
@@ -46,8 +54,8 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
     )
 
 
-def split(data: Buffer, dirt: Dirt = Dirt.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    return judge_harmless(examine(data, most_members), dirt, ())
+def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
+    return judge_harmless(examine(data, most_members), on_error, ())
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
@@ -82,7 +90,7 @@ def _faults(found: Outline) -> Iterator[InterchangeFault]:
 
 
 def _opening(envelope: Envelope, numbers: Numbers) -> tuple[str, str]:
-    facts = envelope.facts
+    facts = envelope.options
     name = check_element_name("root", facts.get("root", "batch"))
     uri = facts.get("namespace", "")
     name, declared = (f"{_PREFIX}:{name}", write_attribute(f"xmlns:{_PREFIX}", uri)) if uri else (name, "")

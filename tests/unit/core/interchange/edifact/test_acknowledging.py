@@ -13,7 +13,7 @@ from postroad.core.interchange.edifact import (
     read_answers,
     split,
 )
-from postroad.core.interchange.nouns import Dirt, Placed
+from postroad.core.interchange.nouns import OnEnvelopeError, Placed
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in, verdicts
 from tests.unit.core.interchange.edifact.samples import (
@@ -96,4 +96,4 @@ def test_received_and_notes_are_understood() -> None:
 def test_an_answer_without_a_verdict_is_refused(told: bytes) -> None:
     data = interchange([b"UNH+1+CONTRL:D:3:UN'" + told + b"UNT+3+1'"])
     with pytest.raises(Refused, match=r"not a verdict|no UCI"):
-        read_answers(split(data, Dirt.PASS))
+        read_answers(split(data, OnEnvelopeError.PASS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.edifact import examine, split, split_stream
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
 from tests.unit.core.interchange.edifact.samples import INVOICE, ORDER, SECOND, UNB, interchange
 
@@ -106,22 +106,26 @@ def test_groups_are_found_and_counted() -> None:
 )  # fmt: skip
 def test_each_fault_has_its_name_and_its_fate(data: bytes, code: str, repaired: bool, passed: bool) -> None:
     assert codes(data) == [code]
-    for dirt, taken in ((Dirt.REFUSE, False), (Dirt.REPAIR, repaired), (Dirt.PASS, passed)):
+    for on_error, taken in (
+        (OnEnvelopeError.REFUSE, False),
+        (OnEnvelopeError.REPAIR, repaired),
+        (OnEnvelopeError.PASS, passed),
+    ):
         if taken:
-            assert split(data, dirt).members
+            assert split(data, on_error).members
         else:
             with pytest.raises(Refused, match=code):
-                split(data, dirt)
+                split(data, on_error)
 
 
 def test_a_repair_changes_the_trailer_only() -> None:
-    [member] = split(interchange([ORDER.replace(b"UNT+4+1", b"UNT+9+1")]), Dirt.REPAIR).members
+    [member] = split(interchange([ORDER.replace(b"UNT+4+1", b"UNT+9+1")]), OnEnvelopeError.REPAIR).members
     assert bytes(member.data) == ORDER
 
 
 def test_what_proves_nothing_is_not_repaired() -> None:
     with pytest.raises(Refused):
-        split(interchange([ORDER.replace(b"UNT+4+1", b"UNT+9+9")]), Dirt.REPAIR)
+        split(interchange([ORDER.replace(b"UNT+4+1", b"UNT+9+9")]), OnEnvelopeError.REPAIR)
 
 
 def test_several_interchanges_line_ends_marks_and_utf_16() -> None:
@@ -154,6 +158,6 @@ def test_a_million_bytes_of_anything_cost_no_more_than_a_million_bytes(run: byte
 
 def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header() -> None:
     order = ORDER.replace(b"UNH+1+", b"UNH+17+").replace(b"UNT+4+1'", b"UNT+4+17'")
-    [member] = split(interchange([order.replace(b"UNH+17+", b"UNH+1\r\n7+")]), Dirt.REPAIR).members
+    [member] = split(interchange([order.replace(b"UNH+17+", b"UNH+1\r\n7+")]), OnEnvelopeError.REPAIR).members
     assert bytes(member.data) == order
     assert member.reference == "17"

@@ -9,7 +9,7 @@ import pytest
 
 from postroad.core.interchange.flat import assemble, examine, split
 from postroad.core.interchange.flat.charsets import decode_text, encode_text
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import Counting, envelope
 
@@ -106,10 +106,10 @@ WHOLE = put_together(AROUND, b"a,1", b"b,2")
 )
 def test_what_is_wrong_is_never_repaired_since_nothing_proves_it(data: bytes, code: str) -> None:
     assert code in codes(data, AROUND)
-    for dirt in (Dirt.REFUSE, Dirt.REPAIR):
+    for on_error in (OnEnvelopeError.REFUSE, OnEnvelopeError.REPAIR):
         with pytest.raises(Refused, match=r"interchange\.malformed"):
-            split(data, dirt, AROUND)
-    assert split(data, Dirt.PASS, AROUND).members
+            split(data, on_error, AROUND)
+    assert split(data, OnEnvelopeError.PASS, AROUND).members
 
 
 @pytest.mark.parametrize(
@@ -124,7 +124,7 @@ def test_what_touches_no_member_is_harmless(data: bytes, code: str) -> None:
     assert codes(data, AROUND) == [code]
     with pytest.raises(Refused, match=code):
         split(data, facts=AROUND)
-    assert len(split(data, Dirt.REPAIR, AROUND).members) == 2
+    assert len(split(data, OnEnvelopeError.REPAIR, AROUND).members) == 2
 
 
 @pytest.mark.parametrize("data", [b'a,"1\nb,2\n', b'a,1\nb,2"', b'a,"x\ny"\nb,"2'])
@@ -134,7 +134,7 @@ def test_a_quote_that_is_not_closed_is_never_let_pass(data: bytes, facts: dict[s
     raw = encode_text(data.decode(), facts["charset"]) if "charset" in facts else data
     assert "flat.quote" in codes(raw, facts)
     with pytest.raises(Refused, match=r"flat\.quote"):
-        split(raw, Dirt.PASS, facts)
+        split(raw, OnEnvelopeError.PASS, facts)
 
 
 def test_records_of_a_wrong_length_are_told_with_their_member() -> None:

@@ -29,4 +29,4 @@ def batch(messages: Sequence[bytes] = (ADMIT, RESULT), bts: bytes = b"", fts: by
 
 
 def envelope(facts: Mapping[str, str] | None = None, sender: str = "LAB", receiver: str = "EHR") -> Envelope:
-    return Envelope(sender=sender, receiver=receiver, at_us=NOON, facts=facts or {})
+    return Envelope(sender=sender, receiver=receiver, at_us=NOON, options=facts or {})

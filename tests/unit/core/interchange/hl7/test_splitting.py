@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.hl7 import examine, split
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
 from tests.unit.core.interchange.hl7.samples import ADMIT, RESULT, batch
 
@@ -71,14 +71,14 @@ def test_a_count_may_be_left_out() -> None:
 )
 def test_each_fault_has_its_name_and_its_fate(data: bytes, code: str, passed: bool) -> None:
     assert codes(data)[0] == code
-    for dirt in (Dirt.REFUSE, Dirt.REPAIR):
+    for on_error in (OnEnvelopeError.REFUSE, OnEnvelopeError.REPAIR):
         with pytest.raises(Refused, match=code):
-            split(data, dirt)
+            split(data, on_error)
     if passed:
-        assert split(data, Dirt.PASS).members
+        assert split(data, OnEnvelopeError.PASS).members
     else:
         with pytest.raises(Refused, match=code):
-            split(data, Dirt.PASS)
+            split(data, OnEnvelopeError.PASS)
 
 
 def test_there_is_a_limit_to_members() -> None:

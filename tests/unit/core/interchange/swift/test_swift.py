@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.nouns import Dirt, PartnerStatus, Placed
+from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Placed
 from postroad.core.interchange.swift import assemble, examine, read_answers, split
 from postroad.errors import Refused
 from tests.unit.core.interchange.answered import became_of, said_in
@@ -91,12 +91,12 @@ def test_dirt_is_refused_repaired_or_passed(data: bytes, code: str, repairable: 
     assert [one.code for one in examine(data).faults] == [code]
     with pytest.raises(Refused, match=code):
         split(data)
-    assert split(data, Dirt.PASS).members
+    assert split(data, OnEnvelopeError.PASS).members
     if repairable:
-        assert split(data, Dirt.REPAIR).faults[0].repaired
+        assert split(data, OnEnvelopeError.REPAIR).faults[0].repaired
     else:
         with pytest.raises(Refused, match=code):
-            split(data, Dirt.REPAIR)
+            split(data, OnEnvelopeError.REPAIR)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_dirt_is_refused_repaired_or_passed(data: bytes, code: str, repairable: 
 def test_where_a_member_ends_must_be_certain(data: bytes, code: str) -> None:
     assert code in [one.code for one in examine(data).faults]
     with pytest.raises(Refused, match=r"interchange\.malformed"):
-        split(data, Dirt.REPAIR)
+        split(data, OnEnvelopeError.REPAIR)
 
 
 @pytest.mark.parametrize("data", [b"", b":20:REF\r\n-", b"{4:}", b"<xml/>"])

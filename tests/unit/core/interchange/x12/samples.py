@@ -39,4 +39,4 @@ def interchange(
 
 
 def envelope(facts: Mapping[str, str] | None = None, sender: str = "MYBIZ", receiver: str = "ACME") -> Envelope:
-    return Envelope(sender=sender, receiver=receiver, at_us=NOON, facts=facts or {})
+    return Envelope(sender=sender, receiver=receiver, at_us=NOON, options=facts or {})

@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.interchange.x12 import examine, split
 from postroad.core.interchange.x12.delimiters import X12Delimiters, delimiters_of, read_header
 from postroad.errors import Refused
@@ -33,14 +33,14 @@ def in_other(data: bytes, element: bytes, component: bytes, terminator: bytes) -
 )
 def test_delimiters_are_found_in_isa(element: bytes, component: bytes, terminator: bytes) -> None:
     data = in_other(interchange(), element, component, terminator)
-    found = split(data, Dirt.REFUSE)
+    found = split(data, OnEnvelopeError.REFUSE)
     assert delimiters_of(found.facts) == X12Delimiters(element=element, component=component, terminator=terminator)
     assert found.members[0].data == in_other(ORDER, element, component, terminator)
 
 
 def test_isa_is_walked_and_its_length_not_trusted() -> None:
     short = interchange().replace(b"*MYBIZ          *", b"*MYBIZ*").replace(b"*          *", b"* *")
-    found = split(short, Dirt.PASS)
+    found = split(short, OnEnvelopeError.PASS)
     assert (found.sender, len(found.members)) == ("MYBIZ", 2)
     assert [(fault.code, fault.text) for fault in found.faults] == [
         ("x12.isa", "not as long as the standard requires: ISA02, ISA04, ISA06")
@@ -115,4 +115,4 @@ def test_delimiters_that_contradict_each_other_are_let_pass_by_nobody(isa: bytes
     found = examine(interchange(isa=isa))
     assert [fault.code for fault in found.faults if fault.fatal] == ["x12.delimiters"]
     with pytest.raises(Refused, match=r"x12\.delimiters"):
-        split(interchange(isa=isa), Dirt.PASS)
+        split(interchange(isa=isa), OnEnvelopeError.PASS)

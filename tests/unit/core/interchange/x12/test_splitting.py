@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from postroad.core.interchange.nouns import Dirt, Split
+from postroad.core.interchange.nouns import OnEnvelopeError, Split
 from postroad.core.interchange.x12 import examine, examine_stream, split, split_stream
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import GS, ORDER, SECOND, header, interchange
@@ -18,12 +18,12 @@ BOTH_WRONG = ORDER.replace(b"SE*4*0001", b"SE*9*0009")
 
 def verdicts(data: bytes) -> dict[str, bool]:
     """By policy, whether it is taken."""
-    return {dirt.value: taken(data, dirt) is not None for dirt in Dirt}
+    return {on_error.value: taken(data, on_error) is not None for on_error in OnEnvelopeError}
 
 
-def taken(data: bytes, dirt: Dirt) -> Split | None:
+def taken(data: bytes, on_error: OnEnvelopeError) -> Split | None:
     try:
-        return split(data, dirt)
+        return split(data, on_error)
     except Refused as refused:
         if refused.code != "interchange.malformed":
             raise
@@ -105,10 +105,10 @@ def test_where_members_are_not_certain_nothing_passes(data: bytes, code: str) ->
 
 def test_a_repaired_member_says_what_is_so() -> None:
     for wrong in (WRONG_COUNT, WRONG_NUMBER):
-        found = split(interchange([wrong, SECOND]), Dirt.REPAIR)
+        found = split(interchange([wrong, SECOND]), OnEnvelopeError.REPAIR)
         assert [bytes(one.data) for one in found.members] == [ORDER, SECOND]
         assert [fault.repaired for fault in found.faults] == [True]
-        assert [bytes(one.data) for one in split(interchange([wrong]), Dirt.PASS).members] == [wrong]
+        assert [bytes(one.data) for one in split(interchange([wrong]), OnEnvelopeError.PASS).members] == [wrong]
 
 
 def test_a_fault_names_its_member_and_its_place() -> None:
@@ -241,6 +241,6 @@ def test_hostile_bytes_cost_no_more_than_honest_ones(piece: bytes, terminator: b
     [ORDER.replace(b"ST*850*0001", b"ST*850*00\r\n01"), ORDER.replace(b"ST*850*0001", b"ST*850*0001\n")],
 )
 def test_repair_keeps_a_right_trailer_where_a_line_break_stands_in_the_header(wrapped: bytes) -> None:
-    [member] = split(interchange([wrapped]), Dirt.REPAIR).members
+    [member] = split(interchange([wrapped]), OnEnvelopeError.REPAIR).members
     assert bytes(member.data) == ORDER
     assert member.reference == "0001"

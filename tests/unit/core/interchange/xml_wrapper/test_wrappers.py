@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from postroad.core.codecs.xml import parse
-from postroad.core.interchange.nouns import Dirt
+from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.errors import Refused
 from tests.unit.core.interchange.x12.samples import Counting, envelope
@@ -118,8 +118,8 @@ def test_a_count_that_is_wrong_is_told() -> None:
     wrapped = b'<w count="3"><a/></w>'
     assert [one.code for one in own_root.examine(wrapped).faults] == ["xml.count"]
     with pytest.raises(Refused, match=r"xml\.count"):
-        own_root.split(wrapped, Dirt.REPAIR)
-    assert len(own_root.split(wrapped, Dirt.PASS).members) == 1
+        own_root.split(wrapped, OnEnvelopeError.REPAIR)
+    assert len(own_root.split(wrapped, OnEnvelopeError.PASS).members) == 1
 
 
 def test_there_is_a_limit_to_members() -> None:

@@ -11,8 +11,8 @@ import yaml
 from lxml import etree
 
 from postroad.client import Client, Delivered, Part
-from tests.acceptance.served_network import Served, served, succeeded
-from tests.architecture.source_tree import ROOT
+from tests.samples.served_network import Served, served, succeeded
+from tests.source_tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "purchase-order"
 ORDER = (EXAMPLE / "purchase-order.xml").read_bytes()

@@ -20,11 +20,10 @@ from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
 from postroad.flow.as2.receive import As2Request
-from tests.acceptance.push_receiver import Pushed, Receiver, receiver
 from tests.acceptance.test_push_shared import WAIT_S, configured, states
-from tests.unit.core.codecs.cms.people import clerk
-from tests.unit.flow.as2_bench import AGREED, DOCUMENT, key_pem, ours, sent_by_acme
-from tests.unit.flow.test_as2_push import receipt
+from tests.samples.as2_bench import AGREED, DOCUMENT, key_pem, ours, receipt, sent_by_acme
+from tests.samples.cms_people import clerk
+from tests.samples.push_receiver import Pushed, Receiver, receiver
 
 PATH = "/as2"
 ORDERS = Service(gcid="a" * 16, organization="Aster", name="Orders")

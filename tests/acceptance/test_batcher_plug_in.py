@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from postroad.core.model.message import Message, Part, Recipient
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 from tests.waiting import eventually
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "truck-batcher"

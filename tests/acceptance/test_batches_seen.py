@@ -21,8 +21,8 @@ from postroad.flow.registries.configuration import build_save
 from postroad.services.engines import Engines
 from postroad.services.hosting.hosted_services import run_hosted_services
 from tests.acceptance.asking import Asked, asked_network
-from tests.unit.core.interchange.x12.samples import NOON, Counting
-from tests.unit.services.workbench import UpperCase
+from tests.samples.workbench import UpperCase
+from tests.samples.x12 import NOON, Counting
 from tests.waiting import eventually_async
 
 BATCHES = "/v1/batches"

@@ -11,7 +11,7 @@ import yaml
 
 from postroad.core.configuration.entries.billing_records import invoice_entry
 from postroad.core.model.billing import Invoice, InvoiceLine
-from tests.acceptance.served_network import json_lines, postroad, served, succeeded
+from tests.samples.served_network import json_lines, postroad, served, succeeded
 
 NUMBER = "2026-10-0001"
 INVOICE = Invoice(

@@ -15,8 +15,8 @@ from click.testing import CliRunner, Result
 
 from postroad.cli.main import postroad as program
 from postroad.client import AsyncClient, Client, Delivered, Part, Refused, message
-from tests.acceptance.served_network import Served, json_lines, served, succeeded
-from tests.architecture.source_tree import ROOT
+from tests.samples.served_network import Served, json_lines, served, succeeded
+from tests.source_tree import ROOT
 from tests.waiting import eventually
 
 EXAMPLE = ROOT / "examples" / "exchange"

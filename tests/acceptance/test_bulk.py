@@ -22,8 +22,8 @@ from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
 from postroad.testing.http_client import ClientConnection, ClientResponse
 from postroad.testing.server import ServerProcess
-from tests.faults.parties import enroll, serving
-from tests.faults.server_load import RECEIVER, SENDER
+from tests.samples.enrolled_parties import enroll, serving
+from tests.samples.server_load import RECEIVER, SENDER
 
 NDJSON = "application/x-ndjson"
 MIXED = "multipart/mixed; boundary=many"

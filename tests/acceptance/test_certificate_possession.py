@@ -20,8 +20,8 @@ from postroad.flow.access.authenticate import Proof
 from postroad.flow.administration.audit import list_audited_accesses
 from tests.acceptance.asking import Asked, asked_network
 from tests.acceptance.served import Served, served_network
-from tests.acceptance.served_network import postroad
 from tests.acceptance.test_tls import Identity
+from tests.samples.served_network import postroad
 
 CREDENTIALS = "/v1/services/Aster/Public/credentials"
 OTHERS = "/v1/services/Birch/Public/credentials"

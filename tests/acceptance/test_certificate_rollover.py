@@ -12,9 +12,9 @@ import trustme
 
 from postroad.testing.http_client import ClientConnection, ClientResponse, ConnectionGone
 from postroad.testing.server import ServerProcess
-from tests.acceptance.served_network import json_lines, postroad
 from tests.acceptance.test_tls import BUYER, SELLER, Identity
-from tests.faults.parties import serving
+from tests.samples.enrolled_parties import serving
+from tests.samples.served_network import json_lines, postroad
 from tests.waiting import eventually
 
 CREDENTIALS = f"/v1/services/{BUYER}/credentials"

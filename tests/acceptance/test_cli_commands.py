@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.served_network import (
+from tests.samples.served_network import (
     PROGRAM,
     Served,
     clean_environment,

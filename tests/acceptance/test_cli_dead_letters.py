@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from postroad.client import Access, AsyncClient, Delivered, Refused, Reply, Status
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 
 BUYER, STAMPER, SELLER = "MyBiz/Purchasing", "Stamps/Stamper", "Acme/Supply"
 

@@ -19,7 +19,7 @@ from postroad.client import AsyncClient, Client, Part, Refused, Reply, Status, j
 from postroad.core.codecs import xml
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.model.message import Message, Recipient
-from tests.acceptance.served_network import (
+from tests.samples.served_network import (
     Served,
     clean_environment,
     json_lines,

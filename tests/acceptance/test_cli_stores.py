@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from postroad.adapters.index.sqlite_file import open_writer
-from tests.acceptance.served_network import (
+from tests.samples.served_network import (
     PROGRAM,
     SMALL,
     Served,

@@ -10,7 +10,7 @@ import httpx2
 import pytest
 
 from postroad.client import Access, AsyncClient, Client, ProvisioningVisit, Refused
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 
 OWNER, PASSWORD = "owner@mybiz.example", "seven quiet herons wading"
 PAGE = "https://parcels.example/join"

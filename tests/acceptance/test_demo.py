@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from postroad.testing.ports import free_port
-from tests.acceptance.served_network import PROGRAM, clean_environment, json_lines, postroad, succeeded
+from tests.samples.served_network import PROGRAM, clean_environment, json_lines, postroad, succeeded
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

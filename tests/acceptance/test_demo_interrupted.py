@@ -23,7 +23,7 @@ from tests.acceptance.purchase_order import (
     taken,
     values_in,
 )
-from tests.acceptance.served_network import Served, served, succeeded
+from tests.samples.served_network import Served, served, succeeded
 from tests.waiting import eventually
 
 BY_HAND = "Transmatics/replaceElement"

@@ -26,7 +26,7 @@ from tests.acceptance.purchase_order import (
     stops_of,
     values_in,
 )
-from tests.acceptance.served_network import Served, json_lines, succeeded
+from tests.samples.served_network import Served, json_lines, succeeded
 
 CONFIRMATION = "<PurchaseOrderConfirmation/>"
 

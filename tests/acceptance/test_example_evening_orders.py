@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acceptance.served_network import clean_environment
-from tests.architecture.source_tree import ROOT
+from tests.samples.served_network import clean_environment
+from tests.source_tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "evening-orders"
 

@@ -15,8 +15,8 @@ import httpx2
 import pytest
 
 from postroad.client import Client, Refused
-from tests.acceptance.served_network import clean_environment
-from tests.architecture.source_tree import ROOT
+from tests.samples.served_network import clean_environment
+from tests.source_tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "provisioning"
 

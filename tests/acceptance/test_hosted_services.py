@@ -16,8 +16,8 @@ import pytest
 from postroad.client import Client, Delivered
 from postroad.core.model.message import Argument, Recipient
 from postroad.errors import Refused
-from tests.acceptance.served_network import Served, postroad, served, succeeded
-from tests.architecture.source_tree import ROOT
+from tests.samples.served_network import Served, postroad, served, succeeded
+from tests.source_tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "purchase-order"
 ORDER = (EXAMPLE / "purchase-order.xml").read_bytes()

@@ -13,7 +13,7 @@ from postroad.core.mediation.formats import decode_wire
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveryTranslated, MessagePosted, MessageRefused, decode
 from postroad.core.model.part_facts import MessageArrival
-from tests.acceptance.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
+from tests.samples.mediated import FORMATS, JSON, OWN, Answered, Mediated, network, parts_in, polling, receiving
 
 __all__ = ["network", "receiving"]  # the fixtures
 

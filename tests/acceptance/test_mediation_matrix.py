@@ -10,7 +10,7 @@ import pytest
 from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Part
-from tests.acceptance.mediated import (
+from tests.samples.mediated import (
     FORMATS,
     Mediated,
     network,

@@ -24,7 +24,9 @@ from postroad.core.mediation.mime_format import decode_entity
 from postroad.core.mediation.model import OutgoingMessage
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
-from tests.acceptance.mediated import (
+from tests.acceptance.test_mediation_matrix import PAYLOADS
+from tests.samples.as2_bench import AGREED, ours, theirs
+from tests.samples.mediated import (
     FORMATS,
     GENEROUS,
     Mediated,
@@ -34,9 +36,7 @@ from tests.acceptance.mediated import (
     posted,
     receiving,
 )
-from tests.acceptance.push_receiver import Answer, Pushed, Receiver
-from tests.acceptance.test_mediation_matrix import PAYLOADS
-from tests.unit.flow.as2_bench import AGREED, ours, theirs
+from tests.samples.push_receiver import Answer, Pushed, Receiver
 
 __all__ = ["network", "receiving"]  # the fixtures
 

@@ -18,9 +18,9 @@ from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import require_whole
-from tests.faults.parties import enroll, serving
-from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.samples.aftermath import require_whole
+from tests.samples.enrolled_parties import enroll, serving
+from tests.samples.server_load import RECEIVER, SENDER, Load
 from tests.waiting import eventually_async
 
 GENEROUS = WireLimits(body_bytes=1 << 30)

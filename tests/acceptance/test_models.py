@@ -13,8 +13,8 @@ import pytest
 import yaml
 
 from postroad.client import AsyncClient, Client
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
-from tests.architecture.source_tree import ROOT
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
+from tests.source_tree import ROOT
 
 EXAMPLE = ROOT / "examples" / "regions"
 TREE = EXAMPLE / "dashboard.yaml"

@@ -12,7 +12,7 @@ from postroad.core.model.directory import Organization, Service
 from postroad.flow.registries.configuration import build_save
 from tests.acceptance.asking import Asked, asked_network
 from tests.acceptance.served import Served, served_network
-from tests.acceptance.served_network import postroad
+from tests.samples.served_network import postroad
 
 CREDENTIALS = "/v1/services/Aster/Public/credentials"
 MEMBERS = "/v1/organizations/Aster/members"

@@ -12,7 +12,7 @@ from postroad.core.model.message import Cookie, Message, MessageType
 from postroad.core.model.trust import CONFIRM_WITHIN_S, ProvisioningState
 from postroad.errors import Refused
 from postroad.flow.administration.provisioning_changes import ProvisioningChanges
-from tests.acceptance.market import COOKIE, Market, market
+from tests.samples.market import COOKIE, Market, market
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
 

@@ -11,7 +11,7 @@ import yaml
 from postroad.core.model.message import Cookie
 from postroad.core.model.snapshot import Directory
 from postroad.flow.registries.configuration import DirectoryChange
-from tests.acceptance.market import COOKIE, HOME, Market, market, visited
+from tests.samples.market import COOKIE, HOME, Market, market, visited
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
 MINE = "/v1/organizations/MyBiz/provisionings"

@@ -17,7 +17,7 @@ from postroad.core.configuration.shapes import PageUrl
 from postroad.core.identity.form_proof import VALID_S
 from postroad.core.model.directory import Visibility
 from postroad.core.model.trust import CONFIRM_WITHIN_S
-from tests.acceptance.market import COOKIE, HOME, PASSWORD, Market, market, visited
+from tests.samples.market import COOKIE, HOME, PASSWORD, Market, market, visited
 
 DISPATCH = "Parcels/Dispatch"
 PAGE = "/provision?provider=Parcels/Dispatch"

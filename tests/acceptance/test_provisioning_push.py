@@ -15,8 +15,8 @@ from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.directory import Accepts, DeliveryMode, Push, PushAuthentication
 from postroad.core.model.message import Cookie, Property
 from postroad.flow.administration.provisioning_changes import ProvisioningChanges
-from tests.acceptance.market import COOKIE, Market, market
-from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
+from tests.samples.market import COOKIE, Market, market
+from tests.samples.push_receiver import Answer, Pushed, Receiver, receiver
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
 FORMS: dict[str, Codec] = {"json": JSON_FORM, "soap11": SOAP11, "soap12": SOAP12}

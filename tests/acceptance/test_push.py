@@ -19,8 +19,8 @@ from postroad.client import Client
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.identity.webhook import secret_text
 from postroad.core.model.message import Message, MessageType, Part, Recipient
-from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.samples.push_receiver import Answer, Pushed, Receiver, receiver
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 from tests.waiting import eventually
 
 MYBIZ, ACME = "MyBiz/Purchasing", "TheAcmeCompany/Supply"

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from postroad.errors import Refused
-from tests.acceptance.push_receiver import Answer, receiver
-from tests.acceptance.served_network import served, succeeded
 from tests.acceptance.test_store_and_forward import LOOPBACK, MYBIZ, OTHER, path_of, sent, stops
+from tests.samples.push_receiver import Answer, receiver
+from tests.samples.served_network import served, succeeded
 from tests.waiting import eventually
 
 ACME = "TheAcmeCompany/Supply"

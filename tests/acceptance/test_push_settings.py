@@ -13,7 +13,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.client import Access, Client
 from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Service
 from postroad.errors import Refused
-from tests.acceptance.served_network import json_lines, postroad, served, succeeded
+from tests.samples.served_network import json_lines, postroad, served, succeeded
 
 
 def document(folder: Path, url: str, **push: Any) -> Path:

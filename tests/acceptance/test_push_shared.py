@@ -23,7 +23,7 @@ from postroad.core.model.directory import (
 )
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.registries.configuration import build_save
-from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
+from tests.samples.push_receiver import Answer, Pushed, Receiver, receiver
 from tests.waiting import eventually_async
 
 MESSAGES = 40

@@ -29,7 +29,7 @@ from postroad.client import (
     text_of,
 )
 from tests.acceptance.lossy_proxy import lossy
-from tests.acceptance.served_network import Served, clean_environment, served
+from tests.samples.served_network import Served, clean_environment, served
 from tests.waiting import eventually
 
 BUYER, SELLER, STAMPER = "MyBiz/Purchasing", "Acme/Supply", "Transmatics/stamp"

@@ -12,7 +12,7 @@ import pytest
 import trustme
 
 from postroad.client import Access, Client, Refused, Retrying, Unavailable
-from tests.acceptance.served_network import Served, postroad, succeeded
+from tests.samples.served_network import Served, postroad, succeeded
 
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 

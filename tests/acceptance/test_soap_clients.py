@@ -15,7 +15,7 @@ from suds.client import Client as SudsClient
 from suds.transport.http import HttpAuthenticated
 
 from postroad.testing.server import ServerProcess
-from tests.faults.parties import serving
+from tests.samples.enrolled_parties import serving
 
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 ORDER = b'<o:Order xmlns:o="urn:example:order" number="7"><o:Line>12 &lt; 13 \xc3\xa9</o:Line></o:Order>'

@@ -14,8 +14,8 @@ from postroad.client import Client
 from postroad.core.model.history import ReleaseHold, Stop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Refused
-from tests.acceptance.push_receiver import Receiver, receiver
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.samples.push_receiver import Receiver, receiver
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 from tests.waiting import eventually
 
 MYBIZ = "MyBiz/Purchasing"

@@ -16,8 +16,8 @@ from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import AuthenticationLevel, Release
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.administration.releases import release
-from tests.acceptance.push_receiver import Receiver, receiver
 from tests.acceptance.test_push_shared import MYBIZ, PATH, WAIT_S, configured, inbox, states
+from tests.samples.push_receiver import Receiver, receiver
 from tests.waiting import eventually_async
 
 MESSAGES = 12

@@ -20,7 +20,7 @@ from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
 from postroad.flow.registries.configuration import build_save
 from postroad.testing.http_client import ClientConnection
-from tests.acceptance.served_network import Served, json_lines, postroad, served, succeeded
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 from tests.waiting import eventually
 
 MYBIZ, ACME = (

@@ -20,7 +20,7 @@ from postroad.core.configuration import certificates
 from postroad.core.model.directory import AuthenticationLevel, ConnectionPolicy, Credential, CredentialKind, Transport
 from postroad.testing.http_client import ClientConnection, ClientResponse, ConnectionGone
 from postroad.testing.server import ServerProcess
-from tests.faults.parties import Party, serving
+from tests.samples.enrolled_parties import Party, serving
 
 BUYER, SELLER, CAREFUL, STRICT = "MyBiz/Purchasing", "Acme/Supply", "Careful/Bank", "Strict/Bank"
 TLS_ONLY = ConnectionPolicy(transport=Transport.TLS)

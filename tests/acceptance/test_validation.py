@@ -11,7 +11,7 @@ import pytest
 
 from postroad.client import Client, Delivered
 from postroad.core.model.message import Argument, Recipient
-from tests.acceptance.served_network import Served, postroad, served, succeeded
+from tests.samples.served_network import Served, postroad, served, succeeded
 
 MYBIZ, ACME, VALIDATOR = "MyBiz/Purchasing", "TheAcmeCompany/Supply", "Shop/validate"
 WAIT_S = 60.0

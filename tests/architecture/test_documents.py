@@ -8,7 +8,7 @@ from urllib.parse import unquote
 
 import pytest
 
-from tests.architecture.source_tree import ROOT, repository_files
+from tests.source_tree import ROOT, repository_files
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)(?:\s+\"[^\"]*\")?\)")
 CODE = re.compile(r"```.*?```|`[^`\n]*`", re.DOTALL)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import ROOT
+from tests.source_tree import ROOT
 
 LOCKS = sorted((ROOT / "requirements").glob("*.txt"))
 PIN = re.compile(r"^([a-z0-9][a-z0-9.-]*)(?:\[[^]]*\])?==(\S+)(?: ; [^\\]+)? \\$")

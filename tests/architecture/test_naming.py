@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import PACKAGE, ROOT, Module, modules
+from tests.source_tree import PACKAGE, ROOT, Module, modules
 
 RELATIVE = ("The same", "Likewise", "As ")
 POSITIONAL = 6

@@ -12,7 +12,7 @@ import pytest
 
 from tests.architecture import patterns
 from tests.architecture.patterns import unsafe_literals, unsafe_parts
-from tests.architecture.source_tree import ROOT, repository_files
+from tests.source_tree import ROOT, repository_files
 
 SOURCES = [path for path in repository_files() if path.suffix == ".py"]
 CHECK = Path(__file__)  # has such expressions on purpose

@@ -10,7 +10,7 @@ import ast
 
 import pytest
 
-from tests.architecture.source_tree import Module, modules
+from tests.source_tree import Module, modules
 
 CORE = modules("core")
 CLOCKS = {"now", "utcnow", "today", "fromtimestamp"}  # methods of datetime and date; fromtimestamp reads the local zone

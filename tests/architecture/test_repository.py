@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.architecture.source_tree import ROOT, repository_files
+from tests.source_tree import ROOT, repository_files
 
 # Written in pieces, so that this file does not find itself.
 REGISTRIES = (

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from tests.architecture.source_tree import Module, modules
+from tests.source_tree import Module, modules
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from scripts.run_tests import FOLDERS, ON_THE_OLDEST, Shard, run, shards
-from tests.architecture.source_tree import ROOT
+from tests.source_tree import ROOT
 
 NONE = Path("/nonexistent/python")
 

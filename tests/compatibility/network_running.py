@@ -25,7 +25,7 @@ from postroad.core.model.directory import Credential, CredentialKind
 from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import CHEAP
 from postroad.testing.simulation.virtual_time import SeededRandomness
-from tests.compatibility.recordings import OPERATOR, api_key_of, key_of
+from tests.samples.recordings import OPERATOR, api_key_of, key_of
 
 BEGAN = datetime(2026, 10, 5, 8, 0, tzinfo=UTC)
 PATIENCE_S = 60.0

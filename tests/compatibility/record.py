@@ -26,11 +26,11 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.model.journal import KINDS, decode
 from postroad.testing.postgres import PostgresServer
-from tests.acceptance.push_receiver import receiver
-from tests.architecture.source_tree import ROOT
 from tests.compatibility.network_running import Recorded, RecordingClock, recorded_network
-from tests.compatibility.recordings import SECRET, STORES, Store, ask_everything, program, server_on
 from tests.compatibility.story import first_day, second_day
+from tests.samples.push_receiver import receiver
+from tests.samples.recordings import SECRET, STORES, Store, ask_everything, program, server_on
+from tests.source_tree import ROOT
 
 PERIOD = "2026-10"
 DATABASE = "recorded"

@@ -26,10 +26,10 @@ from postroad.errors import PostroadError
 from postroad.flow.administration.base import Administration
 from postroad.flow.administration.provisioning import ProvisioningRequest, begin_provisioning
 from postroad.flow.registries.configuration import build_save
-from tests.acceptance.market import visited
-from tests.acceptance.push_receiver import Answer, Pushed, Receiver
 from tests.compatibility.network_running import BEGAN, PUSH_TIMEOUT_S, Recorded, until, variable
-from tests.compatibility.recordings import OPERATOR, PEOPLE, key_of
+from tests.samples.market import visited
+from tests.samples.push_receiver import Answer, Pushed, Receiver
+from tests.samples.recordings import OPERATOR, PEOPLE, key_of
 
 FOLDER = Path(__file__).parent
 DAY_S = 86_400

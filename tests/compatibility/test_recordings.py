@@ -19,7 +19,8 @@ from postroad.core.projection.tables import TABLES
 from postroad.flow.indexing import catch_up
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
-from tests.compatibility.recordings import (
+from tests.samples.index_tables import tables
+from tests.samples.recordings import (
     OPERATOR,
     STORES,
     VERSIONS,
@@ -32,7 +33,6 @@ from tests.compatibility.recordings import (
     restored,
     server_on,
 )
-from tests.integration.test_rebuild import tables
 
 WAIT_S = 20.0
 EMPTY_NETWORK = {"push_allow_private": "127.0.0.0/8,10.0.0.0/8"}  # the exported file has pushes there

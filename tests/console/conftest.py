@@ -14,9 +14,9 @@ from playwright.sync_api import Browser
 
 from postroad.client import Client
 from postroad.testing.ports import free_port
-from tests.acceptance.served_network import PROGRAM, clean_environment
 from tests.console.browsing import Person, chromium
-from tests.console.workshop import Workshop, made
+from tests.samples.served_network import PROGRAM, clean_environment
+from tests.samples.workshop import Workshop, made
 
 PICTURES = Path(os.environ.get("POSTROAD_PICTURES", "var/pictures"))
 

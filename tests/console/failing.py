@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from postroad.client import Access, Client, Reply, Status
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
+from tests.samples.counted import SESSION, Counted
 
 PASSWORD = "a long sentence that nobody guesses"
 
@@ -65,3 +67,12 @@ def registered_house(demo: Demo, person: Person, name: str, email: str) -> House
             path = f"/v1/services/{made['gcid']}/credentials"
             keys[service] = owner.change("POST", path, {"kind": "key", "label": "test", "expiresInDays": 5})["key"]
     return House(demo=demo, name=name, person=person, keys=keys)
+
+
+def counted(demo: Demo, house: House, sessions: Sequence[str] = (SESSION,)) -> Counted:
+    """The warehouse of this network, about this organization."""
+    with Client(demo.url, demo.operator_key) as client:
+        known = {one["name"]: one["gcid"] for one in client.every("/v1/services", organization=house.name)}
+    found = Counted(house=house.name, services=known, sessions=sessions)
+    found.write(demo.data / "warehouse")
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.console.workshop import HOUSE, ORDER, PASSWORD, PEOPLE, Workshop
+from tests.samples.workshop import HOUSE, ORDER, PASSWORD, PEOPLE, Workshop
 
 RULE = f"when: always\nthen: [{{addService: {HOUSE}/Desk}}]"
 QUERY = "query: $msg/Order/Total > 1000\n"

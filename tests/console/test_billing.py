@@ -14,8 +14,8 @@ from postroad.core.configuration.entries.billing_records import invoice_entry, p
 from postroad.core.model.billing import BillingSettings, Invoice, LineKey, Payment
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.counted import SESSION, STRANGE, Counted, counted
-from tests.console.failing import PASSWORD, house
+from tests.console.failing import PASSWORD, counted, house
+from tests.samples.counted import SESSION, STRANGE, Counted
 
 NUMBER = "2026-09-0001"
 

@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.acceptance.served_network import succeeded
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
+from tests.samples.served_network import succeeded
 
 PASSWORD = "a long sentence that nobody guesses"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
 
 
 @pytest.mark.req("C1")

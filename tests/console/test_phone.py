@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.console.browsing import Person
-from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
 
 WIDTHS = {"a phone": (390, 844), "200 %": (640, 400)}  # 1280 by 800, each pixel twice as large
 WIDER = """() => { const width = document.documentElement.clientWidth + 1;

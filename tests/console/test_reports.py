@@ -9,8 +9,8 @@ import pytest
 
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.counted import STRANGE, counted
-from tests.console.failing import PASSWORD, house
+from tests.console.failing import PASSWORD, counted, house
+from tests.samples.counted import STRANGE
 
 NAMES = ("usage", "latency", "errors", "partners", "batches")
 

@@ -9,7 +9,7 @@ import pytest
 from postroad.client import Client
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
 
 EXPENSIVE = "when: {greaterThan: {body: $.total, as: number, value: 1000}}\nthen: [{addServiceAfter: Workshop/Desk}]\n"
 

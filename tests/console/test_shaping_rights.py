@@ -13,7 +13,7 @@ import pytest
 
 from postroad.client import Client
 from tests.console.conftest import Demo
-from tests.console.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
 
 ANY = {
     "name": "intruding",

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.console.workshop import PASSWORD, PEOPLE, Workshop
+from tests.samples.workshop import PASSWORD, PEOPLE, Workshop
 
 TARIFF = """books: {{seller: The Road, timeZone: UTC, dueDays: 14}}
 tariffs:

@@ -13,10 +13,10 @@ import pytest
 from playwright.sync_api import ViewportSize
 
 from postroad.client import Client
-from tests.architecture.source_tree import ROOT
 from tests.console.browsing import Person
 from tests.console.conftest import PICTURES, Demo
 from tests.console.failing import PASSWORD, House, registered_house
+from tests.source_tree import ROOT
 
 FOLDER = PICTURES / "tutorial"
 PAGE = ROOT / "docs" / "tutorial" / "console.md"

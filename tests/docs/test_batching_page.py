@@ -9,7 +9,7 @@ import pytest
 from postroad.cli.commands.messages.batches import batch
 from postroad.core.configuration.profile.batching import BatchingProfile
 from postroad.core.model.batch import BatchState
-from tests.architecture.source_tree import ROOT
+from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.docs
 

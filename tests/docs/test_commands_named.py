@@ -10,7 +10,7 @@ import click
 import pytest
 
 from postroad.cli.main import postroad
-from tests.architecture.source_tree import ROOT
+from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.docs
 

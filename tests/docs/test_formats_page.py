@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from postroad.core.mediation.header_fields import LISTS, ONCE, write_delivered
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Cookie, PassedService
-from tests.unit.core.codecs.examples import DELIVERED
+from tests.samples.wire_messages import DELIVERED
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGE = (DOCS / "reference" / "message-formats.md").read_text()

@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from postroad.testing.ports import free_port
-from tests.architecture.source_tree import ROOT
 from tests.docs.printed import Printed
 from tests.docs.shell import Shell
 from tests.docs.snippets import BEFORE, RunPython, Save, Step, Type, steps_of, unrun
-from tests.warehouse.conftest import QUICK_START
+from tests.samples.spark import QUICK_START
+from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.docs
 

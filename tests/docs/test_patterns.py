@@ -13,9 +13,9 @@ import jsonschema
 import pytest
 import yaml
 
-from tests.architecture.source_tree import ROOT
 from tests.docs.test_commands_named import fault
 from tests.docs.test_pages import PATTERNS
+from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.docs
 

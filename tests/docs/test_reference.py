@@ -18,7 +18,7 @@ from postroad.core.model.journal import KINDS
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.tables import TABLES
 from scripts.reference_pages import PAGES
-from tests.architecture.source_tree import PACKAGE, ROOT
+from tests.source_tree import PACKAGE, ROOT
 
 pytestmark = pytest.mark.docs
 

@@ -15,7 +15,7 @@ from postroad.core.model.rule import INCLUDING, ActionKind, Combining, Comparing
 from postroad.core.routing.conditions.header import FAMILIES, ITEMS
 from postroad.core.routing.paths.json_path import read_json_path
 from postroad.core.routing.paths.xml_path import read_xml_path
-from tests.architecture.source_tree import ROOT
+from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.docs
 

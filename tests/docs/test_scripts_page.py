@@ -15,7 +15,7 @@ from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMEN
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import DEADLINE_S, MEMORY_BYTES, script_workers
 from postroad.ports import QueryEngine, QueryVerdict
-from tests.architecture.source_tree import ROOT
+from tests.source_tree import ROOT
 
 pytestmark = [pytest.mark.docs, pytest.mark.asyncio(loop_scope="module")]
 

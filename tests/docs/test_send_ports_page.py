@@ -14,7 +14,7 @@ from postroad.core.configuration.profile.batching import BatchingProfile, Contro
 from postroad.core.configuration.profile.splitting import SplittingProfile
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.snapshot import Directory
-from tests.unit.core.configuration.test_plan import planned
+from tests.samples.plans import planned
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/send-ports.md").read_text()
 IN_WORDS = {"sender": "empty", "receiver": "empty", "standard": "recognised", "answersTo": "none", "batcher": "empty"}

@@ -26,9 +26,9 @@ from postroad.core.model.message import Message, Part, PostResult, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import COMMAND, ServerProcess
-from tests.faults.aftermath import require_whole
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER, payload
+from tests.samples.aftermath import require_whole
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER, payload
 
 DRAIN_S = 120.0
 PAGE = 100

@@ -27,8 +27,8 @@ from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.rule import MessageSection, ValueLocation
 from postroad.core.model.selector import Selector
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import require_whole, require_whole_in_postgres
-from tests.faults.parties import Party, serving
+from tests.samples.aftermath import require_whole, require_whole_in_postgres
+from tests.samples.enrolled_parties import Party, serving
 
 SENDER, PORT, PARTNER = "MyBiz/Sales", "Acme/orders", "Acme/edi"
 SOON_S = 30.0

@@ -24,10 +24,10 @@ from postroad.core.model.directory import Role
 from postroad.flow.administration import batch_actions as steering
 from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.faults.power_cuts import PowerCutFiles, write_files
-from tests.faults.segment_runs import open_small
-from tests.property.batch_ledger import BatchLedger
-from tests.property.batch_rest import Watching, come_to_rest
-from tests.unit.flow.batching_bench import Bench, order
+from tests.samples.batch_ledger import BatchLedger
+from tests.samples.batch_rest import Watching, come_to_rest
+from tests.samples.batching_bench import Bench, order
+from tests.samples.segment_runs import open_small
 
 STEPS = 30
 CUTS = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "1000")) // 40

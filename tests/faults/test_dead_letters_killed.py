@@ -16,7 +16,7 @@ from postroad.client.dead_letters import LetterResult
 from postroad.client.retries import Retrying
 from postroad.errors import PostroadError
 from postroad.testing.server import ServerProcess
-from tests.faults.parties import serving
+from tests.samples.enrolled_parties import serving
 
 SENDER, STAMPER, INBOX = "MyBiz/Purchasing", "Stamps/Stamper", "TheAcmeCompany/Inbox"
 KILLS = 6 * int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))

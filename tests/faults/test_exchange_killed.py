@@ -20,10 +20,10 @@ from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import COMMAND, ServerProcess
-from tests.faults.aftermath import require_whole, require_whole_in_postgres
-from tests.faults.ledger import Ledger
-from tests.faults.parties import Party, enroll
-from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.samples.aftermath import require_whole, require_whole_in_postgres
+from tests.samples.enrolled_parties import Party, enroll
+from tests.samples.server_ledger import Ledger
+from tests.samples.server_load import RECEIVER, SENDER, Load
 
 KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the lives
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")

@@ -18,7 +18,7 @@ from benchmarks.isolation_network import Members, Receivers, receivers
 from postroad.adapters.transport.idle_connections import IDLE_S, IN_ALL
 from postroad.flow.push.slots import OVERALL
 from postroad.testing.server import ServerProcess
-from tests.acceptance.served_network import succeeded
+from tests.samples.served_network import succeeded
 from tests.waiting import eventually_async
 
 RECIPIENTS = 2_000

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from postroad.api.http import FastReply, FastRequest, HttpLimits
-from tests.unit.api.http.front_door import Wire, ask, echo, serving
+from tests.samples.front_door import Wire, ask, echo, serving
 from tests.waiting import eventually
 
 QUICK = HttpLimits(

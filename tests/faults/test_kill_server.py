@@ -19,9 +19,9 @@ from postroad.core.model.message import Delivered
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import hand_outs_in, hand_outs_in_postgres, require_whole, require_whole_in_postgres
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.samples.aftermath import hand_outs_in, hand_outs_in_postgres, require_whole, require_whole_in_postgres
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER, Load
 from tests.waiting import eventually_async
 
 KILLS = int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # multiplies the rounds of every test here

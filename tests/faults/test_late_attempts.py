@@ -24,8 +24,8 @@ from postroad.client import AsyncClient, PostResult, Refused, Retrying, Unavaila
 from postroad.client.compose import MessageFields
 from postroad.core.model.journal import MessagePosted, decode
 from postroad.testing.server import ServerProcess
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER
 from tests.waiting import eventually_async
 
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32}

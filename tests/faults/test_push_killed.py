@@ -17,8 +17,8 @@ from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.errors import PostroadError
 from postroad.testing.server import ServerProcess
-from tests.acceptance.push_receiver import YES, Answer, Pushed, Receiver, receiver
-from tests.faults.parties import Party, serving
+from tests.samples.enrolled_parties import Party, serving
+from tests.samples.push_receiver import YES, Answer, Pushed, Receiver, receiver
 from tests.waiting import eventually
 
 SENDER, INBOX, PATH = "MyBiz/Purchasing", "TheAcmeCompany/Inbox", "/inbox"

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.unit.adapters.transport.receivers import (
+from tests.samples.receivers import (
     NAME,
     OK,
     Script,

@@ -16,7 +16,6 @@ from postroad.adapters.saxon import workers as workers_module
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused
-from tests.architecture.source_tree import ROOT
 from tests.faults.query_attacks import query_attacks
 from tests.faults.sandbox_attacks import (
     ENVIRONMENT_VARIABLE,
@@ -27,6 +26,7 @@ from tests.faults.sandbox_attacks import (
     succeeded,
 )
 from tests.faults.secret_server import SecretServer, serving
+from tests.source_tree import ROOT
 
 one_loop = pytest.mark.asyncio(loop_scope="module")
 

@@ -17,8 +17,8 @@ from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused, Unavailable
 from postroad.ports import QueryVerdict
-from tests.architecture.source_tree import ROOT
 from tests.faults.test_sandbox_runaways import processes_exist
+from tests.source_tree import ROOT
 
 ORDER = b"<r><a>1</a></r>"
 DEADLINE_S = 1.0

@@ -18,7 +18,6 @@ import pytest_asyncio
 from postroad.adapters.saxon import workers as workers_module
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused
-from tests.architecture.source_tree import ROOT
 from tests.faults.sandbox_attacks import (
     ENVIRONMENT_VARIABLE,
     OWN_CONFIGURATION,
@@ -33,6 +32,7 @@ from tests.faults.sandbox_attacks import (
     with_entity,
 )
 from tests.faults.secret_server import SecretServer, serving
+from tests.source_tree import ROOT
 
 one_loop = pytest.mark.asyncio(loop_scope="module")  # so that the tests share workers
 

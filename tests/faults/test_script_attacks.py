@@ -18,10 +18,10 @@ from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.scripts import StarlarkScripts
 from postroad.adapters.scripts.workers import MEMORY_BYTES, script_workers
 from postroad.errors import Refused
-from tests.architecture.source_tree import ROOT
 from tests.faults.sandbox_attacks import ENVIRONMENT_VARIABLE, SECRET, Surroundings, succeeded
 from tests.faults.script_attacks import loads, returning, script_attacks
 from tests.faults.secret_server import SecretServer, serving
+from tests.source_tree import ROOT
 
 one_loop = pytest.mark.asyncio(loop_scope="module")
 

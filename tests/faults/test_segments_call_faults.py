@@ -14,7 +14,7 @@ from postroad.adapters.journal.segments.files import RealFiles
 from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import FaultyFiles, InjectedFailure, ProcessDied
-from tests.faults.segment_runs import History, faults_of, open_small, random_group
+from tests.samples.segment_runs import History, faults_of, open_small, random_group
 
 CALLS = ("create", "pwrite", "allocate", "fdatasync", "rename", "unlink", "sync_directory")
 

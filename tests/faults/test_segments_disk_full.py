@@ -11,7 +11,7 @@ from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
 from postroad.errors import Unavailable
 from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import FaultyFiles, SameThreadExecutor
-from tests.faults.segment_runs import History, faults_of, open_small
+from tests.samples.segment_runs import History, faults_of, open_small
 
 SETTINGS = SegmentSettings(segment_bytes=8192, reserve_bytes=4096, least_free_bytes=1 << 20, least_free_share=0.0)
 POST = [NewRecord(b"post", bytes(1000))]

@@ -20,7 +20,7 @@ from postroad.errors import PostroadError, Unavailable
 from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import ProcessDied
 from postroad.testing.faults.power_cuts import PowerCutFiles, write_files
-from tests.faults.segment_runs import History, faults_of, open_small, random_group
+from tests.samples.segment_runs import History, faults_of, open_small, random_group
 
 RUNS = 10
 KILLS = {"name": 0.1, "drop": 0.05}  # between a change of a name and the sync that follows is where it hurts most

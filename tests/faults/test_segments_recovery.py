@@ -15,7 +15,7 @@ from postroad.adapters.journal.segments.frame import SEGMENT_HEADER, RecordGroup
 from postroad.errors import Misconfigured
 from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import UnsyncedFiles
-from tests.faults.segment_runs import History, faults_of, open_small, random_group
+from tests.samples.segment_runs import History, faults_of, open_small, random_group
 
 pytestmark = pytest.mark.req("A3")
 

@@ -18,9 +18,9 @@ from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.http_client import ClientConnection, ClientResponse
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import hand_outs_in, require_whole
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER
+from tests.samples.aftermath import hand_outs_in, require_whole
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER
 
 MIB = 1 << 20
 RECOVERY_S = 60.0

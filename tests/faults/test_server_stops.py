@@ -17,9 +17,9 @@ from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.testing.http_client import ClientConnection, ClientResponse, ConnectionGone
 from postroad.testing.server import COMMAND, ServerProcess
-from tests.faults.aftermath import require_whole
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.samples.aftermath import require_whole
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER, Load
 from tests.waiting import eventually_async
 
 BROKEN = Path(__file__).with_name("broken_server.py")

@@ -10,9 +10,9 @@ import pytest
 
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
-from tests.faults.aftermath import require_whole_in_postgres
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER, Load
+from tests.samples.aftermath import require_whole_in_postgres
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER, Load
 from tests.waiting import eventually_async
 
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}

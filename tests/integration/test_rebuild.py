@@ -7,25 +7,13 @@ import shutil
 import subprocess
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 
-from postroad.adapters.index.sqlite import SqliteReader
-from postroad.core.projection.tables import TABLES
 from postroad.testing.server import COMMAND, ServerDidNotStart, ServerProcess
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER, Load
-
-Tables = dict[str, list[Any]]
-
-
-async def tables(data: Path) -> Tables:
-    reader = SqliteReader(data / "index.sqlite")
-    try:
-        return {"position": [await reader.position()]} | {table: await reader.rows(table) for table in TABLES}
-    finally:
-        await reader.close()
+from tests.samples.enrolled_parties import enroll
+from tests.samples.index_tables import tables
+from tests.samples.server_load import RECEIVER, SENDER, Load
 
 
 def postroad(*arguments: str) -> subprocess.CompletedProcess[str]:

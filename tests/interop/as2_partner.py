@@ -13,9 +13,9 @@ from typing import Any
 from benchmarks.as2_peer import organization, partner, pyas2lib
 from postroad.core.codecs.cms import Identity
 from postroad.core.codecs.mime import write_head
-from tests.acceptance.push_receiver import Answer, Pushed, Receiver, receiver
-from tests.unit.core.codecs.cms.people import clerk
-from tests.unit.core.codecs.cms.people import partner as acme
+from tests.samples.cms_people import clerk
+from tests.samples.cms_people import partner as acme
+from tests.samples.push_receiver import Answer, Pushed, Receiver, receiver
 
 US, THEM = "My Biz", "ACME"
 PATH, RECEIPTS = "/as2", "/receipts"

@@ -8,9 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from postroad.core.model.message import Message, MessageType
-from tests.acceptance.served_network import succeeded
 from tests.interop.test_as2_partner import House, fresh, house
-from tests.unit.core.mediation.test_soap_part import INVOICE, NETWORK_HEADER, ONE, TWO, X12, swa
+from tests.samples.served_network import succeeded
+from tests.samples.soap_attachments import INVOICE, NETWORK_HEADER, ONE, TWO, X12, swa
 from tests.waiting import eventually
 
 __all__ = ["house"]

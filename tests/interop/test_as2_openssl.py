@@ -20,8 +20,8 @@ from postroad.core.codecs.as2 import (
 )
 from postroad.core.codecs.cms import Identity
 from postroad.core.codecs.mime import read_entity, read_multipart, write_head
-from tests.unit.core.codecs.as2.parties import DOCUMENT, HEAD, MDN_ID, NOW, buyer, message, seen, seller
-from tests.unit.core.codecs.cms.people import clerk, partner, stranger
+from tests.samples.as2_parties import DOCUMENT, HEAD, MDN_ID, NOW, buyer, message, seen, seller
+from tests.samples.cms_people import clerk, partner, stranger
 
 pytestmark = pytest.mark.skipif(
     shutil.which("openssl") is None, reason="needs the openssl program, which is not installed"

@@ -26,9 +26,9 @@ from postroad.core.codecs.as2 import (  # fmt: skip
 )
 from postroad.core.codecs.mime import read_entity, write_head
 from postroad.errors import Refused
-from tests.unit.core.codecs.as2.parties import BUYER, NOW, SELLER, buyer, counted, seen, seller
-from tests.unit.core.codecs.cms.people import clerk, stranger
-from tests.unit.core.codecs.cms.people import partner as acme
+from tests.samples.as2_parties import BUYER, NOW, SELLER, buyer, counted, seen, seller
+from tests.samples.cms_people import clerk, stranger
+from tests.samples.cms_people import partner as acme
 
 try:
     pyas2lib()

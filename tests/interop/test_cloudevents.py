@@ -27,7 +27,7 @@ from postroad.core.codecs.cloudevents import (
     write_binary,
     write_structured,
 )
-from tests.property.test_cloudevents import EVENTS
+from tests.samples.cloud_events import EVENTS
 
 CONFORMANCE = Path(__file__).parents[3] / "shared" / "fixtures" / "cloudevents"
 FIELDS = {"datacontenttype": "data_content_type", "dataschema": "data_schema"}

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from postroad.core.codecs.cms import compress, decompress, encrypt, sign
-from tests.unit.core.codecs.cms.people import CONTENT, SIGNED_AT, clerk, notary, partner
+from tests.samples.cms_people import CONTENT, SIGNED_AT, clerk, notary, partner
 
 cms: Any = pytest.importorskip("asn1crypto.cms", reason="needs asn1crypto, which is not installed")
 pytestmark = pytest.mark.req("T7")

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 
 from postroad.core.codecs.cms import Identity, content_kind, decrypt, encrypt, sign, verify
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.people import CONTENT, SIGNED_AT, clerk, notary, partner, stranger
+from tests.samples.cms_people import CONTENT, SIGNED_AT, clerk, notary, partner, stranger
 
 OPENSSL = shutil.which("openssl")
 pytestmark = [

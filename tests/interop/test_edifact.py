@@ -13,7 +13,7 @@ from pydifact.segmentcollection import Interchange
 from postroad.core.interchange.edifact import acknowledge, answering, assemble, examine, examine_stream, split_stream
 from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
 from postroad.errors import Refused
-from tests.unit.core.interchange.edifact.samples import NOON, ORDER, SECOND, Counting, interchange
+from tests.samples.edifact import NOON, ORDER, SECOND, Counting, interchange
 
 # It has no directory of service segments for every version, and dislikes segments without elements; both it says each time.
 pytestmark = [

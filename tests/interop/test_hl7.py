@@ -12,8 +12,8 @@ import pytest
 
 from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, split
 from postroad.core.interchange.nouns import Placed
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, RESULT, Counting, batch, envelope
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.hl7 import ADMIT, NOON, RESULT, Counting, batch, envelope
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "hl7v2"
 needs_collection = pytest.mark.skipif(

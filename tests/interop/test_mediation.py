@@ -17,8 +17,8 @@ from postroad.core.mediation.model import DecodedMessage, Wire
 from postroad.core.mediation.soap_root import is_envelope
 from postroad.core.model.formats import Format
 from postroad.errors import Refused
-from tests.unit.core.mediation.examples import given_again
-from tests.unit.core.mediation.strategies import READABLE, wire_of
+from tests.samples.external_messages import given_again
+from tests.samples.mediation_strategies import READABLE, wire_of
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
 pytestmark = pytest.mark.skipif(

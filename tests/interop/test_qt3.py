@@ -15,11 +15,11 @@ import pytest_asyncio
 
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
-from tests.architecture.source_tree import ROOT
 from tests.interop.qt3_cases import NO_DOCUMENT, Case, read_suite
 from tests.interop.qt3_expected import NO, YES
 from tests.interop.qt3_suite import run, run_suite
 from tests.interop.qt3_variants import variants
+from tests.source_tree import ROOT
 
 SUITE = os.environ.get("POSTROAD_QT3", "")
 PAGE = ROOT / "docs" / "reference" / "xquery-conformance.md"

@@ -20,7 +20,7 @@ from postroad.core.model.message import Delivered, Message, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
-from tests.faults.parties import serving
+from tests.samples.enrolled_parties import serving
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
 ALL_OF = ("soap", "purchase_orders", "gs1xml")  # of the other kinds, a few are enough here

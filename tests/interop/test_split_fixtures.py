@@ -16,7 +16,7 @@ from postroad.core.interchange.interchange_reader import RECOGNISED
 from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from tests.unit.services.splitting_house import House, house
+from tests.samples.splitting_house import House, house
 
 __all__ = ["house"]
 

@@ -13,7 +13,7 @@ from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.core.interchange.xml_wrapper.outline import root_of
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import Counting, envelope
+from tests.samples.x12 import Counting, envelope
 
 FIXTURES = Path(__file__).parents[3] / "shared/fixtures"
 needs_collection = pytest.mark.skipif(

@@ -27,8 +27,8 @@ from postroad.core.interchange.x12 import (
 )
 from postroad.core.interchange.x12.acknowledgement_codes import GROUP_CODES, INTERCHANGE_CODES, SET_CODES
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.x12.samples import GS, NOON, ORDER, Counting, header, interchange
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.x12 import GS, NOON, ORDER, Counting, header, interchange
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "x12"
 needs_collection = pytest.mark.skipif(

@@ -15,7 +15,7 @@ from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.network import Network
 from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
-from tests.unit.flow.batching_bench import Bench
+from tests.samples.batching_bench import Bench
 
 
 class SharedNode(Bench):

@@ -29,7 +29,7 @@ from postroad.core.codecs.as2.headers import Headers
 from postroad.core.codecs.cms import compress, encrypt
 from postroad.core.codecs.mime import write_head
 from postroad.errors import Refused
-from tests.unit.core.codecs.as2.parties import (
+from tests.samples.as2_parties import (
     ANYTHING,
     BUYER,
     NOW,
@@ -43,7 +43,7 @@ from tests.unit.core.codecs.as2.parties import (
     seller,
     with_header,
 )  # fmt: skip
-from tests.unit.core.codecs.cms.people import clerk, notary, partner, stranger
+from tests.samples.cms_people import clerk, notary, partner, stranger
 
 LINES = st.sampled_from(
     [b"\r\n", b"\n", b"\r", b"--", b"=_", b" ", b"\x00", b"ISA*~", b"Content-Type: text/plain", b"\r\n\r\n"]

@@ -28,10 +28,10 @@ from postroad.errors import Refused
 from postroad.flow.administration import batch_actions as steering
 from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from postroad.testing.postgres import PostgresServer
-from tests.property.batch_ledger import BatchLedger
 from tests.property.batch_node import SharedNode
-from tests.property.batch_rest import Watching, come_to_rest
-from tests.unit.flow.batching_bench import Bench, order
+from tests.samples.batch_ledger import BatchLedger
+from tests.samples.batch_rest import Watching, come_to_rest
+from tests.samples.batching_bench import Bench, order
 
 TIMES = int(os.environ.get("POSTROAD_TEST_BATCHES", "1"))  # multiplies the runs
 MAY_BE_REFUSED = {"batch.state", "version.conflict", "not-found", "dead-letter.dealt"}

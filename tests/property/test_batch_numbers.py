@@ -12,7 +12,7 @@ from postroad.core.model.journal import MessagePosted
 from postroad.flow.batching.send_port import SendPortWorker
 from postroad.testing.contracts.desk.desk_under_test import ManualClock
 from tests.property.batch_node import SharedNode
-from tests.unit.flow.batching_bench import order
+from tests.samples.batching_bench import order
 
 ROUNDS = 15
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from postroad.core.codecs.cms import Identity, compress, content_kind, decompress, decrypt, encrypt, sign, verify
 from postroad.core.codecs.cms.ciphers import CIPHERS
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.crafted import as_ber
-from tests.unit.core.codecs.cms.people import CONTENT, SIGNED_AT, clerk, notary
+from tests.samples.cms_people import CONTENT, SIGNED_AT, clerk, notary
+from tests.samples.crafted_cms import as_ber
 
 PIECES = st.lists(st.binary(max_size=300) | st.binary(max_size=50).map(lambda some: some * 500), max_size=5)
 PIECE_BYTES = st.integers(1, 2000)

@@ -24,8 +24,8 @@ from postroad.core.codecs.soap.reader import operation_in, read_tree
 from postroad.core.codecs.xml import is_embeddable, parse
 from postroad.core.model.message import Message
 from postroad.errors import Refused
-from tests.unit.core.codecs.examples import CANONICAL, FULL, ORDER, RESPONSE, SIMPLE
-from tests.unit.core.codecs.strategies import MESSAGES
+from tests.samples.message_strategies import MESSAGES
+from tests.samples.wire_messages import CANONICAL, FULL, ORDER, RESPONSE, SIMPLE
 
 every_codec = pytest.mark.parametrize(
     "codec",

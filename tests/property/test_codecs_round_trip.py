@@ -15,7 +15,7 @@ from postroad.core.model.message import Delivered, Message, PostResult
 from postroad.core.model.polling import PollRequest, Settlement, SettlementResult
 from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused
-from tests.unit.core.codecs.strategies import (
+from tests.samples.message_strategies import (
     DELIVERED,
     MESSAGES,
     POLLS,

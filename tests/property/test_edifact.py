@@ -20,8 +20,8 @@ from postroad.core.interchange.edifact.delimiters import USUAL, delimiters_of
 from postroad.core.interchange.edifact.segments import elements_of, parts_of, release_text
 from postroad.core.interchange.nouns import OnEnvelopeError, Placed
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.edifact.samples import NOON, ORDER, UNB, Counting, envelope, interchange
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.edifact import NOON, ORDER, UNB, Counting, envelope, interchange
 
 TEXT = st.text(st.sampled_from("aZ09 ?'+:*~!.,\r\nUNTZH\u00fc"), max_size=14)
 TAGS = st.sampled_from(("BGM", "FTX", "UNS", "UNX", "UN", "U"))

@@ -10,8 +10,8 @@ from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering,
 from postroad.core.interchange.hl7.separators import USUAL, escape_text
 from postroad.core.interchange.nouns import OnEnvelopeError, Placed
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, Counting, batch, envelope
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.hl7 import ADMIT, NOON, Counting, batch, envelope
 
 TEXT = st.text(st.sampled_from("aZ09 |^~\\&#!$\r\nMSHBTF\u00fc"), max_size=12).map(
     lambda text: escape_text(text, USUAL)

@@ -17,7 +17,7 @@ from postroad.core.mediation.soap_root import strip_prolog
 from postroad.core.mediation.wrapper import pack_wrapper, unpack_wrapper
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
-from tests.unit.core.mediation.strategies import READABLE, messages, outgoing_of, wire_of
+from tests.samples.mediation_strategies import READABLE, messages, outgoing_of, wire_of
 
 FORMATS = st.sampled_from(READABLE)
 SYNONYMS = {"text/xml": "application/xml", "text/xml; charset=utf-8": "application/xml"}

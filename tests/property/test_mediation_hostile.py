@@ -13,7 +13,7 @@ from postroad.core.mediation.model import DecodedMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
-from tests.unit.core.mediation.strategies import READABLE, outgoing_of, wire_of
+from tests.samples.mediation_strategies import READABLE, outgoing_of, wire_of
 
 PARTS = (
     Part(id="1", content_type="application/xml", data=b"<po xmlns='urn:po'>" + b"x" * 70 + b"</po>"),

@@ -12,8 +12,8 @@ from postroad.core.interchange.interchange_reader import OpenedInterchanges, ope
 from postroad.core.interchange.nouns import OnEnvelopeError, Split
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import NOON, Counting
-from tests.unit.services.splitting_house import interchange
+from tests.samples.splitting_house import interchange
+from tests.samples.x12 import NOON, Counting
 
 STANDARDS = ("x12", "edifact", "hl7")
 WHOLE = {name: interchange(name) for name in STANDARDS}

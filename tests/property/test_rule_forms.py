@@ -31,8 +31,8 @@ from postroad.core.model.rule import (
 )
 from postroad.core.routing.conditions.compiled_rule import compile_rule
 from postroad.core.routing.rules.rule_check import find_rule_errors
-from tests.unit.core.codecs.strategies import TEXTS
-from tests.unit.core.routing.looking import directory
+from tests.samples.conditions import directory
+from tests.samples.message_strategies import TEXTS
 
 OWNER = Service(gcid="00000000000000a1", organization="MyBiz", name="Purchasing")
 XSLT = Service(gcid="00000000000000c4", organization="Transmatics", name="xslt", visibility=Visibility.PUBLIC)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from postroad.core.interchange.catalogue import BUILT_IN, Standard
 from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import NOON, Counting
+from tests.samples.x12 import NOON, Counting
 
 X_TEXT = st.text(st.sampled_from("Aa0 /-?:().,'+\r\n"), max_size=30).map(
     lambda text: text.replace("\r", "").replace("\n", "\r\n")

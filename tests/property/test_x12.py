@@ -20,8 +20,8 @@ from postroad.core.interchange.x12 import (
     split_stream,
 )
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.x12.samples import NOON, ORDER, Counting, envelope, header, interchange
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.x12 import NOON, ORDER, Counting, envelope, header, interchange
 
 KINDS = ("850", "810", "856", "997", "835")
 TEXT = st.text(

@@ -20,7 +20,7 @@ from postroad.core.interchange.x12 import assemble, examine_stream
 from postroad.core.interchange.x12.walk import X12Walk
 from postroad.errors import Refused
 from tests.property.test_x12 import ANY, MARKS, written
-from tests.unit.core.interchange.x12.samples import Counting, envelope
+from tests.samples.x12 import Counting, envelope
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures" / "x12"
 PIECES = (b"~", b"~~", b"~\n", b"~ ", b"\n", b"*", b"~SE*2*0001~", b"~ST*850*0009", b"~GE*1*1", b"~GS*PO*A*B", b"~BIN*3*~S~~",

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from postroad.warehouse.session import WarehouseSettings, spark_session
+from tests.samples.spark import QUICK_START
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-# C1 alone starts in half the CPU time; tests are short, so they never get the better code of C2 anyway.
-QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:-UsePerfData"
 
 
 @pytest.fixture(scope="session")

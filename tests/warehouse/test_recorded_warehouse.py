@@ -14,7 +14,7 @@ from deltalake import DeltaTable
 
 from postroad.cli.main import postroad
 from postroad.client import Client
-from tests.compatibility.recordings import VERSIONS, Store, key_of, server_on, unpack
+from tests.samples.recordings import VERSIONS, Store, key_of, server_on, unpack
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

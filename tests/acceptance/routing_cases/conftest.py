@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.acceptance.routing_cases.town import Town, open_town
+from tests.samples.town import Town, open_town
 
 
 @pytest.fixture

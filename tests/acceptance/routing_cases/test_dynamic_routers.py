@@ -9,7 +9,7 @@ import pytest
 
 from postroad.core.model.directory import Routing
 from postroad.core.model.message import MessageType, Property
-from tests.acceptance.routing_cases.town import (
+from tests.samples.town import (
     Town,
     add,
     add_after,

@@ -8,7 +8,7 @@ from postroad.api.resources.message_views import status_view
 from postroad.core.model.history import MessageHistory
 from postroad.core.model.message import Message, MessageType, PostResult, Recipient, Status
 from postroad.errors import Refused
-from tests.acceptance.routing_cases.town import Town, add
+from tests.samples.town import Town, add
 
 SAID = "the list of Guard names you"
 

@@ -6,7 +6,7 @@ import pytest
 
 from postroad.core.model.directory import ConnectionPolicy, Routing, Transport
 from postroad.errors import Refused
-from tests.acceptance.routing_cases.town import Town, add, add_after, redirect
+from tests.samples.town import Town, add, add_after, redirect
 
 ONLY_TLS = ConnectionPolicy(transport=Transport.TLS)
 

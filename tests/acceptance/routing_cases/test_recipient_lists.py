@@ -10,7 +10,7 @@ import pytest
 
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Property, Recipient
 from postroad.errors import Refused
-from tests.acceptance.routing_cases.town import BROKEN, Town, add, body, property_is, redirect
+from tests.samples.town import BROKEN, Town, add, body, property_is, redirect
 
 
 def status(delivered: Delivered) -> str:

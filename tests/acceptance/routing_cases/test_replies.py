@@ -12,7 +12,7 @@ from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Argument, Message, MessageType, Recipient
 from postroad.core.model.rule import Comparing, MessageSection, RuleRole, ValueComparison, ValueLocation
 from postroad.errors import Refused
-from tests.acceptance.routing_cases.town import BROKEN, Town, add, body, redirect
+from tests.samples.town import BROKEN, Town, add, body, redirect
 
 IS_RESPONSE = ValueComparison(
     operator=Comparing.EQUALS,

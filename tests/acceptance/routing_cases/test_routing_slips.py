@@ -10,7 +10,7 @@ import pytest
 
 from postroad.core.model.message import Argument, Message, MessageType, Property, Recipient, Status
 from postroad.errors import Refused
-from tests.acceptance.routing_cases.town import BROKEN, Town, add, add_after, body, body_says, property_names
+from tests.samples.town import BROKEN, Town, add, add_after, body, body_says, property_names
 
 VIA = ("X", "Y", "Z")
 

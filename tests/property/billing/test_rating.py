@@ -17,7 +17,7 @@ from postroad.core.billing.invoices import InvoiceIssue, make_correction, make_i
 from postroad.core.billing.uses import list_uses
 from postroad.core.model.billing import BilledService, BillingSettings, Charge, ChargePart, Rate, Use, UseKind
 from postroad.core.model.message import MessageType
-from tests.property.billing.journals import GCIDS, SERVICES, ZONES, Made, gcids, journals, moments, rates, tiers
+from tests.samples.billing_journals import GCIDS, SERVICES, ZONES, Made, gcids, journals, moments, rates, tiers
 
 pytestmark = pytest.mark.req("P3")
 

@@ -30,7 +30,7 @@ def test_every_fault_is_told_at_once() -> None:
     broken = [
         named("gone", "no.such.module:THING"),
         named("loud", "tests.unit.core.interchange.test_catalogue:SHOUTING"),
-        named("number", "tests.unit.core.interchange.x12.samples:NOON"),
+        named("number", "tests.samples.x12:NOON"),
     ]
     with pytest.raises(Misconfigured) as misconfigured:
         load_catalogue(broken)

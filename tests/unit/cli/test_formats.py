@@ -18,7 +18,7 @@ from postroad.core.mediation.formats import decode_wire
 from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part, Recipient
-from tests.unit.core.mediation.examples import envelope, related
+from tests.samples.external_messages import envelope, related
 
 SWA = related(
     ("Content-Type: text/xml\nContent-ID: <root>", envelope("<Order/>")),

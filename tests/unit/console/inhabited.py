@@ -39,9 +39,9 @@ from postroad.flow.administration.base import Administration
 from postroad.flow.administration.configuration import apply, plan_configuration
 from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import CHEAP, MemoryNetwork
-from tests.acceptance.market import ClockAhead
-from tests.console.counted import Counted
-from tests.console.workshop import HOUSE, ORDER, PORT, SERVICES
+from tests.samples.counted import Counted
+from tests.samples.market import ClockAhead
+from tests.samples.workshop import HOUSE, ORDER, PORT, SERVICES
 from tests.waiting import eventually_async
 
 HOME = "http://network.example"

@@ -22,7 +22,7 @@ from postroad.core.model.directory import Person
 from postroad.flow.administration import accounts
 from postroad.flow.administration.base import Administration
 from postroad.flow.registries.configuration import build_save
-from tests.acceptance.market import ClockAhead
+from tests.samples.market import ClockAhead
 
 OPERATOR = Person(email="op@network.example", operator=True)
 EVERYTHING = LiveFilter(what="", service="")

@@ -19,7 +19,7 @@ from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.marts.charges import charges
 from postroad.warehouse.marts.invoices import invoice_lines
 from postroad.warehouse.staging.distinct_events import distinct_events
-from tests.property.billing.journals import SERVICES, Made, journals
+from tests.samples.billing_journals import SERVICES, Made, journals
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -10,7 +10,7 @@ from postroad.core.billing.invoices import sum_charges
 from postroad.core.billing.uses import list_uses
 from postroad.core.model.journal import encode
 from postroad.warehouse.billing.recount import recount_charges, sum_lines
-from tests.property.billing.journals import SERVICES, Made, journals
+from tests.samples.billing_journals import SERVICES, Made, journals
 
 pytestmark = pytest.mark.req("P3")
 

@@ -25,7 +25,7 @@ from postroad.warehouse.billing.reconciliation import Records, reconcile
 from postroad.warehouse.jobs.billing_refresh import RefreshedBillingTable, refresh_billing
 from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.store import DeltaStore
-from tests.unit.core.billing.parties import OWNERS, SELLER, XSLT, hop, posted, returned
+from tests.samples.billing_parties import OWNERS, SELLER, XSLT, hop, posted, returned
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,7 +14,7 @@ from postroad.core.model.billing import Use, UseKind
 from postroad.warehouse.billing.price_list import owners
 from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.marts.usage import GRAIN, LARGEST, SIZE_CLASSES, usage
-from tests.property.billing.journals import SERVICES, Made, journals
+from tests.samples.billing_journals import SERVICES, Made, journals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -25,7 +25,7 @@ from postroad.warehouse.bulk.batch.send_ports import find_named_send_port
 from postroad.warehouse.bulk.job import BulkRun
 from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import read_directories
-from tests.unit.flow.batching_bench import Bench, bench, order
+from tests.samples.batching_bench import Bench, bench, order
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

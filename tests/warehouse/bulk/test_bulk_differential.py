@@ -19,7 +19,7 @@ from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import read_directories
 from postroad.warehouse.bulk.read.messages import ArchiveDefaults
 from postroad.warehouse.bulk.routing import RouteOperation, copy_from_row
-from tests.acceptance.served_network import Served, served, succeeded
+from tests.samples.served_network import Served, served, succeeded
 from tests.warehouse.bulk.traffic import BUYER, CODECS, SELLER, document, messages, wires
 
 if TYPE_CHECKING:

@@ -22,8 +22,8 @@ from postroad.warehouse.bulk.job import BulkRun, result_frame
 from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import read_directories
 from postroad.warehouse.bulk.translation import TranslateOperation
-from tests.acceptance.mediated import FORMATS, posted
-from tests.acceptance.served_network import Served, served, succeeded
+from tests.samples.mediated import FORMATS, posted
+from tests.samples.served_network import Served, served, succeeded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

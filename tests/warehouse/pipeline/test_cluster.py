@@ -21,7 +21,7 @@ from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import read_directories
 from postroad.warehouse.bulk.read.messages import ArchiveDefaults
 from postroad.warehouse.bulk.routing import RouteOperation
-from tests.warehouse.conftest import QUICK_START
+from tests.samples.spark import QUICK_START
 from tests.warehouse.pipeline.landed import events, landed, made_up_journal
 from tests.warehouse.pipeline.spark_cluster import SparkCluster
 

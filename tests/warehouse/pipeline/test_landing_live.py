@@ -21,9 +21,9 @@ from postroad.testing.server import ServerProcess
 from postroad.warehouse.jobs.landing import land, landed_seq
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
-from tests.faults.parties import enroll
-from tests.faults.server_load import RECEIVER, SENDER, Load
-from tests.warehouse.conftest import QUICK_START
+from tests.samples.enrolled_parties import enroll
+from tests.samples.server_load import RECEIVER, SENDER, Load
+from tests.samples.spark import QUICK_START
 from tests.warehouse.pipeline.landed import counts, events, landed, landed_upto, made_up_journal
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import Journal, NewRecord
 from postroad.testing.contracts.journal.contract import JournalContract
 from postroad.testing.faults.faulty_files import SameThreadExecutor, UnsyncedFiles
-from tests.faults.segment_runs import History, faults_of, open_small, random_group
+from tests.samples.segment_runs import History, faults_of, open_small, random_group
 
 TINY = SegmentSettings(segment_bytes=2048, reserve_bytes=1024, least_free_bytes=0, least_free_share=0)
 

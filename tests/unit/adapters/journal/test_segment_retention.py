@@ -7,7 +7,7 @@ from pathlib import Path
 
 from postroad.adapters.journal.segments import SegmentJournal, SegmentReader
 from postroad.ports import JournalRecord, NewRecord
-from tests.faults.segment_runs import SMALL, faults_of, open_small
+from tests.samples.segment_runs import SMALL, faults_of, open_small
 
 
 async def filled(path: Path, count: int = 40) -> SegmentJournal:

@@ -17,7 +17,7 @@ from postroad.adapters.journal.segments.files import MappedCounter
 from postroad.adapters.journal.segments.frame import ENTRY, GROUP_HEADER, SEGMENT_HEADER, RecordGroup
 from postroad.ports import JournalHead, NewRecord
 from postroad.testing.faults.faulty_files import UnsyncedFiles
-from tests.faults.segment_runs import History, faults_of, open_small, random_group
+from tests.samples.segment_runs import History, faults_of, open_small, random_group
 
 pytestmark = pytest.mark.req("A3")
 

@@ -11,7 +11,7 @@ import pytest
 from postroad.adapters.transport import push
 from postroad.adapters.transport.connection import PushConnection
 from postroad.adapters.transport.idle_connections import IdleConnections
-from tests.unit.adapters.transport.receivers import Wire, answering, pusher, receiving, to
+from tests.samples.receivers import Wire, answering, pusher, receiving, to
 from tests.waiting import eventually_async
 
 

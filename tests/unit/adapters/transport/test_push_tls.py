@@ -16,7 +16,7 @@ from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.tls import TlsContexts
 from postroad.core.delivery.push_request import PushAnswer
 from postroad.errors import Misconfigured
-from tests.unit.adapters.transport.receivers import (
+from tests.samples.receivers import (
     NAME,
     OK,
     Answers,

@@ -11,7 +11,7 @@ from postroad.adapters.transport.permission import Permission
 from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
 from postroad.core.delivery.push_request import PushRequest
-from tests.unit.adapters.transport.receivers import NAME, OK, Answers, answering, pusher, receiving, to
+from tests.samples.receivers import NAME, OK, Answers, answering, pusher, receiving, to
 
 # Spellings of loopback, with {port} where a server waits that must not be reached.
 LOOPBACK = [

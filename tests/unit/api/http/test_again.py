@@ -9,7 +9,7 @@ from postroad.api.http.head import REMEMBERED_BYTES, read_head
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.repeated_head import RepeatedHead
 from postroad.api.http.request import FastRoute
-from tests.unit.api.http.front_door import Wire, echo, serving
+from tests.samples.front_door import Wire, echo, serving
 
 POST = b"POST /m HTTP/1.1\r\nHost: x\r\nX-Who: %b\r\nContent-Length: 3\r\n\r\n%b"
 LENGTH = b"Content-Length: 3\r\n"

@@ -16,7 +16,7 @@ from fastapi.responses import PlainTextResponse, StreamingResponse
 
 from postroad.api.http import HttpLimits, HttpServer
 from postroad.errors import Misconfigured
-from tests.unit.api.http.front_door import Wire, ask, echo, not_found, problem, serving
+from tests.samples.front_door import Wire, ask, echo, not_found, problem, serving
 from tests.waiting import eventually
 
 SECRET = "secret-payload"

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 from postroad.api.http import FastReply, FastRequest, HttpLimits, HttpServer
-from tests.unit.api.http.front_door import JSON, Served, Wire, ask, echo, not_found, problem, serving
+from tests.samples.front_door import JSON, Served, Wire, ask, echo, not_found, problem, serving
 from tests.waiting import eventually
 
 POST = b"POST /m HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n%b"

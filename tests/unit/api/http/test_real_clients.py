@@ -11,7 +11,7 @@ from pathlib import Path
 import httpx2
 import pytest
 
-from tests.unit.api.http.front_door import Served, echo, serving
+from tests.samples.front_door import Served, echo, serving
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from postroad.api.http import HttpLimits
-from tests.unit.api.http.front_door import Response, Wire, echo, serving
+from tests.samples.front_door import Response, Wire, echo, serving
 
 H = b"Host: x\r\n"
 CHUNKED = b"POST /m HTTP/1.1\r\n" + H + b"Transfer-Encoding: chunked\r\n\r\n"

@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 
 from postroad.api.http import FastReply, FastRequest, TlsFront, TrustedProxies
 from postroad.errors import Misconfigured
-from tests.unit.api.http.front_door import Response, Served, Wire, ask, serving
+from tests.samples.front_door import Response, Served, Wire, ask, serving
 from tests.waiting import eventually
 
 # The loops and the versions of OpenSSL differ in how a failed handshake ends.

@@ -11,7 +11,7 @@ from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.batch_policy import BatchPolicy, Port
 from postroad.core.model.message import Part, Property
 from postroad.core.routing.conditions.subject import Subject
-from tests.unit.core.routing.looking import HEADER, xml
+from tests.samples.conditions import HEADER, xml
 
 MONDAY_US = 1_767_600_000_000_000  # 2026-01-05T08:00:00Z
 SECOND_US = 1_000_000

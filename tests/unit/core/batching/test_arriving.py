@@ -8,8 +8,8 @@ from postroad.core.batching.arrival import arrival_of, arrival_without_content
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Port, Types, Unfinished
 from postroad.core.model.directory import DeliveryWindow
+from tests.samples.conditions import body, compare, header
 from tests.unit.core.batching.gathering import Batcher, at, message
-from tests.unit.core.routing.looking import body, compare, header
 
 
 def kept(batch: Batch | None) -> Batch:

@@ -8,8 +8,8 @@ from postroad.core.batching import check_policy
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Port, SortKey, Types
 from postroad.core.model.directory import DeliveryWindow
 from postroad.errors import Refused
+from tests.samples.conditions import body, compare, header
 from tests.unit.core.batching.gathering import UTC_PORT
-from tests.unit.core.routing.looking import body, compare, header
 
 EVENINGS = Port(time_zone="Europe/Berlin", windows=(DeliveryWindow(opens="18:00", closes="20:00"),))
 

@@ -10,8 +10,8 @@ from postroad.core.batching.moves import add_member, close_empty_batch, open_bat
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Port, Recovery
 from postroad.core.model.directory import DeliveryWindow
+from tests.samples.conditions import compare, header
 from tests.unit.core.batching.gathering import UTC_PORT, at
-from tests.unit.core.routing.looking import compare, header
 
 
 def batch_of(count: int, size: int = 10, seconds: int = 0) -> Batch:

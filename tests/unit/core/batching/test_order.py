@@ -8,8 +8,8 @@ from postroad.core.batching import arrival_of, order_members
 from postroad.core.model.batch import BatchMember
 from postroad.core.model.batch_policy import BatchPolicy, SortKey
 from postroad.core.model.rule import ValueType
+from tests.samples.conditions import body, header
 from tests.unit.core.batching.gathering import message
-from tests.unit.core.routing.looking import body, header
 
 REGION, TOTAL = SortKey(place=header("properties.region")), body("/o/total")
 

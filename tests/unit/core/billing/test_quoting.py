@@ -9,7 +9,7 @@ from postroad.core.billing.quotes import Quote, list_quotes
 from postroad.core.billing.uses import list_uses
 from postroad.core.model.billing import BillingSettings, PriceShares, Rate, Tariff
 from postroad.core.model.message import MessageType
-from tests.unit.core.billing.parties import OWNERS, SELLER, XSLT, hop, numbered, posted, returned
+from tests.samples.billing_parties import OWNERS, SELLER, XSLT, hop, numbered, posted, returned
 from tests.unit.core.billing.test_rating import tariff, tiers
 
 pytestmark = pytest.mark.req("P3")

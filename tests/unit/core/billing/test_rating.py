@@ -11,7 +11,7 @@ from postroad.core.billing.uses import list_uses
 from postroad.core.model.billing import BillingSettings, Charge, PriceShares, Rate, Tariff, Tier
 from postroad.core.model.journal import Entry
 from postroad.core.model.message import MessageType
-from tests.unit.core.billing.parties import BUYER, OWNERS, SELLER, XSLT, ZIP, hop, numbered, posted, returned
+from tests.samples.billing_parties import BUYER, OWNERS, SELLER, XSLT, ZIP, hop, numbered, posted, returned
 
 pytestmark = pytest.mark.req("P3")
 

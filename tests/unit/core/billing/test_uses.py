@@ -10,7 +10,7 @@ from postroad.core.model.billing import BilledService, UseKind
 from postroad.core.model.journal import DeliveriesLeased, DeliveryAttempted, MessageRefused
 from postroad.core.model.message import MessageType
 from postroad.testing.contracts.index.story_batches import BATCHER, BATCHES, FARMER, PARTNER
-from tests.unit.core.billing.parties import BUYER, SELLER, XSLT, ZIP, hop, numbered, posted, returned
+from tests.samples.billing_parties import BUYER, SELLER, XSLT, ZIP, hop, numbered, posted, returned
 
 pytestmark = pytest.mark.req("P3")
 

@@ -22,7 +22,7 @@ from postroad.core.codecs.native_formats import (
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.message import Message, Part, PropertyType, Recipient
 from postroad.errors import Refused
-from tests.unit.core.codecs.examples import FULL, RESPONSE, SIMPLE
+from tests.samples.wire_messages import FULL, RESPONSE, SIMPLE
 
 MULTIPART = 'multipart/mixed; boundary="a b"'
 MANY = b"".join(b' xmlns:n%d="http://example.com/services/orders/%d"' % (n, n) for n in range(30))

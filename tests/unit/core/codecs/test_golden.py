@@ -18,7 +18,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.schema import MESSAGES_XSD
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.errors import Refused
-from tests.unit.core.codecs.examples import (
+from tests.samples.wire_messages import (
     CANONICAL,
     DELIVERED,
     FULL,

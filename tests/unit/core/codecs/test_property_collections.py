@@ -17,7 +17,7 @@ from postroad.core.exchange.header_items import header_items
 from postroad.core.exchange.matching import MatchableMessage, Matcher
 from postroad.core.model.message import Message, Property, PropertyType, Recipient
 from postroad.errors import Refused
-from tests.unit.core.routing.looking import HEADER, compare, header, holds, subject
+from tests.samples.conditions import HEADER, compare, header, holds, subject
 
 TAGS = Property("tags", '["red","a \\"b\\"",12.50,true,{"date":"2026-12-01"}]', PropertyType.ARRAY)
 SIZES = Property("sizes", "[5,7]", PropertyType.SEQUENCE)

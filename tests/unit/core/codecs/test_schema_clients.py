@@ -18,7 +18,7 @@ from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
 from postroad.core.model.message import Argument, MessageType, Property, PropertyType, Recipient
 from postroad.core.model.polling import Outcome
 from postroad.errors import Refused
-from tests.unit.core.codecs.examples import DELIVERED, ORDER, RESULT, SETTLED
+from tests.samples.wire_messages import DELIVERED, ORDER, RESULT, SETTLED
 
 ADDRESS = "http://network.example/soap?a=1&b=2"
 both_versions = pytest.mark.parametrize(

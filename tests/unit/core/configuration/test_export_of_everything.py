@@ -26,12 +26,12 @@ from postroad.core.configuration.sections.organization import export_document
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.core.identity import api_key
 from postroad.core.model.snapshot import Directory
-from tests.acceptance.test_directory_services import PROFILE
-from tests.unit.core.codecs.cms.people import partner, stranger
-from tests.unit.core.configuration.test_batching_profile import EVERYTHING
-from tests.unit.core.configuration.test_plan import planned
+from tests.samples.as2_bench import certificate_pem
+from tests.samples.cms_people import partner, stranger
+from tests.samples.plans import planned
+from tests.samples.service_profile import PROFILE
+from tests.unit.core.configuration.profile.test_batching_profile import EVERYTHING
 from tests.unit.core.configuration.test_plan_billing import STANDARD
-from tests.unit.flow.as2_bench import certificate_pem
 
 pytestmark = pytest.mark.req("N13")
 

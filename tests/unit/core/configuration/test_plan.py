@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,35 +11,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.configuration.change_plan import ConfigurationPlan, StepAction
+from postroad.core.configuration.change_plan import StepAction
 from postroad.core.configuration.document import DocumentError, NetworkDocument, read_document
-from postroad.core.configuration.planner import make_plan
 from postroad.core.configuration.sections.organization import export_document
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
+from tests.samples.plans import applied, planned
 
 pytestmark = pytest.mark.req("N13")
-
-
-def numbers(directory: Directory) -> Iterator[str]:
-    """That nothing has yet."""
-    drawn = (f"{number:016x}" for number in itertools.count(1))
-    return (number for number in drawn if number not in directory.services)
-
-
-def planned(content: dict[str, Any], directory: Directory, **options: Any) -> ConfigurationPlan:
-    document = read_document(content)
-    assert isinstance(document, NetworkDocument), document
-    given_secrets: dict[str, Any] = {"secrets": {}, "fresh_ids": numbers(directory), "now_us": 1} | options
-    return make_plan(document, directory, **given_secrets)
-
-
-def applied(found: ConfigurationPlan, directory: Directory) -> Directory:
-    changes = [
-        ObjectChange(step.kind, step.key, step.seen_version + 1, msgspec.to_builtins(step.value))
-        for step in found.steps
-    ]
-    return directory.changed(changes, directory.version + 1)
 
 
 names = st.from_regex(r"[A-Z][a-z]{0,8}", fullmatch=True)

@@ -12,7 +12,7 @@ from postroad.core.configuration.document import NetworkDocument, read_document
 from postroad.core.configuration.sections.organization import export_document
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
-from tests.unit.core.configuration.test_plan import applied, planned
+from tests.samples.plans import applied, planned
 
 pytestmark = pytest.mark.req("N13", "P3")
 

@@ -12,7 +12,7 @@ from postroad.core.exchange import binding_limits
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory, object_key
-from tests.unit.core.configuration.test_plan import applied, planned
+from tests.samples.plans import applied, planned
 from tests.unit.core.configuration.test_plan_rules import told
 
 pytestmark = pytest.mark.req("N13", "X1")

@@ -12,9 +12,9 @@ from postroad.core.identity import api_key
 from postroad.core.model.directory import Credential, CredentialKind
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
-from tests.unit.core.codecs.cms.people import partner
-from tests.unit.core.configuration.test_plan import applied, planned
-from tests.unit.flow.as2_bench import certificate_pem
+from tests.samples.as2_bench import certificate_pem
+from tests.samples.cms_people import partner
+from tests.samples.plans import applied, planned
 
 pytestmark = pytest.mark.req("N13", "Z5")
 

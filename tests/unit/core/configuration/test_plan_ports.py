@@ -17,8 +17,8 @@ from postroad.core.interchange.catalogue import BUILT_IN, Standard
 from postroad.core.interchange.nouns import Envelope, Numbers, PlacedCallback
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
-from tests.unit.core.configuration.test_batching_profile import EVERYTHING
-from tests.unit.core.configuration.test_plan import applied, planned
+from tests.samples.plans import applied, planned
+from tests.unit.core.configuration.profile.test_batching_profile import EVERYTHING
 
 pytestmark = pytest.mark.req("B1", "N13")
 

@@ -14,7 +14,7 @@ from postroad.core.configuration.sections.rules import assign_places
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory
-from tests.unit.core.configuration.test_plan import applied, planned
+from tests.samples.plans import applied, planned
 
 pytestmark = pytest.mark.req("N13", "R1")
 

@@ -13,9 +13,9 @@ from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
 from postroad.core.interchange.placing import record_position
 from postroad.core.model.interchange import DocumentPosition, DrawnNumber
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import said_in, verdicts
-from tests.unit.core.interchange.test_catalogue import TWO_MEMBERS
-from tests.unit.core.interchange.x12.samples import NOON, Counting
+from tests.samples.acknowledged import said_in, verdicts
+from tests.samples.interchange_members import TWO_MEMBERS
+from tests.samples.x12 import NOON, Counting
 
 ANSWERING = ("x12", "edifact", "hl7")
 ASKING = {"x12": {"acknowledgment": "1"}, "edifact": {"acknowledgment": "1"}}

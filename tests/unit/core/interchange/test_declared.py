@@ -10,7 +10,7 @@ from postroad.core.interchange.hl7 import assemble as assemble_hl7
 from postroad.core.interchange.nouns import DescribedDocument, Envelope
 from postroad.core.model.message import Property
 from postroad.errors import Refused
-from tests.unit.core.interchange.edifact.samples import Counting, envelope
+from tests.samples.edifact import Counting, envelope
 
 LODZ = "UNH+1+ORDERS:D:96A:UN'FTX+Łódź'UNT+3+1'"
 

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.json_lines import assemble, examine, split
 from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import Counting, envelope
+from tests.samples.x12 import Counting, envelope
 
 
 def put_together(*members: bytes) -> bytes:

@@ -10,7 +10,7 @@ from postroad.core.mediation.as2_partnerships import partner_between, partnershi
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
-from tests.unit.core.codecs.cms.people import clerk, partner, stranger
+from tests.samples.cms_people import clerk, partner, stranger
 
 
 def certificate(identity: Identity) -> str:

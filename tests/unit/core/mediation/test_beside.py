@@ -10,7 +10,7 @@ from postroad.core.mediation.header_fields import MAX_FIELD_CHARS, fit_header_fi
 from postroad.core.mediation.model import OutgoingMessage, Wire
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Argument, Cookie, Part, Property
-from tests.unit.core.codecs.examples import DELIVERED
+from tests.samples.wire_messages import DELIVERED
 
 LONG = "é" * 2_000
 

@@ -11,8 +11,8 @@ from postroad.core.mediation.model import OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
-from tests.unit.core.mediation.examples import SOAP_11, SOAP_12, envelope, given_again, posted, related
-from tests.unit.core.mediation.strategies import wire_of
+from tests.samples.external_messages import SOAP_11, SOAP_12, envelope, given_again, posted, related
+from tests.samples.mediation_strategies import wire_of
 
 PICTURE = bytes(range(256)) * 3
 BODY = "<a href='cid:pic@x'/>"

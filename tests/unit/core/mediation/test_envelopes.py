@@ -14,7 +14,7 @@ from postroad.core.mediation.soap_format import quote_parameter
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.errors import Refused
-from tests.unit.core.mediation.examples import (
+from tests.samples.external_messages import (
     ORDER,
     OURS,
     SOAP_11,

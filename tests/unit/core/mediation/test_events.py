@@ -11,7 +11,7 @@ from postroad.core.mediation.model import OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part, Property, PropertyType
 from postroad.errors import Refused
-from tests.unit.core.mediation.examples import given_again, posted, taken_from
+from tests.samples.external_messages import given_again, posted, taken_from
 
 EVENT = (
     b'{ "specversion": "1.0", "id": "A-1", "source": "/shop", "type": "order.placed", "subject": "PO-1",\n'

@@ -9,7 +9,7 @@ from postroad.core.mediation.formats import decode_wire, encode_message, message
 from postroad.core.mediation.model import EncodedMessage, OutgoingMessage, Wire
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Part
-from tests.unit.core.mediation.examples import envelope, posted, related
+from tests.samples.external_messages import envelope, posted, related
 
 INJECTED = "text/plain\r\nAuthorization: Basic x"
 

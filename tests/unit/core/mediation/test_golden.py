@@ -14,7 +14,7 @@ from postroad.core.mediation.formats import decode_wire, encode_message
 from postroad.core.mediation.mime_format import decode_entity
 from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import PLAIN, Format
-from tests.unit.core.mediation.examples import DRAWING, MESSAGE, NOTE, ORDER
+from tests.samples.external_messages import DRAWING, MESSAGE, NOTE, ORDER
 
 GOLDEN = Path(__file__).parent / "golden"
 

@@ -11,8 +11,8 @@ from postroad.core.mediation.header_fields import has_fields, read_fields, write
 from postroad.core.mediation.model import Wire
 from postroad.core.model.message import Argument, Message, MessageType, Part, Property, PropertyType, Recipient, Status
 from postroad.errors import Refused
-from tests.unit.core.codecs.examples import DELIVERED, FULL
-from tests.unit.core.codecs.strategies import MESSAGES
+from tests.samples.message_strategies import MESSAGES
+from tests.samples.wire_messages import DELIVERED, FULL
 
 
 def fields(**named: str) -> list[tuple[str, str]]:

@@ -9,7 +9,7 @@ from postroad.core.mediation.formats import decode_wire, encode_message
 from postroad.core.mediation.model import Wire
 from postroad.core.model.formats import Format
 from postroad.errors import Refused
-from tests.unit.core.mediation.examples import MESSAGE, envelope, posted
+from tests.samples.external_messages import MESSAGE, envelope, posted
 
 DIME = encode_message(MESSAGE, Format.DIME).data
 SWA = encode_message(MESSAGE, Format.SWA)

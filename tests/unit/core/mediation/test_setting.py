@@ -18,7 +18,7 @@ from postroad.core.mediation.wrapper import Slot, cut_wire, fill_pieces, pack_wr
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from postroad.errors import Refused
-from tests.unit.core.mediation.examples import envelope, given_again, posted, related
+from tests.samples.external_messages import envelope, given_again, posted, related
 
 LARGE = bytes(range(256)) * 4096  # 1 MiB
 LARGE_XML = "<a>" + "x" * (1 << 20) + "</a>"

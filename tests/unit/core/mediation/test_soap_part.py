@@ -8,21 +8,7 @@ from postroad.core.mediation.formats import decode_wire, encode_message
 from postroad.core.mediation.model import EncodedMessage, OutgoingMessage, Wire
 from postroad.core.mediation.wrapper import pack_wrapper, unpack_wrapper
 from postroad.core.model.formats import Format
-
-X12 = b"ISA*00*~\nIEA*1~\r\n\x00\xff"
-INVOICE = b"<invoice/>"
-SOAP = "http://schemas.xmlsoap.org/soap/envelope/"
-NETWORK_HEADER = '<s:Header><pr:Header xmlns:pr="urn:postroad:message:1"><pr:Topic>T</pr:Topic></pr:Header></s:Header>'
-
-
-def swa(body: str, *attachments: tuple[str, bytes], header: str = "") -> Wire:
-    """A SOAP message with attachments, as a sender's toolkit writes it."""
-    envelope = f'<s:Envelope xmlns:s="{SOAP}">{header}<s:Body>{body}</s:Body></s:Envelope>'
-    pieces = [b"Content-Type: text/xml; charset=utf-8\r\nContent-ID: <root>\r\n\r\n" + envelope.encode()]
-    for number, (head, data) in enumerate(attachments):
-        pieces.append(f"Content-ID: <part{number}>\r\n{head}\r\n\r\n".encode() + data)
-    data = b"".join(b"--b\r\n" + piece + b"\r\n" for piece in pieces) + b"--b--\r\n"
-    return Wire([("content-type", 'multipart/related; type="text/xml"; start="<root>"; boundary="b"')], data)
+from tests.samples.soap_attachments import INVOICE, NETWORK_HEADER, ONE, SOAP, TWO, X12, swa
 
 
 def as_as2(wire: Wire, soap_body: str = "") -> EncodedMessage:
@@ -33,10 +19,6 @@ def as_as2(wire: Wire, soap_body: str = "") -> EncodedMessage:
     return encode_message(
         OutgoingMessage(parts=taken.parts, setting=setting, seed=b"s", form="swa", soap_body=soap_body), Format.AS2
     )
-
-
-ONE = ("Content-Type: application/edi-x12\r\nContent-Disposition: attachment; filename=po.x12", X12)
-TWO = ("Content-Type: application/xml", INVOICE)
 
 
 @pytest.mark.req("T6")

@@ -10,7 +10,7 @@ from postroad.core.mediation.mime_format import decode_entity
 from postroad.core.mediation.model import OutgoingMessage, Wire
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
-from tests.unit.core.mediation.examples import envelope, given_again, posted, related, taken_from
+from tests.samples.external_messages import envelope, given_again, posted, related, taken_from
 
 XOP = "<a><x:Include xmlns:x='http://www.w3.org/2004/08/xop/include' href='cid:pic'/></a>"
 

@@ -22,7 +22,7 @@ from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.stages.accept import MANY_AT_ONCE
 from postroad.flow.stages.posting import Posting
 from postroad.testing.network import memory_network
-from tests.unit.core.routing.looking import body, compare, holds, json, subject, xml
+from tests.samples.conditions import body, compare, holds, json, subject, xml
 
 MANY_OBJECTS = json("[" + '{"a":{"b":1}},' * 20_000 + '{"last":"here"}]')
 MANY_ELEMENTS = xml("<r>" + "<a><b>1</b></a>" * 20_000 + "<last>here</last></r>")

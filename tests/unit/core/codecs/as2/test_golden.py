@@ -14,8 +14,8 @@ import pytest
 
 from postroad.core.codecs.as2 import BuiltMdn, BuiltMessage, MdnRequest, error, read_heading
 from postroad.core.codecs.mime import write_head
-from tests.unit.core.codecs.as2.parties import ANYTHING, message, receipt, seller
-from tests.unit.core.codecs.cms.people import clerk
+from tests.samples.as2_parties import ANYTHING, message, receipt, seller
+from tests.samples.cms_people import clerk
 
 GOLDEN = Path(__file__).parent / "golden"
 CLEAR = replace(ANYTHING, encrypt="")

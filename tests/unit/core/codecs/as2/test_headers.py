@@ -12,7 +12,7 @@ import pytest
 from postroad.core.codecs.as2 import As2Identity, BuiltMessage, PartnershipTerms, build
 from postroad.core.codecs.as2.headers import date_value, subject_value
 from postroad.errors import Refused
-from tests.unit.core.codecs.as2.parties import ANYTHING, DOCUMENT, HEAD, NOW, counted, message
+from tests.samples.as2_parties import ANYTHING, DOCUMENT, HEAD, NOW, counted, message
 
 LONG = "Bestellung für Müller & Söhne, Größe ∞, 🚚 " * 9
 

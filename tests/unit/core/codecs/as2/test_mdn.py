@@ -31,7 +31,7 @@ from postroad.core.codecs.as2 import (  # fmt: skip
 )
 from postroad.core.codecs.as2.headers import Headers
 from postroad.errors import Misconfigured, Refused
-from tests.unit.core.codecs.as2.parties import (
+from tests.samples.as2_parties import (
     ANYTHING,
     BUYER,
     MDN_ID,
@@ -43,7 +43,7 @@ from tests.unit.core.codecs.as2.parties import (
     seller,
     with_header,
 )  # fmt: skip
-from tests.unit.core.codecs.cms.people import stranger
+from tests.samples.cms_people import stranger
 
 BUILT = message(ANYTHING)
 SENT, HEADING = BUILT.sent, read_heading(BUILT.headers)

@@ -13,7 +13,7 @@ from postroad.core.codecs.as2.partners import As2Identity
 from postroad.core.codecs.cms import compress, encrypt, sign
 from postroad.core.codecs.limits import WireLimits
 from postroad.errors import Misconfigured, Refused
-from tests.unit.core.codecs.as2.parties import (
+from tests.samples.as2_parties import (
     ANYTHING,
     BUYER,
     DOCUMENT,
@@ -28,7 +28,7 @@ from tests.unit.core.codecs.as2.parties import (
     seller,
     with_header,
 )  # fmt: skip
-from tests.unit.core.codecs.cms.people import clerk, notary, partner, stranger
+from tests.samples.cms_people import clerk, notary, partner, stranger
 
 PLAIN = replace(ANYTHING, sign="", encrypt="")
 RELATED = (

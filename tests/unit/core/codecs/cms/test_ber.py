@@ -20,8 +20,8 @@ from postroad.core.codecs.cms.der import (
     small_integer,
 )
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.crafted import as_ber
-from tests.unit.core.codecs.cms.people import clerk
+from tests.samples.cms_people import clerk
+from tests.samples.crafted_cms import as_ber
 
 END = b"\0\0"
 

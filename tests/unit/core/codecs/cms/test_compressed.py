@@ -12,8 +12,8 @@ from postroad.core.codecs.cms.content import wrap_content
 from postroad.core.codecs.cms.der import OCTET_STRING, context_tag, element, sequence, small_integer
 from postroad.core.codecs.limits import WireLimits
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.crafted import as_ber
-from tests.unit.core.codecs.cms.people import CONTENT
+from tests.samples.cms_people import CONTENT
+from tests.samples.crafted_cms import as_ber
 
 pytestmark = pytest.mark.req("T7")
 GENEROUS = WireLimits(body_bytes=1 << 30)

@@ -20,8 +20,8 @@ from postroad.core.codecs.cms.content import wrap_content
 from postroad.core.codecs.cms.der import NULL, OCTET_STRING, SET, context_tag, element, sequence, small_integer
 from postroad.core.codecs.cms.recipients import Padding
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.crafted import as_ber, attribute
-from tests.unit.core.codecs.cms.people import CONTENT, clerk, identity, notary, partner, stranger
+from tests.samples.cms_people import CONTENT, clerk, identity, notary, partner, stranger
+from tests.samples.crafted_cms import as_ber, attribute
 
 pytestmark = pytest.mark.req("T7")
 KEY, VECTOR, NONCE = bytes(range(32)), bytes(range(16)), bytes(range(12))

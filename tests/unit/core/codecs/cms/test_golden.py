@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from postroad.core.codecs.cms import compress, decompress, decrypt, encrypt, sign, verify
-from tests.unit.core.codecs.cms.people import CONTENT, SIGNED_AT, clerk, notary
+from tests.samples.cms_people import CONTENT, SIGNED_AT, clerk, notary
 
 GOLDEN = Path(__file__).parent / "golden"
 SIGNED: dict[str, Callable[[], bytes]] = {  # RSA with PKCS#1 padding signs the same bytes the same way every time

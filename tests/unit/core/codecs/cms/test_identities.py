@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from postroad.core.codecs.cms import Identity, identities_from_pem, identity_from_pem, identity_from_pkcs12
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.people import clerk, identity, notary, partner, stranger
+from tests.samples.cms_people import clerk, identity, notary, partner, stranger
 
 CLEAR = NoEncryption()
 LOCKED = BestAvailableEncryption(b"secret")

@@ -12,15 +12,7 @@ from postroad.core.codecs.cms import Identity, VerifiedSignature, oids, sign, ve
 from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.der import OCTET_STRING, context_tag, element
 from postroad.errors import Refused
-from tests.unit.core.codecs.cms.crafted import (
-    CONTENT_TYPE,
-    as_ber,
-    attribute,
-    digest_attribute,
-    signed_data,
-    signer_info,
-)
-from tests.unit.core.codecs.cms.people import (
+from tests.samples.cms_people import (
     CONTENT,
     FROM,
     SIGNED_AT,
@@ -30,6 +22,14 @@ from tests.unit.core.codecs.cms.people import (
     notary,
     partner,
     stranger,
+)
+from tests.samples.crafted_cms import (
+    CONTENT_TYPE,
+    as_ber,
+    attribute,
+    digest_attribute,
+    signed_data,
+    signer_info,
 )
 
 pytestmark = pytest.mark.req("T7")

@@ -15,8 +15,8 @@ from postroad.core.interchange.edifact import (
 )
 from postroad.core.interchange.nouns import OnEnvelopeError, Placed
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.edifact.samples import (
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.edifact import (
     INVOICE,
     NOON,
     ORDER,

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.edifact import assemble, split, split_stream
 from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
-from tests.unit.core.interchange.edifact.samples import INVOICE, ORDER, SECOND, UNB, Counting, envelope, interchange
+from tests.samples.edifact import INVOICE, ORDER, SECOND, UNB, Counting, envelope, interchange
 
 
 def written(*members: bytes, **facts: str) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.edifact import examine, split, split_stream
 from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
-from tests.unit.core.interchange.edifact.samples import INVOICE, ORDER, SECOND, UNB, interchange
+from tests.samples.edifact import INVOICE, ORDER, SECOND, UNB, interchange
 
 
 def codes(data: bytes) -> list[str]:

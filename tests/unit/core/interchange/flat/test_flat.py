@@ -11,7 +11,7 @@ from postroad.core.interchange.flat import assemble, examine, split
 from postroad.core.interchange.flat.charsets import decode_text, encode_text
 from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import Counting, envelope
+from tests.samples.x12 import Counting, envelope
 
 AROUND = {
     "header": "HDR,{sender},{receiver},{date},{time},{number:6}",

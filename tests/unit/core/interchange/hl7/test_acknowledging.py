@@ -7,8 +7,8 @@ import pytest
 from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in, verdicts
-from tests.unit.core.interchange.hl7.samples import ADMIT, NOON, RESULT, Counting, batch, envelope
+from tests.samples.acknowledged import became_of, said_in, verdicts
+from tests.samples.hl7 import ADMIT, NOON, RESULT, Counting, batch, envelope
 
 
 def answer(data: bytes, *, taken: bool = True, rejected: tuple[int, ...] = ()) -> bytes:

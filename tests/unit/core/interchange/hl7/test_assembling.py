@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.hl7 import assemble, split
 from postroad.core.interchange.nouns import Placed
 from postroad.errors import Refused
-from tests.unit.core.interchange.hl7.samples import ADMIT, RESULT, Counting, batch, envelope
+from tests.samples.hl7 import ADMIT, RESULT, Counting, batch, envelope
 
 
 def written(*members: bytes, **facts: str) -> bytes:

@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.hl7 import examine, split
 from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.errors import Refused
-from tests.unit.core.interchange.hl7.samples import ADMIT, RESULT, batch
+from tests.samples.hl7 import ADMIT, RESULT, batch
 
 
 def codes(data: bytes) -> list[str]:

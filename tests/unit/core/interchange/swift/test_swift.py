@@ -7,8 +7,8 @@ import pytest
 from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Placed
 from postroad.core.interchange.swift import assemble, examine, read_answers, split
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in
-from tests.unit.core.interchange.x12.samples import Counting, envelope
+from tests.samples.acknowledged import became_of, said_in
+from tests.samples.x12 import Counting, envelope
 
 
 def payment(reference: str, mur: str = "") -> bytes:

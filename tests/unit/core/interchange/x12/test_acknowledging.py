@@ -12,8 +12,8 @@ from postroad.core.interchange.acknowledgements import StatusScope
 from postroad.core.interchange.nouns import InterchangeFault, Placed, Split
 from postroad.core.interchange.x12 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.errors import Refused
-from tests.unit.core.interchange.answered import became_of, said_in
-from tests.unit.core.interchange.x12.samples import (
+from tests.samples.acknowledged import became_of, said_in
+from tests.samples.x12 import (
     GS,
     INVOICE,
     NOON,

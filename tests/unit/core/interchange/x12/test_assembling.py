@@ -11,7 +11,7 @@ from postroad.core.interchange.nouns import DescribedDocument, Envelope, Placed
 from postroad.core.interchange.x12 import assemble, split, split_stream
 from postroad.core.interchange.x12 import assembler as assembling_room
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import INVOICE, ORDER, SECOND, Counting, envelope, header, interchange
+from tests.samples.x12 import INVOICE, ORDER, SECOND, Counting, envelope, header, interchange
 
 
 def assembled(members: Sequence[bytes], facts: Mapping[str, str] | None = None) -> bytes:

@@ -10,7 +10,7 @@ from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.interchange.x12 import examine, split
 from postroad.core.interchange.x12.delimiters import X12Delimiters, delimiters_of, read_header
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import ORDER, header, interchange
+from tests.samples.x12 import ORDER, header, interchange
 
 
 def in_other(data: bytes, element: bytes, component: bytes, terminator: bytes) -> bytes:

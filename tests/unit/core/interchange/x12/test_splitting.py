@@ -9,7 +9,7 @@ import pytest
 from postroad.core.interchange.nouns import OnEnvelopeError, Split
 from postroad.core.interchange.x12 import examine, examine_stream, split, split_stream
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import GS, ORDER, SECOND, header, interchange
+from tests.samples.x12 import GS, ORDER, SECOND, header, interchange
 
 WRONG_COUNT = ORDER.replace(b"SE*4*", b"SE*9*")
 WRONG_NUMBER = ORDER.replace(b"SE*4*0001", b"SE*4*0009")

@@ -10,7 +10,7 @@ from postroad.core.codecs.xml import parse
 from postroad.core.interchange.nouns import OnEnvelopeError
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.errors import Refused
-from tests.unit.core.interchange.x12.samples import Counting, envelope
+from tests.samples.x12 import Counting, envelope
 
 DOCUMENT = b'<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pacs.008.001.08"><A b=">">1</A></Document>'
 BARE = b"<order><id>7</id><!-- kept --></order>"

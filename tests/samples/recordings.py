@@ -1,0 +1,231 @@
+"""Opening recorded data: unpack it, run the program on it, ask the questions whose answers were recorded, and compare.
+
+Rule: recordings are reached as their users reach them, by the program and over HTTP. A version that renames a field or a text of
+its answers adds it to ``FIELDS`` or ``WORDS``; the recordings themselves stay as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import re
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+import httpx2
+
+from postroad.core.identity import api_key
+from postroad.testing.postgres import PostgresServer
+from postroad.testing.server import ServerProcess
+from tests.samples.served_network import postroad
+from tests.source_tree import ROOT
+
+FOLDER = ROOT / "tests" / "compatibility"
+VERSIONS = sorted(path for path in FOLDER.iterdir() if path.is_dir() and path.name.startswith("v"))
+STORES = ("embedded", "shared")
+SECRET = "5e" * 32  # a test key: delivery tokens and pseudonyms are derived from it
+OPERATOR = "operator"
+HARBOR = "owner@harbor.example"
+ELSEWHERE = ("order ", "line ", "broken ", "purchase ", "rejected ", "padding", "fits", "beyond ")  # not sent by Harbor
+EXPLAINED = {
+    "purchase order",
+    "rejected by a filter",
+    "request",
+    "several recipients",
+    "in transit",
+    "refused",
+    "hidden",
+}
+FIELDS = {
+    "dirt": "onEnvelopeError",
+    "facts": "options",
+}  # fields of answers that have another name now: recorded name, name today
+WORDS: dict[str, str] = {}  # texts of answers that read otherwise now: recorded text, text today
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
+RECORDED_UNTIL, WAITS_UNTIL = "2026-10-08", "2100-01-01"  # no recorded moment lies between them
+OPENED = "when it was opened"
+
+PEOPLE = (HARBOR, "viewer@harbor.example", "owner@mill.example", "developer@quay.example")
+PATHS = (
+    ("operator", "/v1/dead-letters/groups"),
+    ("operator", "/v1/dead-letters?limit=200"),
+    ("owner@mill.example", "/v1/dead-letters/groups"),
+    ("operator", "/v1/batches?service=Quay/orders&state=sent"),
+    ("operator", "/v1/batches?service=Quay/lines&state=open"),
+    ("operator", "/v1/batches?service=Quay/stuck&state=suspended"),
+    ("operator", "/v1/organizations?limit=200"),
+    ("operator", "/v1/services?limit=200"),
+    ("operator", "/v1/support"),
+    ("operator", "/v1/find?q=H-2"),
+    ("owner@mill.example", "/v1/find?q=4711"),
+    (HARBOR, "/v1/messages?limit=200"),
+    (HARBOR, "/v1/organizations/Harbor/provisionings"),
+    (HARBOR, "/v1/organizations/Harbor/usage"),
+    (HARBOR, "/v1/organizations/Harbor/versions"),
+    (HARBOR, "/v1/organizations/Harbor/members"),
+    (HARBOR, "/v1/services/Harbor%2FDesk/cookies"),
+    (HARBOR, "/v1/services/Harbor%2FDesk/rules"),
+    (HARBOR, "/v1/configuration"),
+    ("Harbor/Desk", "/v1/directory?limit=200"),
+    ("operator", "/v1/services/Hall%2FOrders/bindings"),
+    ("operator", "/v1/services/Hall%2FRegions/model/nodes"),
+    ("operator", "/v1/services/Hall%2FRegions/model/receivers?topic=news&node=world"),
+    ("operator", "/v1/services/Mill%2FHeld/versions"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Store:
+    """Where a network keeps its data: in a folder, or in a folder and a PostgreSQL database."""
+
+    kind: str
+    data: Path
+    dsn: str = ""
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def all_settings(self) -> dict[str, Any]:
+        shared = {"acceptance": "shared", "index": "postgres", "postgres": self.dsn, "secret": SECRET}
+        return (shared if self.kind == "shared" else {}) | self.settings
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {f"POSTROAD_{name.upper()}": str(value) for name, value in self.all_settings.items()}
+
+    @property
+    def operator_key(self) -> str:
+        return (self.data / "operator.key").read_text().strip()
+
+
+def api_key_of(who: str) -> api_key.ApiKey:
+    """The API key of a service or a person in the recordings, made from its name."""
+    return api_key.make(sha256(f"postroad recording {who}".encode()).digest())
+
+
+def key_of(who: str) -> str:
+    return api_key_of(who).text
+
+
+def restored(version: Path, kind: str, folder: Path, postgres: PostgresServer, database: str) -> Store:
+    """A copy of a recording that a test may change; ``database`` is an empty database."""
+    data = folder / "data"
+    unpack(version / f"{kind}.tar.xz", data)
+    if kind == "embedded":
+        return Store(kind=kind, data=data)
+    sql = folder / "shared.sql"
+    with lzma.open(version / "shared.sql.xz") as packed, sql.open("wb") as file:
+        shutil.copyfileobj(packed, file)
+    psql = [
+        str(postgres.programs / "psql"),
+        "-X",
+        "-q",
+        "-v",
+        "ON_ERROR_STOP=1",
+        "-f",
+        str(sql),
+        postgres.dsn(database),
+    ]
+    done = subprocess.run(psql, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return Store(kind=kind, data=data, dsn=postgres.dsn(database))
+
+
+def unpack(archive: Path, target: Path) -> Path:
+    target.mkdir(parents=True)
+    with tarfile.open(archive) as packed:
+        packed.extractall(target, filter="data")
+    return target
+
+
+def expected(version: Path, kind: str) -> dict[str, Any]:
+    """The answers, sessions and head that were recorded with a store."""
+    found: dict[str, Any] = json.loads((version / f"{kind}.expected.json").read_text())
+    return found
+
+
+def program(store: Store, *arguments: str | Path, code: int = 0) -> str:
+    """The output of ``postroad`` on a store; it must end with this exit code."""
+    done = postroad(*arguments, "--data", store.data, environment=store.environment, timeout=300)
+    assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+@contextmanager
+def server_on(store: Store) -> Iterator[ServerProcess]:
+    """A server process on a store, stopped in good order."""
+    with ServerProcess(store.data, store.all_settings) as server:
+        yield server
+        assert server.stop() == 0, server.log
+
+
+# ---- questions and answers
+
+
+def ask_everything(url: str, store: Store, sessions: Mapping[str, str]) -> dict[str, Any]:
+    """The answers to all questions, by who asks and what."""
+    answers: dict[str, Any] = {}
+    with httpx2.Client(base_url=url, timeout=60) as client:
+        for who, path in questions(sessions):
+            key = store.operator_key if who == OPERATOR else key_of(who)
+            response = client.get(path, headers={"Authorization": f"Bearer {key}"})
+            is_json = "json" in response.headers.get("content-type", "")
+            body = without_openings(response.json()) if is_json else response.text
+            answers[f"{who} {path}"] = {"status": response.status_code, "body": body}
+    invoices = program(store, "billing", "invoices", "--json").splitlines()
+    answers["postroad billing invoices --json"] = [json.loads(line) for line in invoices]
+    return answers
+
+
+def questions(sessions: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Who asks what: about everything that was recorded, as its owner or the operator."""
+    yield from PATHS
+    for name, session in sessions.items():
+        if name.startswith("batch "):
+            yield OPERATOR, f"/v1/batches/{session}"
+            yield OPERATOR, f"/v1/batches/{session}/members"
+        elif name == "support request":
+            yield OPERATOR, f"/v1/support/{session}"
+        elif name == "hidden, as the provider sees it":
+            yield "Parcels/Dispatch", f"/v1/messages/{session}"
+            yield "Parcels/Dispatch", f"/v1/messages/{session}/trace"
+        else:
+            yield OPERATOR, f"/v1/messages/{session}/trace"
+            if not name.startswith(ELSEWHERE):
+                yield HARBOR, f"/v1/messages/{session}"
+        if name in EXPLAINED:
+            yield OPERATOR, f"/v1/messages/{session}/explanation"
+    yield "Harbor/Desk", f"/v1/messages/{sessions['request']}/parts/1"
+    yield "MyBiz/Purchasing", f"/v1/messages/{sessions['purchase order']}/parts/1"  # it is no longer kept
+
+
+def without_openings(answer: Any) -> Any:
+    """An answer without the moments at which the recording itself was opened, such as when an open batch went on."""
+    if isinstance(answer, dict):
+        return {name: without_openings(value) for name, value in answer.items()}
+    if isinstance(answer, list):
+        return [without_openings(item) for item in answer]
+    is_opening = isinstance(answer, str) and MOMENT.fullmatch(answer) and RECORDED_UNTIL < answer < WAITS_UNTIL
+    return OPENED if is_opening else answer
+
+
+def differences(recorded: Any, today: Any, place: str = "") -> Iterator[str]:
+    """What is missing or different today, with its place; fields that are new today do not count."""
+    if isinstance(recorded, dict) and isinstance(today, dict):
+        for name, value in recorded.items():
+            now = name if name in today else FIELDS.get(name, name)
+            if now in today:
+                yield from differences(value, today[now], f"{place}/{now}")
+            else:
+                yield f"{place}/{now} is missing; it was {value!r}"
+    elif isinstance(recorded, list) and isinstance(today, list) and len(recorded) == len(today):
+        for number, (before, now) in enumerate(zip(recorded, today, strict=True)):
+            yield from differences(before, now, f"{place}/{number}")
+    elif (WORDS.get(recorded, recorded) if isinstance(recorded, str) else recorded) != today:
+        yield f"{place} was {recorded!r} and is {today!r}"

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Related, make_boundary, read_related, write_multipart
-from postroad.core.codecs.mime.xop import XOP
+from postroad.core.codecs.mime.related import XOP
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.codecs.soap.recognition import declare_encoding
 from postroad.core.mediation.conversion_losses import disposition_lost, places_lost, spelling_lost

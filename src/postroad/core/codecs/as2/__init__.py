@@ -30,7 +30,16 @@ Rules: the same arguments make the same bytes; a reader returns or raises ``Refu
 
 from __future__ import annotations
 
-from postroad.core.codecs.as2.dispositions import PROCESSED, Disposition, error, failure, read_disposition, warning
+from postroad.core.codecs.as2.dispositions import (
+    PROCESSED,
+    REFUSAL_DISPOSITIONS,
+    Disposition,
+    disposition_of,
+    error,
+    failure,
+    read_disposition,
+    warning,
+)
 from postroad.core.codecs.as2.heading import Heading, read_heading
 from postroad.core.codecs.as2.incoming import OpenedMessage, open_message
 from postroad.core.codecs.as2.mdn_reader import Mdn, is_mdn, read_mdn
@@ -41,7 +50,6 @@ from postroad.core.codecs.as2.mic import Mic, mic_over, read_mic
 from postroad.core.codecs.as2.names import check_as2_name, quote_name, read_names, unquote_name
 from postroad.core.codecs.as2.outgoing import BuiltMessage, SentMessage, build
 from postroad.core.codecs.as2.partners import As2Identity, PartnershipTerms
-from postroad.core.codecs.as2.refusal_dispositions import REFUSAL_DISPOSITIONS, disposition_of
 
 __all__ = [
     "NO_MDN_REQUEST",

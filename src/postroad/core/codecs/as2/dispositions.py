@@ -1,9 +1,16 @@
-"""Dispositions: the status that an MDN reports for a message (RFC 4130, 7.4; RFC 8098, 3.2.6)."""
+"""Dispositions: the status that an MDN reports for a message (RFC 4130, 7.4; RFC 8098, 3.2.6), and the one for each refusal.
+
+Rule: a partner learns the kind of error and nothing more; above all, every failure to decrypt has one answer. A
+refusal code without a disposition is an internal error and becomes ``unexpected-processing-error``.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
+
+from postroad.errors import Refused
 
 AUTOMATIC = "automatic-action/MDN-sent-automatically"
 _NOT_WRITTEN = re.compile(r"[^\x20-\x7e]+")
@@ -51,3 +58,25 @@ def read_disposition(value: str) -> Disposition:
     kind, _, text = (said or mode).partition(":")
     type_, _, modifier = kind.partition("/")
     return Disposition(type=type_.strip().lower(), modifier=modifier.strip().lower(), text=text.strip())
+
+
+UNEXPECTED = error("unexpected-processing-error")
+REFUSAL_DISPOSITIONS: Mapping[str, Disposition] = {
+    "as2.decryption-failed": error("decryption-failed"),
+    "as2.authentication-failed": error("authentication-failed"),
+    "as2.integrity-check-failed": error("integrity-check-failed"),
+    "as2.decompression-failed": error("decompression-failed"),
+    "as2.insufficient-security": error("insufficient-message-security"),
+    "as2.partner-unknown": error("unknown-trading-partner"),
+    "as2.message-id-reused": error("duplicate-document"),
+    "as2.unsupported-format": failure("unsupported format"),
+    "as2.unsupported-mic-algorithms": failure("unsupported MIC-algorithms"),
+    "as2.malformed": UNEXPECTED,
+    "as2.receipt-address": UNEXPECTED,
+    "as2.unexpected-processing-error": UNEXPECTED,
+    "wire.unsupported": failure("unsupported format"),
+}
+
+
+def disposition_of(refused: Refused) -> Disposition:
+    return REFUSAL_DISPOSITIONS.get(refused.code, UNEXPECTED)

@@ -1,11 +1,15 @@
 """Reads a partner's MDN, and checks whether the partner signed it.
 
-Rule: reading makes no judgement. An unsigned MDN or one with a bad signature is read, too, so that people can see it,
-and ``signature`` records this; only ``mdn_verdict`` decides whether it counts.
+Rules: reading makes no judgement. An unsigned MDN or one with a bad signature is read, too, so that people can see it,
+and ``signature`` records this; only ``mdn_verdict`` decides whether it counts. The fields of the disposition
+notification are read as leniently as products write them: a field is found wherever it can be found with certainty.
+Blank lines between the fields, continuation lines without indentation, line ends of any kind: none of them hides a
+field that begins a line with its name.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,13 +21,36 @@ from postroad.core.codecs.as2.headers import Headers, field_of, fields_of
 from postroad.core.codecs.as2.mic import Mic, read_mic
 from postroad.core.codecs.as2.multipart_signed import read_signed
 from postroad.core.codecs.as2.names import unquote_name
-from postroad.core.codecs.as2.notification import read_notification
 from postroad.core.codecs.as2.partners import As2Identity
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime import Entity, Multipart, find_parameter, read_multipart, read_parameters
 from postroad.errors import Refused
+
+_LINE = re.compile(rb"([!-9;-~]+)[ \t]*:(.*)", re.DOTALL)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
+_MOST_FIELDS, _MOST_BYTES = 200, 64 << 10  # real ones have ten, in less than a kilobyte
+
+
+def read_notification(content: Buffer) -> dict[str, str]:
+    """The first value of each name, by its name in small letters, on one line."""
+    found: dict[str, list[bytes]] = {}
+    last: list[bytes] = []
+    for line in bytes(content[:_MOST_BYTES]).splitlines():
+        field = None if line[:1] in (b" ", b"\t") else _LINE.match(line)
+        if field and len(found) < _MOST_FIELDS:
+            last = [field[2]]
+            found.setdefault(field[1].decode("ascii").lower(), last)
+        elif line.strip():
+            last.append(line)
+    return {name: _on_one_line(lines) for name, lines in found.items()}
+
+
+def _on_one_line(lines: list[bytes]) -> str:
+    text = b" ".join([line.strip() for line in lines]).decode("utf-8", "replace")
+    return _CONTROL.sub(" ", text).strip()
+
 
 _TEXT_BYTES = 4096
 _NOTIFICATION = "message/disposition-notification"

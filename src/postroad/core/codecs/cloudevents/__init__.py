@@ -5,9 +5,8 @@
 
 from __future__ import annotations
 
-from postroad.core.codecs.cloudevents.binary import read_binary, write_binary
+from postroad.core.codecs.cloudevents.binary import header_text, header_value, read_binary, write_binary
 from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, is_attribute_name
-from postroad.core.codecs.cloudevents.header_values import header_text, header_value
 from postroad.core.codecs.cloudevents.structured import (
     BATCH,
     STRUCTURED,

@@ -1,16 +1,52 @@
-"""Events in HTTP's binary mode: the attributes are headers that begin with ``ce-``, the document is the body."""
+"""Reads and writes events in HTTP's binary mode: attributes are headers that begin with ``ce-``, the document is the body.
+
+Header values are percent-coded as CloudEvents' HTTP binding defines it (section 3.1.3.2). Rule:
+``header_text(header_value(text)) == text`` for every text, and the output of ``header_value`` is visible ASCII.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
+from urllib.parse import quote, unquote
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cloudevents.documents import is_json_type
 from postroad.core.codecs.cloudevents.event import Attribute, CloudEvent, attributes_of, event_of
-from postroad.core.codecs.cloudevents.header_values import header_text, header_value
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
+
+_AS_IS = "".join(chr(code) for code in range(0x21, 0x7F) if chr(code) not in '"%')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"', re.DOTALL)
+
+
+def header_value(text: str) -> str:
+    """The text for a header: everything but visible ASCII is percent-coded, and so are quotes and percent signs."""
+    return quote(text, safe=_AS_IS)
+
+
+def header_text(value: str) -> str:
+    """The text that a header's value says. Older senders quote instead; a percent sign that codes nothing is left alone."""
+    value = value.strip(" \t")
+    if not value.isascii():
+        value = _from_bytes(value)
+    quoted = _QUOTED.fullmatch(value) if value[:1] == '"' else None
+    if quoted:
+        value = re.sub(r"\\(.)", r"\1", quoted.group(1), flags=re.DOTALL)
+    try:
+        return unquote(value, errors="strict")
+    except UnicodeDecodeError:
+        raise malformed(f"the header value {value[:40]!r} codes bytes that are not UTF-8") from None
+
+
+def _from_bytes(value: str) -> str:
+    """HTTP servers read headers as Latin-1; who sent bare UTF-8 against the rules is understood all the same."""
+    try:
+        return value.encode("latin-1").decode()
+    except (UnicodeEncodeError, UnicodeDecodeError):
+        return value
+
 
 PREFIX = "ce-"
 _CONTENT_TYPE = "datacontenttype"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from postroad.core.codecs.dime.options import fits
-from postroad.core.codecs.dime.reader import read_dime
-from postroad.core.codecs.dime.recognition import looks_like_dime
+from postroad.core.codecs.dime.reader import looks_like_dime, read_dime
 from postroad.core.codecs.dime.records import MEDIA_TYPE, DimeMessage, DimeRecord, TypeFormat
 from postroad.core.codecs.dime.writer import write_dime
 

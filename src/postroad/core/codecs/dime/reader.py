@@ -1,4 +1,4 @@
-"""Reads DIME: payloads are views into the message; only chunked ones are joined.
+"""Recognises and reads DIME: payloads are views into the message; only chunked ones are joined.
 
 Rules: every length is checked against the available bytes before anything is extracted. Input that two readers could
 interpret as two different messages is refused with its byte offset; known errors of existing writers are accepted and
@@ -21,6 +21,7 @@ from postroad.core.codecs.dime.records import (
     DimeMessage,
     DimeRecord,
     TypeFormat,
+    padded_length,
 )
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.refusals import malformed, too_complex
@@ -200,3 +201,37 @@ def _fault_of(flags: int, kind: int) -> str:
     if flags & 3 == LAST | MORE:
         return "a DIME record is marked as the last one (ME) and as continued (CF)"
     return "only the first DIME record may and must be marked as the first one (flag MB)"
+
+
+_SIGNS: dict[int, bytes] = {TypeFormat.MEDIA_TYPE: b"/", TypeFormat.URI: b":"}  # what a type of that format has in it
+
+
+def looks_like_dime(buffer: Buffer) -> bool:
+    """Whether a DIME message begins here, and either ends here too or goes on with another record. Never raises."""
+    if len(buffer) < HEADER_BYTES:
+        return False
+    flags, kind, options, id_, type_, data = HEADER.unpack_from(buffer)
+    if flags >> 3 != VERSION or not flags & FIRST or flags & 3 == LAST | MORE or kind & 15:
+        return False
+    type_at = HEADER_BYTES + padded_length(options) + padded_length(id_)
+    if not _is_type(kind >> 4, bytes(buffer[type_at : type_at + type_]), type_, data):
+        return False
+    end = type_at + padded_length(type_) + padded_length(data)
+    return _ends_at(end, buffer) if flags & LAST else _goes_on_at(end, buffer)
+
+
+def _is_type(type_format: int, found: bytes, length: int, data: int) -> bool:
+    if len(found) < length:
+        return False
+    if type_format == TypeFormat.NONE:
+        return not length and not data
+    sign = _SIGNS.get(type_format)
+    return type_format == TypeFormat.UNKNOWN or (sign is not None and sign in found)
+
+
+def _ends_at(end: int, buffer: Buffer) -> bool:
+    return 0 <= end - len(buffer) <= 3  # the last padding may be missing
+
+
+def _goes_on_at(end: int, buffer: Buffer) -> bool:
+    return end + HEADER_BYTES <= len(buffer) and buffer[end] >> 3 == VERSION and not buffer[end] & FIRST

@@ -8,13 +8,11 @@ part is undone when somebody asks for its data, and not before.
 from __future__ import annotations
 
 from postroad.core.codecs.mime.entity import Entity, entity_of, read_entity
-from postroad.core.codecs.mime.fields import write_head
-from postroad.core.codecs.mime.ids import bare_id
-from postroad.core.codecs.mime.multipart import Multipart, read_multipart
+from postroad.core.codecs.mime.fields import bare_id, write_head
+from postroad.core.codecs.mime.multipart import Multipart, make_boundary, read_multipart, write_multipart
 from postroad.core.codecs.mime.parameters import find_parameter, read_parameters
 from postroad.core.codecs.mime.related import Related, read_related
 from postroad.core.codecs.mime.transfer import encode_content
-from postroad.core.codecs.mime.writer import make_boundary, write_multipart
 
 __all__ = [
     "Entity",

@@ -14,8 +14,7 @@ from msgspec import Struct
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
-from postroad.core.codecs.mime.fields import Fields, first_of, list_tolerated, read_fields
-from postroad.core.codecs.mime.ids import bare_id
+from postroad.core.codecs.mime.fields import Fields, bare_id, first_of, list_tolerated, read_fields
 from postroad.core.codecs.mime.transfer import IDENTITY, decode_content
 from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.errors import Refused

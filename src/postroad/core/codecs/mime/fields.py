@@ -2,7 +2,8 @@
 
 Rule: every field that is read can be written again. So a value contains no control characters, and a field is text of
 one byte per character (latin-1), which gives back the same bytes in any encoding. A block is accepted completely or
-refused; no line is skipped, since another reader might not skip the same one.
+refused; no line is skipped, since another reader might not skip the same one. A Content-ID has angle brackets in the
+header and none everywhere else.
 """
 
 from __future__ import annotations
@@ -77,3 +78,9 @@ def _line(name: str, value: str) -> bytes:
     if not _NAME.fullmatch(name) or not _WRITTEN.fullmatch(value):
         raise ValueError(f"{name[:80]!r}: {value[:80]!r} cannot be written as a header: it has control characters")
     return f"{name}: {value}\r\n".encode("latin-1")
+
+
+def bare_id(text: str) -> str:
+    """``<a@b>`` → ``a@b``; an id that came without brackets is taken as it is."""
+    stripped = text.strip()
+    return stripped[1:-1].strip() if stripped[:1] == "<" and stripped[-1:] == ">" else stripped

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.mime.ids import bare_id
+from postroad.core.codecs.mime.fields import bare_id
 from postroad.core.codecs.mime.parameters import find_parameter, read_parameters
 from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused

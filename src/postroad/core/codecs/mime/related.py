@@ -1,7 +1,10 @@
-"""SOAP with attachments: finds the root of a multipart/related and the IDs of the other parts.
+"""Reads SOAP with attachments: finds the root of a multipart/related and the IDs of the other parts.
 
 Rule: no guessing. Other readers could interpret a ``start`` that names no part, or two parts with one id,
 differently; such a message is refused. Without a ``start`` the root is the first part, as in RFC 2387.
+
+In XOP (MTOM), the root is XML whose binary values are parts beside it. Its includes stay as they are; they are
+references.
 """
 
 from __future__ import annotations
@@ -13,12 +16,19 @@ from msgspec import Struct
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
+from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.mime.entity import Entity
 from postroad.core.codecs.mime.multipart import Multipart, multipart_of
 from postroad.core.codecs.mime.multipart_type import read_multipart_type
-from postroad.core.codecs.mime.xop import is_xop
 from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
+
+XOP = "application/xop+xml"
+
+
+def is_xop(content_type: str) -> bool:
+    """Whether this is the content type of a root that includes other parts."""
+    return media_type_of(content_type) == XOP
 
 
 class Related(Struct, frozen=True, eq=False):

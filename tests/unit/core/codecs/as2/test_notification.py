@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.codecs.as2.notification import read_notification
+from postroad.core.codecs.as2.mdn_reader import read_notification
 
 FOUND = {
     "original-message-id": "<1@x>",

@@ -21,7 +21,7 @@ from pydifact.segmentcollection import Interchange, RawSegmentCollection
 from benchmarks.codecs import cpu_us
 from benchmarks.interchange import Counting, Row
 from postroad.core.interchange import edifact, hl7
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 
 PART = 20
 LEAST = 20.0  # times as fast as pydifact

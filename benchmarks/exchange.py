@@ -25,7 +25,7 @@ from benchmarks.exchange_sides import Message, Side, bare, by_saxon, by_xpath, m
 from benchmarks.machine import description
 from benchmarks.sections import PAGE, publish
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import Matcher
+from postroad.core.exchange.match.matcher import Matcher
 
 SIZES = (1, 10, 100, 1_000, 10_000, 100_000)
 FLOORS = {1_000: 2.2, 10_000: 2.8, 100_000: 4.0}  # of the ratio, that eight repeating shapes must keep

@@ -11,7 +11,7 @@ from saxonche import PySaxonProcessor
 
 from postroad.adapters.saxon.query_text import read_query
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
 
 Message = tuple[bytes, dict[str, Any]]
 Side = Callable[[Message], object]

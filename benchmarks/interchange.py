@@ -25,7 +25,7 @@ from pyx12.segment import Segment
 from pyx12.x12file import X12Reader, X12Writer
 
 from benchmarks.codecs import cpu_us
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 from postroad.core.interchange.x12 import assemble, split
 
 ROUNDS = 9

@@ -18,9 +18,9 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
+from postroad.core.interchange.standard import BUILT_IN
 
 MOST_BYTES = 200_000_000  # of memory
 NOON_US = 1_794_830_400_000_000

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from benchmarks.large_interchange import NOON_US, documents
 from postroad.core.batching.moves import close_batch, open_batch
-from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch import Batch, Criterion
 from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.warehouse.bulk.batch.interchange_files import InterchangeFiles

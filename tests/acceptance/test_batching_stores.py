@@ -11,7 +11,7 @@ import pytest
 
 from postroad.bootstrap import RunningNetwork, open_network, read_settings
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, BatchPolicy, Recovery

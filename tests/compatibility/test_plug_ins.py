@@ -5,8 +5,8 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from postroad.core.interchange.catalogue import StandardCatalogue
-from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
+from postroad.core.interchange.model import Envelope, OnEnvelopeError
+from postroad.core.interchange.standard import StandardCatalogue
 
 # The standard of docs/howto/bring-a-standard.md in version 0.2, which also reads an option of the envelope.
 STANDARD_0_2 = """

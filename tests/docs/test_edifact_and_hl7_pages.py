@@ -9,7 +9,7 @@ import pytest
 from pydantic.alias_generators import to_camel
 
 from postroad.core.interchange.edifact import EdifactDelimiters
-from postroad.core.interchange.edifact.acknowledgement_codes import CODES
+from postroad.core.interchange.edifact.acknowledgements import CODES
 from postroad.core.interchange.edifact.envelopes import WIDTHS
 from postroad.core.interchange.hl7 import Separators
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic.alias_generators import to_camel
 
-from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.standard import BUILT_IN
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "reference" / "interchanges.md").read_text()

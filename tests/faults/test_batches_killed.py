@@ -20,7 +20,7 @@ import pytest
 from postroad.client import Access, Client, Received
 from postroad.client.retries import Retrying
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Batching, BatchPolicy
 from postroad.core.model.message import Message, Part, Recipient

@@ -15,9 +15,9 @@ from functools import partial
 import pytest
 
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.extraction import MAX_TEXT_CHARS
-from postroad.core.exchange.json_documents import read_json
-from postroad.core.exchange.matching import MatchableMessage, Matcher, MatchResult
+from postroad.core.exchange.match.extraction import MAX_TEXT_CHARS
+from postroad.core.exchange.match.json_documents import read_json
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher, MatchResult
 
 GOOD, GOOD_QUERY = "good", "/r/good = 'yes'"
 BIND_S, MATCH_S = 4.0, 4.0

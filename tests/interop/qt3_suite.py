@@ -20,7 +20,7 @@ from pathlib import Path
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import MatchableMessage, Matcher, MatchResult
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher, MatchResult
 from postroad.errors import Refused
 from postroad.ports import QueryEngine, QueryVerdict
 from tests.interop.qt3_cases import Case, read_suite

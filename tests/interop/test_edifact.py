@@ -11,7 +11,7 @@ import pytest
 from pydifact.segmentcollection import Interchange
 
 from postroad.core.interchange.edifact import acknowledge, answering, assemble, examine, examine_stream, split_stream
-from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
+from postroad.core.interchange.model import Envelope, OnEnvelopeError
 from postroad.errors import Refused
 from tests.samples.edifact import NOON, ORDER, SECOND, Counting, interchange
 

@@ -11,7 +11,7 @@ import hl7
 import pytest
 
 from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, split
-from postroad.core.interchange.nouns import Placed
+from postroad.core.interchange.model import Placed
 from tests.samples.acknowledged import became_of, said_in, verdicts
 from tests.samples.hl7 import ADMIT, NOON, RESULT, Counting, batch, envelope
 

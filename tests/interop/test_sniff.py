@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.documents.sniff import document_kind
+from postroad.core.documents.detection import document_kind
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
 NOTES = ("SOURCES.txt", "EXPECTED.txt")  # about the collection, not of it

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.documents.sniff import document_kind
-from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.documents.detection import document_kind
 from postroad.core.interchange.interchange_reader import RECOGNISED
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
 from tests.samples.splitting_house import House, house

@@ -9,7 +9,7 @@ import pytest
 from lxml import etree
 
 from postroad.core.interchange import flat, swift
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.core.interchange.xml_wrapper.outline import root_of
 from postroad.errors import Refused

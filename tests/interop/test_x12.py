@@ -15,7 +15,7 @@ from pyx12.params import ParamsBase
 from pyx12.x12file import X12Reader
 from pyx12.x12n_document import x12n_document
 
-from postroad.core.interchange.nouns import Envelope, InterchangeFault, OnEnvelopeError, Placed, Split
+from postroad.core.interchange.model import Envelope, InterchangeFault, OnEnvelopeError, Placed, Split
 from postroad.core.interchange.x12 import (
     PartnerStatus,
     acknowledge,

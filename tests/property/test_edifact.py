@@ -18,7 +18,7 @@ from postroad.core.interchange.edifact import (
 )
 from postroad.core.interchange.edifact.delimiters import USUAL, delimiters_of
 from postroad.core.interchange.edifact.segments import elements_of, parts_of, release_text
-from postroad.core.interchange.nouns import OnEnvelopeError, Placed
+from postroad.core.interchange.model import OnEnvelopeError, Placed
 from postroad.errors import Refused
 from tests.samples.acknowledged import became_of, said_in, verdicts
 from tests.samples.edifact import NOON, ORDER, UNB, Counting, envelope, interchange

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.analysis import EvaluationMode
-from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.compile.analysis import EvaluationMode
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
 from postroad.core.exchange.query.parser import read_query
 from tests.property.exchange_naive import permitted
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
 from postroad.ports import QueryVerdict
 from tests.property.exchange_choices import (
     ENCODINGS,

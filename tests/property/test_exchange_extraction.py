@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from postroad.core.codecs.xml import parse
-from postroad.core.exchange.extraction import Extraction
+from postroad.core.exchange.match.extraction import Extraction
 from postroad.core.exchange.query.parser import read_query
 from postroad.core.exchange.query.syntax import QueryPath
 from postroad.core.exchange.slots import DocumentSlot, SlotStep

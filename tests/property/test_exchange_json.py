@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.json_documents import read_json
-from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.match.json_documents import read_json
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
 from postroad.ports import QueryVerdict
 
 values = st.sampled_from(["x", "y", "", "5", 5, 0, 7.25, True, False, None])

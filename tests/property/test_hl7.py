@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from postroad.core.interchange.hl7 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.core.interchange.hl7.separators import USUAL, escape_text
-from postroad.core.interchange.nouns import OnEnvelopeError, Placed
+from postroad.core.interchange.model import OnEnvelopeError, Placed
 from postroad.errors import Refused
 from tests.samples.acknowledged import became_of, said_in, verdicts
 from tests.samples.hl7 import ADMIT, NOON, Counting, batch, envelope

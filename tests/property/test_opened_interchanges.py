@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.interchange.acknowledgements import match_statuses
-from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.interchange_reader import OpenedInterchanges, open_interchanges
-from postroad.core.interchange.nouns import OnEnvelopeError, Split
+from postroad.core.interchange.model import OnEnvelopeError, Split
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 from tests.samples.splitting_house import interchange

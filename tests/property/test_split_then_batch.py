@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 from postroad.core.interchange.agreement import read_agreement
-from postroad.core.interchange.catalogue import BUILT_IN
 from postroad.core.interchange.document_options import read_declared_options
 from postroad.core.interchange.interchange_reader import open_interchanges
-from postroad.core.interchange.nouns import DescribedDocument, Envelope
+from postroad.core.interchange.model import DescribedDocument, Envelope
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.errors import Refused

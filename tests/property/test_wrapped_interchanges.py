@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.catalogue import BUILT_IN, Standard
-from postroad.core.interchange.nouns import Envelope, OnEnvelopeError
+from postroad.core.interchange.model import Envelope, OnEnvelopeError
+from postroad.core.interchange.standard import BUILT_IN, Standard
 from postroad.errors import Refused
 from tests.samples.x12 import NOON, Counting
 

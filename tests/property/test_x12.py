@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.nouns import OnEnvelopeError, Placed, Split
+from postroad.core.interchange.model import OnEnvelopeError, Placed, Split
 from postroad.core.interchange.x12 import (
     PartnerStatus,
     acknowledge,

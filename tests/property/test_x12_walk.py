@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from postroad.core.interchange.nouns import Split
+from postroad.core.interchange.model import Split
 from postroad.core.interchange.x12 import assemble, examine_stream
 from postroad.core.interchange.x12.walk import X12Walk
 from postroad.errors import Refused

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from postroad.core.interchange.acknowledgements import MatchedStatuses, ReportedStatus, match_statuses
-from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Placed
-from postroad.core.interchange.placing import record_position
+from postroad.core.interchange.model import OnEnvelopeError, PartnerStatus, Placed
+from postroad.core.interchange.positions import record_position
+from postroad.core.interchange.standard import BUILT_IN
 
 
 def said_in(name: str, answer: bytes, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE) -> tuple[ReportedStatus, ...]:

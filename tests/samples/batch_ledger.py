@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchState
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AssembledInterchange

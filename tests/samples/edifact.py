@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 
 NOON = 1_794_830_400_000_000  # 16 November 2026, 12:00 UTC
 UNB = b"UNB+UNOC:3+MYBIZ:14+ACME:14+261116:1200+7'"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 
 NOON = 1_794_830_400_000_000  # 16 November 2026, 12:00 UTC
 ADMIT = b"MSH|^~\\&|LAB|WARD^1|EHR|MAIN|20261116||ADT^A01^ADT_A01|M1|P|2.5\rPID|1||77^^^MAIN\rPV1|1|I\r"

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.caller import Caller

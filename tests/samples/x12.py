@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 
 NOON = 1_794_830_400_000_000  # 16 November 2026, 12:00 UTC
 ISA = b"ISA*00*          *00*          *ZZ*MYBIZ          *01*ACME           *261116*1200*%s*%s*000000007*%s*P*:~"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
-from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS, Standard, StandardCatalogue
+from postroad.core.interchange.standard import BUILT_IN, PLUG_INS, Standard, StandardCatalogue
 from postroad.core.model.batcher import BATCHERS, BatcherPlugIn
 from postroad.errors import Misconfigured, Refused
 

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
-from postroad.core.interchange.catalogue import BUILT_IN, StandardCatalogue
+from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.directory import OrganizationLimits

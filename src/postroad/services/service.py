@@ -14,7 +14,7 @@ from typing import Protocol, runtime_checkable
 
 from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.hierarchy.index import ModelIndex
-from postroad.core.interchange.catalogue import BUILT_IN, StandardCatalogue
+from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Cookie, Delivered, Part, Property, Status

@@ -7,7 +7,7 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from postroad.adapters.interchange_plug_ins import load_catalogue
-from postroad.core.interchange.catalogue import BUILT_IN, PLUG_INS
+from postroad.core.interchange.standard import BUILT_IN, PLUG_INS
 from postroad.errors import Misconfigured
 
 

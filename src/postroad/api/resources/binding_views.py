@@ -10,7 +10,7 @@ from postroad.api.resources.context import ApiContext, time_or_none
 from postroad.core.configuration.entries.bindings import BindingEntry
 from postroad.core.configuration.shapes import Name, StrictShape
 from postroad.core.exchange.exchange import BoundExchange, describe_decision
-from postroad.core.exchange.matching import DecisionExplanation
+from postroad.core.exchange.match.matcher import DecisionExplanation
 from postroad.core.model.caller import Caller
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.flow.administration.bindings import describe_queue

@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Sequence
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.documents.detection import document_kind
 from postroad.core.documents.kinds import BusinessDocumentKind
-from postroad.core.documents.sniff import document_kind
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 from postroad.core.model.batch import Batch, BatchMember
 from postroad.core.model.batch_policy import Batching
 from postroad.core.model.message import Part

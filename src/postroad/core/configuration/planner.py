@@ -45,7 +45,7 @@ from postroad.core.configuration.sections.bindings import (
 from postroad.core.configuration.sections.organization import SECTIONS
 from postroad.core.configuration.sections.rules import new_rule_errors
 from postroad.core.configuration.send_port_check import find_new_port_errors
-from postroad.core.interchange.catalogue import BUILT_IN, StandardCatalogue
+from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
 from postroad.core.model.directory import Organization, OrganizationLimits, Service
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule

@@ -18,8 +18,8 @@ from postroad.core.configuration.document import DocumentError, pointer
 from postroad.core.configuration.entries.standard_options import written_name
 from postroad.core.configuration.profile.batching import BatchingProfile
 from postroad.core.interchange.agreement import AGREEMENT_OPTIONS
-from postroad.core.interchange.catalogue import Standard, StandardCatalogue
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
+from postroad.core.interchange.standard import Standard, StandardCatalogue
 from postroad.core.model.batch_policy import Batching, BatchPolicy, Empty, Port, Splitting
 from postroad.core.model.directory import Service
 from postroad.core.model.rule import ValueLocation

@@ -6,11 +6,11 @@
     QueryDecision      what is known about a query before any message arrives
     EvaluationMode     shared, prefiltered or always evaluated by the engine
 
-A query is parsed (``query``), analysed (``analysis``), written as conjunctions of literals over slots (``conditions``,
-``disjunctive_form``) and put into a tree (``tree``, ``groups``). Queries that differ only in constants share all of that except
-their position (``query_templates``, ``query_plans``). A message is read once (``extraction`` for XML, ``lookups`` for JSON), and
-its values (``message_facts``) select paths of the tree. Unsupported queries are left to the engine, behind a condition that
-every match must satisfy.
+A query is parsed (``query``), analysed and written as conjunctions of literals over slots (``compile``), and put into a tree
+(``match.tree``, ``match.groups``). Queries that differ only in constants share all of that except their position
+(``match.query_plans``). A message is read once (``match.extraction`` for XML, ``match.lookups`` for JSON), and its values
+(``match.message_facts``) select paths of the tree. Unsupported queries are left to the engine, behind a condition that every
+match must satisfy.
 
 Rules: the result is that of evaluating each query alone; where XQuery lets an engine either raise an error or not, both are
 correct. A header item that a message does not have is the empty sequence.

@@ -1,18 +1,51 @@
-"""Tests a value, or prepares a test for all constants that bindings compare the same values with.
+"""Tests a value against a constant, or prepares a test for all constants that bindings compare the same values with.
 
-Rule: a prepared test costs next to nothing for each constant, since there may be thousands of them.
+Rules: a prepared test costs next to nothing for each constant, since there may be thousands of them. A pattern of
+``matches()`` is used only if every character of it is known to mean the same in XPath and in RE2; all other patterns
+are left to the engine.
 """
 
 from __future__ import annotations
 
 import operator
+import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 from postroad.core.exchange.conditions import Test
-from postroad.core.exchange.patterns import has_match
 from postroad.core.exchange.value_conversion import as_double
+from postroad.core.routing.conditions.literals import pattern_of
+from postroad.errors import Refused
+
+_PLAIN = r"[A-Za-z0-9 _:/@,;=%#&<>!\"'-]"
+_CLASS = r"\[\^?(?:[A-Za-z0-9_]-[A-Za-z0-9_]|[A-Za-z0-9 _:/@,])+\]"
+_PIECE = re.compile(rf"{_PLAIN}|\\[.*+?()|\[\]^$\\]|{_CLASS}|\.|[*+?()|^$]|\{{[0-9]{{1,2}}(?:,[0-9]{{0,2}})?\}}")
+_ANY_BUT_LINE_ENDS = r"[^\n\r]"
+
+
+def to_re2_pattern(pattern: str) -> str | None:
+    """The pattern as RE2 is to have it, or None if it is the engine's."""
+    pieces: list[str] = []
+    at = 0
+    while at < len(pattern):
+        piece = _PIECE.match(pattern, at)
+        if piece is None or pattern.startswith("(?", at):
+            return None
+        pieces.append(_ANY_BUT_LINE_ENDS if piece.group() == "." else piece.group())
+        at = piece.end()
+    written = "".join(pieces)
+    try:
+        pattern_of(written)
+    except Refused:
+        return None
+    return written
+
+
+def has_match(pattern: str, text: str) -> bool:
+    """Whether a pattern, already converted for RE2, is found anywhere in the text."""
+    return pattern_of(pattern)(text) is not None
+
 
 Tried = Callable[[Any], bool]  # of a constant
 FEW = 8  # values, through which it is cheaper to go than to make a set of them

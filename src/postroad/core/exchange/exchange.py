@@ -15,9 +15,9 @@ from enum import StrEnum
 
 import msgspec
 
-from postroad.core.exchange.analysis import EvaluationMode
-from postroad.core.exchange.matching import DecisionExplanation, MatchableMessage, Matcher
-from postroad.core.exchange.query_plans import MatchingTerms
+from postroad.core.exchange.compile.analysis import EvaluationMode
+from postroad.core.exchange.match.matcher import DecisionExplanation, MatchableMessage, Matcher
+from postroad.core.exchange.match.query_plans import MatchingTerms
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.snapshot import Directory

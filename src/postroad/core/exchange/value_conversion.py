@@ -1,22 +1,52 @@
 """Converts slot values for a comparison as XQuery does: to texts, doubles, one decimal or a count.
 
-A reading gives the values to compare and whether reading any of them was an error. ``a > 5`` reads all nodes as doubles, and
-one that is no number is an error, unless another already makes it true; ``contains(a, 'x')`` wants one node at most. Kept
-rule: reading never raises.
+A conversion returns the values to compare and whether any of them was an error. ``a > 5`` reads all nodes as doubles, and
+one that is not a number is an error, unless another already makes it true; ``contains(a, 'x')`` wants one node at most. A
+query sees a list in the header as one untyped element with the text of all its values, as the engine writes it. Rule:
+conversion never raises.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from datetime import date
 from decimal import Decimal
 from enum import Enum
 from typing import Any
 
 import msgspec
 
-from postroad.core.exchange.list_items import UntypedText
 from postroad.core.exchange.slots import HeaderValue, Raw
+
+_SPECIAL_TEXTS = {"inf": "INF", "-inf": "-INF", "nan": "NaN"}
+
+
+class UntypedText(str):
+    """The text of a list."""
+
+    __slots__ = ()
+
+
+def to_untyped_text(items: list[HeaderValue] | tuple[HeaderValue, ...]) -> UntypedText:
+    return UntypedText("".join(map(_text, items)))
+
+
+def _text(item: HeaderValue) -> str:
+    match item:
+        case list() | tuple():
+            return to_untyped_text(item)
+        case bool():
+            return "true" if item else "false"
+        case float():
+            return _SPECIAL_TEXTS.get(repr(item), repr(item))
+        case Decimal():
+            return format(item, "f")
+        case date():
+            return item.isoformat()
+        case _:
+            return str(item)
+
 
 _DOUBLE = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*").fullmatch
 _DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")

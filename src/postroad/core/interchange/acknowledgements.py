@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from postroad.core.interchange import edifact, hl7, swift, x12
-from postroad.core.interchange.nouns import Member, PartnerStatus, Split
+from postroad.core.interchange.model import Member, PartnerStatus, Split
 from postroad.core.model.interchange import AnsweredMember, DocumentPosition
 
 

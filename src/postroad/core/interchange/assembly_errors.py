@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from postroad.core.interchange.nouns import Envelope
+from postroad.core.interchange.model import Envelope
 from postroad.errors import Refused
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

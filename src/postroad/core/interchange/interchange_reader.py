@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.documents.detection import document_kind
 from postroad.core.documents.kinds import BusinessDocumentKind
-from postroad.core.documents.sniff import document_kind
 from postroad.core.interchange.acknowledgements import ReportedStatus
-from postroad.core.interchange.catalogue import Standard, StandardCatalogue
-from postroad.core.interchange.nouns import Split
+from postroad.core.interchange.model import Split
+from postroad.core.interchange.standard import Standard, StandardCatalogue
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 

@@ -12,8 +12,8 @@ import msgspec
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.assembly_errors import unfit_member
-from postroad.core.interchange.judgement import judge_harmless, too_many
-from postroad.core.interchange.nouns import (
+from postroad.core.interchange.envelope_errors import judge_harmless, too_many
+from postroad.core.interchange.model import (
     MAX_MEMBERS,
     Envelope,
     InterchangeFault,

@@ -15,7 +15,7 @@ from postroad.core.interchange.document_options import (
     SYNTAX_PROPERTY,
 )
 from postroad.core.interchange.edifact.charsets import codec_of_syntax
-from postroad.core.interchange.nouns import Member, Split
+from postroad.core.interchange.model import Member, Split
 
 _USUAL = {
     "x12": ("2a 3a 7e 20", "2a 3a 7e 5e"),

@@ -1,57 +1,7 @@
-"""Positions of documents in standards whose acknowledgments name none: each is identified by its position.
-
-Rule: the position of every document of a batch is recorded, so that an acknowledgment can be matched to it.
-"""
+"""``by_place`` at the path that plug-ins for version 0.2 import."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from postroad.core.interchange.positions import by_place
 
-from postroad.core.interchange.nouns import Assemble, Buffer, Envelope, Numbers, Placed, PlacedCallback
-from postroad.core.model.interchange import DocumentPosition
-
-Plain = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]
-
-
-def by_place(assemble: Plain) -> Assemble:
-    """Wraps ``assemble`` for standards without named documents: reports each document by its position, at the end."""
-
-    def assembled(
-        members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
-    ) -> Iterator[bytes]:
-        counted, seen = _Counted(members), _Seen(numbers, envelope.options.get("reference", ""))
-        yield from assemble(counted, envelope, seen)
-        if placed is not None:
-            for position in range(counted.count):
-                placed(Placed(position=position, interchange=seen.interchange, reference=str(position + 1)))
-
-    return assembled
-
-
-class _Counted:
-    def __init__(self, members: Iterable[Buffer]) -> None:
-        self._members, self.count = members, 0
-
-    def __iter__(self) -> Iterator[Buffer]:
-        for one in self._members:
-            self.count += 1
-            yield one
-
-
-class _Seen:
-    """Numbers, of which it is remembered what the interchange is called."""
-
-    def __init__(self, numbers: Numbers, interchange: str) -> None:
-        self._numbers, self.interchange = numbers, interchange
-
-    def next(self, scope: str) -> int:
-        number = self._numbers.next(scope)
-        if scope == "interchange":
-            self.interchange = str(number)
-        return number
-
-
-def record_position(placed: Placed, delivery: int) -> DocumentPosition:
-    """``delivery`` is the one by which the document joined its batch."""
-    facts = tuple(placed.facts.items())
-    return DocumentPosition(delivery, placed.interchange, placed.group, placed.kind, placed.reference, facts)
+__all__ = ["by_place"]

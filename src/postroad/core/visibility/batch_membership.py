@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from postroad.core.interchange.nouns import PartnerStatus
+from postroad.core.interchange.model import PartnerStatus
 from postroad.core.model.batch import Batch
 from postroad.core.model.history import BatchMembership, InterchangeContents, NumberRange, PartnerAnswer
 from postroad.core.model.interchange import AssembledInterchange, DocumentPosition

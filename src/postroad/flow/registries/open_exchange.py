@@ -13,7 +13,7 @@ from functools import partial
 from threading import Lock
 
 from postroad.core.exchange.exchange import BoundExchange, SelectedBindings
-from postroad.core.exchange.matching import MatchableMessage
+from postroad.core.exchange.match.matcher import MatchableMessage
 from postroad.core.model.exchange import Binding
 from postroad.core.model.snapshot import Directory
 

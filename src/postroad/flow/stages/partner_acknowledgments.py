@@ -22,9 +22,9 @@ from postroad.core.interchange.acknowledgements import (
     normalize_name,
     summarize_statuses,
 )
-from postroad.core.interchange.catalogue import Standard
-from postroad.core.interchange.nouns import PartnerStatus, Split
+from postroad.core.interchange.model import PartnerStatus, Split
 from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
+from postroad.core.interchange.standard import Standard
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition

@@ -16,8 +16,8 @@ from postroad.core.codecs.parts import is_xml
 from postroad.core.codecs.recent_trees import tree_of
 from postroad.core.exchange.exchange import BindingDecider, BoundExchange, DeciderLanguage, SelectedBindings
 from postroad.core.exchange.header_items import TypedItem
-from postroad.core.exchange.json_documents import read_json
-from postroad.core.exchange.matching import MatchableMessage
+from postroad.core.exchange.match.json_documents import read_json
+from postroad.core.exchange.match.matcher import MatchableMessage
 from postroad.core.model.exchange import Binding
 from postroad.core.model.message import Part
 from postroad.ports import QueryEngine, QueryVerdict

@@ -13,10 +13,10 @@ from msgspec import structs
 
 from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.interchange.agreement import SplitterAgreement
-from postroad.core.interchange.catalogue import Standard
 from postroad.core.interchange.interchange_reader import OpenedInterchanges
-from postroad.core.interchange.nouns import InterchangeFault, InterchangeGroup, Member, Split
+from postroad.core.interchange.model import InterchangeFault, InterchangeGroup, Member, Split
 from postroad.core.interchange.option_declarations import OptionDeclarations
+from postroad.core.interchange.standard import Standard
 from postroad.core.model.message import Delivered, Part, Property, PropertyType
 from postroad.core.projection.unique_keys import interchange_key
 from postroad.core.routing.forward import Forward

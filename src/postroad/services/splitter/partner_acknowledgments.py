@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.interchange.agreement import read_agreement
 from postroad.core.interchange.interchange_reader import OpenedInterchanges
-from postroad.core.interchange.nouns import InterchangeFault, Split
+from postroad.core.interchange.model import InterchangeFault, Split
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.message import Delivered
 from postroad.errors import Refused

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from postroad.core.admission.permission import find_permitted_recipient
-from postroad.core.interchange.catalogue import StandardCatalogue
 from postroad.core.interchange.interchange_reader import OpenedInterchanges, open_interchanges
+from postroad.core.interchange.standard import StandardCatalogue
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.message import Delivered, MessageType, Part, Property, PropertyType, Status
 from postroad.errors import Refused

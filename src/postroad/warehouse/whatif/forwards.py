@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.exchange.header_items import TypedItem, header_items
-from postroad.core.exchange.matching import MatchableMessage
+from postroad.core.exchange.match.matcher import MatchableMessage
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Copy, Hop

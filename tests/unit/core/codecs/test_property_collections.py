@@ -14,7 +14,7 @@ from postroad.core.codecs.envelope import ENVELOPE_FORM
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.exchange.header_items import header_items
-from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
 from postroad.core.model.message import Message, Property, PropertyType, Recipient
 from postroad.errors import Refused
 from tests.samples.conditions import HEADER, compare, header, holds, subject

@@ -6,7 +6,7 @@ import pytest
 
 from postroad.core.configuration.send_port_check import agreement_errors
 from postroad.core.interchange.agreement import AGREEMENT_OPTIONS, read_agreement
-from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch_policy import Splitting
 from tests.unit.core.interchange.test_catalogue import SHOUTING
 

@@ -13,8 +13,8 @@ from postroad.core.configuration.document import DocumentError, NetworkDocument,
 from postroad.core.configuration.planner import make_plan
 from postroad.core.configuration.sections.organization import export_document
 from postroad.core.configuration.send_port_check import find_port_errors
-from postroad.core.interchange.catalogue import BUILT_IN, Standard
-from postroad.core.interchange.nouns import Envelope, Numbers, PlacedCallback
+from postroad.core.interchange.model import Envelope, Numbers, PlacedCallback
+from postroad.core.interchange.standard import BUILT_IN, Standard
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
 from tests.samples.plans import applied, planned

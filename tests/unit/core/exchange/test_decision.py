@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.exchange.analysis import EvaluationMode, decide
+from postroad.core.exchange.compile.analysis import EvaluationMode, decide
 
 SHARED = [
     ("/a/b = 5", "/a/b = 5"),

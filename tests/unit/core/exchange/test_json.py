@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.analysis import EvaluationMode
-from postroad.core.exchange.json_documents import DEPTH, read_json
-from postroad.core.exchange.matching import MatchableMessage, Matcher
+from postroad.core.exchange.compile.analysis import EvaluationMode
+from postroad.core.exchange.match.json_documents import DEPTH, read_json
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
 from postroad.errors import Refused
 
 ORDER = b"""{"id": "PO-7", "total": 1500.5, "rush": true, "note": null, "tags": ["new", "big"], "none": [], "odd": ["x", 5],

@@ -12,8 +12,8 @@ import pytest
 from lxml import etree
 
 from postroad.core.codecs.xml import Tree, parse
-from postroad.core.exchange.analysis import EvaluationMode
-from postroad.core.exchange.matching import MatchableMessage, Matcher, MatchResult
+from postroad.core.exchange.compile.analysis import EvaluationMode
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher, MatchResult
 
 ORDER = b"""<order xmlns="" xmlns:p="urn:p" id="PO-7" kind="spare" p:lang="de">
   <total>1500.50</total><note>Hurry</note><empty/><mixed>a<b>b</b>c</mixed><cdata><![CDATA[<5>]]></cdata>

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from postroad.core.exchange.conditions import Any, Condition, Literal, Test, all_of, any_of, literals_of, negate
-from postroad.core.exchange.disjunctive_form import (
+from postroad.core.exchange.compile.disjunctive_form import (
     MAX_ALTERNATIVES,
     MAX_CONJUNCTIONS,
     DisjunctiveForm,
     disjunctive_form_of,
 )
+from postroad.core.exchange.conditions import Any, Condition, Literal, Test, all_of, any_of, literals_of, negate
 from postroad.core.exchange.slots import HeaderSlot
 from postroad.core.exchange.value_conversion import Conversion
 

@@ -8,8 +8,8 @@ from time import process_time
 import pytest
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.matching import MatchableMessage, Matcher
-from postroad.core.exchange.query_templates import QUERY_CHARS, split_constants
+from postroad.core.exchange.match.matcher import MatchableMessage, Matcher
+from postroad.core.exchange.match.query_plans import QUERY_CHARS, split_constants
 
 
 def test_constants_are_taken_out_with_their_kinds() -> None:

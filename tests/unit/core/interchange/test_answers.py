@@ -7,10 +7,10 @@ from collections.abc import Collection
 import pytest
 
 from postroad.core.interchange.acknowledgements import ReportedStatus, StatusScope, match_statuses
-from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import Envelope, PartnerStatus, Placed
+from postroad.core.interchange.model import Envelope, PartnerStatus, Placed
 from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
-from postroad.core.interchange.placing import record_position
+from postroad.core.interchange.positions import record_position
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.interchange import DocumentPosition, DrawnNumber
 from postroad.errors import Refused
 from tests.samples.acknowledged import said_in, verdicts

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.interchange.catalogue import BUILT_IN, Standard, StandardCatalogue
-from postroad.core.interchange.nouns import Buffer, Envelope, Numbers, OnEnvelopeError, Placed
-from postroad.core.interchange.placing import by_place, record_position
+from postroad.core.interchange.model import Buffer, Envelope, Numbers, OnEnvelopeError, Placed
+from postroad.core.interchange.positions import by_place, record_position
+from postroad.core.interchange.standard import BUILT_IN, Standard, StandardCatalogue
 from postroad.errors import Refused
 from tests.samples.interchange_members import FIN, TWO_MEMBERS
 from tests.samples.x12 import NOON, Counting

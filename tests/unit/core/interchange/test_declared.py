@@ -7,7 +7,7 @@ import pytest
 from postroad.core.interchange.document_options import codec_of, read_declared_options, read_delimiters
 from postroad.core.interchange.edifact import assemble
 from postroad.core.interchange.hl7 import assemble as assemble_hl7
-from postroad.core.interchange.nouns import DescribedDocument, Envelope
+from postroad.core.interchange.model import DescribedDocument, Envelope
 from postroad.core.model.message import Property
 from postroad.errors import Refused
 from tests.samples.edifact import Counting, envelope

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.acknowledgements import ReportedStatus, StatusScope
-from postroad.core.interchange.catalogue import BUILT_IN, Standard
 from postroad.core.interchange.interchange_reader import open_interchanges
-from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Split
+from postroad.core.interchange.model import OnEnvelopeError, PartnerStatus, Split
+from postroad.core.interchange.standard import BUILT_IN, Standard
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
 

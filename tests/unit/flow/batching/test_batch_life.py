@@ -12,8 +12,8 @@ from postroad.core.batching.interchange_contents import member_of
 from postroad.core.batching.moves import open_batch
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange import x12
-from postroad.core.interchange.catalogue import StandardCatalogue
-from postroad.core.interchange.nouns import Envelope, Numbers, OnEnvelopeError, PlacedCallback
+from postroad.core.interchange.model import Envelope, Numbers, OnEnvelopeError, PlacedCallback
+from postroad.core.interchange.standard import StandardCatalogue
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Recovery, SortKey, Types, Unfinished

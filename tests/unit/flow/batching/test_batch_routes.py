@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.batch import BatchState
 from postroad.core.model.batch_policy import Batching, BatchPolicy

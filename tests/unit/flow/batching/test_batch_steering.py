@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.model.batch import Batch, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.caller import Caller

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Mapping
 
 import pytest
 
-from postroad.core.interchange.catalogue import BUILT_IN
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch import BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.batcher import AddedMessage, BatcherPlugIn, Decision

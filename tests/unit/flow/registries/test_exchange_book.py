@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from postroad.core.exchange.matching import MatchableMessage
+from postroad.core.exchange.match.matcher import MatchableMessage
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory

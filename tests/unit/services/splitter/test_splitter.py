@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import pytest
 
 from postroad.core.interchange import x12
-from postroad.core.interchange.catalogue import BUILT_IN
-from postroad.core.interchange.nouns import Envelope, OnEnvelopeError, Placed
+from postroad.core.interchange.model import Envelope, OnEnvelopeError, Placed
 from postroad.core.interchange.numbering import NumberingParties
-from postroad.core.interchange.placing import record_position
+from postroad.core.interchange.positions import record_position
+from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.directory import Service
 from postroad.core.model.interchange import AssembledInterchange

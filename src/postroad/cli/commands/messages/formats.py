@@ -16,7 +16,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.input.messages import read_wire
 from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.native_formats import FORMS
-from postroad.core.documents.sniff import document_kind
+from postroad.core.documents.detection import document_kind
 from postroad.core.mediation.format_detection import detect_format
 from postroad.core.mediation.formats import decode_wire, encode_message, message_of
 from postroad.core.mediation.model import EncodedMessage, OutgoingMessage, Wire

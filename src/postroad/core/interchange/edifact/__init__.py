@@ -5,19 +5,18 @@
     acknowledge                    CONTRL for what came
     read_answers                   CONTRL that came, for what we sent
 
-``delimiters.py`` draws UNA, ``envelopes.py`` lists envelope options, ``acknowledgement_codes.py`` the meaning of codes. Not read:
+``delimiters.py`` draws UNA, ``envelopes.py`` lists envelope options, ``acknowledgements.py`` the meaning of codes. Not read:
 interactive interchanges (UIB), and packages of binary objects (UNO); both are refused.
 """
 
 from __future__ import annotations
 
-from postroad.core.interchange.edifact.acknowledgement_reader import ContrlMessage, read_answers
-from postroad.core.interchange.edifact.acknowledgement_writer import acknowledge
+from postroad.core.interchange.edifact.acknowledgements import ContrlMessage, acknowledge, read_answers
 from postroad.core.interchange.edifact.assembler import assemble
 from postroad.core.interchange.edifact.delimiters import EdifactDelimiters
 from postroad.core.interchange.edifact.envelopes import answering
 from postroad.core.interchange.edifact.splitter import examine, examine_stream, judge_split, split, split_stream
-from postroad.core.interchange.nouns import PartnerStatus
+from postroad.core.interchange.model import PartnerStatus
 
 __all__ = [
     "ContrlMessage",

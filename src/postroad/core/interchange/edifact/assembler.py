@@ -35,8 +35,8 @@ from postroad.core.interchange.edifact.envelopes import (
 from postroad.core.interchange.edifact.messages import EdifactMessage, convert_delimiters, read_message
 from postroad.core.interchange.edifact.segments import write_segment
 from postroad.core.interchange.edifact.splitter import split_stream
-from postroad.core.interchange.judgement import without_breaks
-from postroad.core.interchange.nouns import (
+from postroad.core.interchange.envelope_errors import without_breaks
+from postroad.core.interchange.model import (
     DescribedDocument,
     Envelope,
     Numbers,

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.assembly_errors import unfit
 from postroad.core.interchange.document_options import read_delimiters as read_declared
-from postroad.core.interchange.nouns import InterchangeFault
+from postroad.core.interchange.model import InterchangeFault
 from postroad.errors import Refused
 
 BLANKS = b" \t\r\n"

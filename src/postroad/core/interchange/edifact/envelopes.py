@@ -21,7 +21,7 @@ from postroad.core.interchange.edifact.charsets import CHARSETS, charset_of
 from postroad.core.interchange.edifact.delimiters import USUAL, EdifactDelimiters, contradicts, delimiters_of
 from postroad.core.interchange.edifact.messages import EdifactMessage
 from postroad.core.interchange.edifact.segments import write_segment
-from postroad.core.interchange.nouns import Envelope, Split
+from postroad.core.interchange.model import Envelope, Split
 
 HIGHEST_NUMBER = 99_999_999_999_999  # a reference has 14 characters
 WIDTHS = {

@@ -19,8 +19,8 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.edifact.delimiters import delimiters_of, skip_blanks, to_readable
 from postroad.core.interchange.edifact.messages import read_message
 from postroad.core.interchange.edifact.walk import EdifactWalk
-from postroad.core.interchange.judgement import Repair, judge_with_repair, take_only, without_breaks
-from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
+from postroad.core.interchange.envelope_errors import Repair, judge_with_repair, take_only, without_breaks
+from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:

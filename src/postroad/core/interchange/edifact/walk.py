@@ -21,8 +21,8 @@ from postroad.core.interchange.edifact.segments import (
     find_terminator,
     text_of,
 )
-from postroad.core.interchange.judgement import UncertainBoundary, is_same_number
-from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, InterchangeGroup, Member, Split
+from postroad.core.interchange.envelope_errors import UncertainBoundary, is_same_number
+from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, InterchangeGroup, Member, Split
 from postroad.errors import Refused
 
 _SECURITY = ("USH", "USA", "USC", "USR", "UST", "USB", "USD", "USU", "USX", "USY")  # around groups and messages

@@ -3,7 +3,7 @@
     examine, split   a file taken apart by its layout; record count and hash total held against what came
     assemble         members put together, with header and trailer records, as a stream
 
-``layout.py`` lists what a layout may say; ``templates.py`` writes and reads header and trailer records by the same text.
+``layout.py`` lists what a layout may say; its templates write and read header and trailer records.
 """
 
 from __future__ import annotations

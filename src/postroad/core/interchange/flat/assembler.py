@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.assembly_errors import moment_of, unfit_member, unfit_value
-from postroad.core.interchange.flat.conversion import encode_member
 from postroad.core.interchange.flat.layout import FlatLayout, layout_of
-from postroad.core.interchange.flat.records import HashTotal, has_other_end, records_in
-from postroad.core.interchange.nouns import Envelope, Numbers
+from postroad.core.interchange.flat.records import HashTotal, encode_member, has_other_end, records_in
+from postroad.core.interchange.model import Envelope, Numbers
 
 _COUNTS = ("records", "all", "members", "total")
 

@@ -1,6 +1,7 @@
-"""Finds the records of a flat file, and computes the hash total that its trailer states.
+"""Records of a flat file: finds and converts them, and computes the hash total that a trailer states.
 
-Rules: a record end between quotes ends nothing; sums are exact, whatever the decimals.
+Rules: a record end between quotes ends nothing, and a line end between quotes is part of a value; sums are exact,
+whatever the decimals.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 from collections.abc import Iterator
 from decimal import Decimal, localcontext
 
-from postroad.core.interchange.flat.charsets import EBCDIC, decode_text
+from postroad.core.interchange.flat.charsets import EBCDIC, decode_text, encode_text
 from postroad.core.interchange.flat.layout import FlatLayout
 
 _DIGITS = 60  # of the largest sum
@@ -104,3 +105,32 @@ def is_same_total(said: str, found: str, width: int) -> bool:
     """Whether two totals are equal as numbers; a trailer of limited width states only the last digits."""
     cut = found[-width:] if width and len(found) > width else found
     return _NUMBER.fullmatch(said) is not None and Decimal(said) == Decimal(cut)
+
+
+def encode_member(raw: bytes, layout: FlatLayout) -> bytes:
+    """Convert a member to the file's charset and record ends. May raise UnicodeError."""
+    if not layout.converts:
+        return raw
+    text = decode_text(raw, layout.member_charset)
+    lines = _lines(text, layout) if layout.member_end else [text]
+    return layout.record_end.join(encode_text(line, layout.charset) for line in lines)
+
+
+def decode_member(raw: bytes, layout: FlatLayout) -> bytes:
+    """Convert a member from the file's charset and record ends. May raise UnicodeError."""
+    records = [raw[begin:end] for begin, end, _ in records_in(raw, layout)] if layout.member_end else [raw]
+    text = (layout.member_end or "").join(decode_text(record, layout.charset) for record in records)
+    return encode_text(text, layout.member_charset)
+
+
+def _lines(text: str, layout: FlatLayout) -> list[str]:
+    end, quote = layout.member_end or "", decode_text(layout.quote, layout.charset)
+    lines, open_line = list[str](), list[str]()
+    quotes = 0
+    for piece in text.removesuffix(end).split(end):
+        open_line.append(piece)
+        quotes += piece.count(quote) if quote else 0
+        if quotes % 2 == 0:
+            lines.append(end.join(open_line))
+            open_line, quotes = [], 0
+    return [*lines, end.join(open_line)] if open_line else lines

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
+from postroad.core.interchange.envelope_errors import fatal, is_same_number, judge_harmless, no_interchange, too_many
 from postroad.core.interchange.flat.charsets import EBCDIC, decode_text
-from postroad.core.interchange.flat.conversion import decode_member
 from postroad.core.interchange.flat.layout import FlatLayout, layout_of
-from postroad.core.interchange.flat.records import HashTotal, has_other_end, is_same_total, records_in
-from postroad.core.interchange.judgement import fatal, is_same_number, judge_harmless, no_interchange, too_many
-from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
+from postroad.core.interchange.flat.records import HashTotal, decode_member, has_other_end, is_same_total, records_in
+from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
 
 STANDARD = "flat"
 _HARMLESS = ("flat.unterminated", "flat.blank", "flat.bom")

@@ -14,7 +14,7 @@ from postroad.core.interchange.hl7.acknowledgements import Hl7Acknowledgement, a
 from postroad.core.interchange.hl7.assembler import assemble
 from postroad.core.interchange.hl7.separators import Separators
 from postroad.core.interchange.hl7.splitter import examine, judge_split, split, split_stream
-from postroad.core.interchange.nouns import PartnerStatus
+from postroad.core.interchange.model import PartnerStatus
 
 __all__ = [
     "Hl7Acknowledgement",

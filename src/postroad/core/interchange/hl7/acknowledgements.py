@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from postroad.core.interchange.hl7.assembler import assemble, marks_of, write_party, write_time
 from postroad.core.interchange.hl7.messages import normalize_segments
 from postroad.core.interchange.hl7.separators import Separators, escape_text, fields_of, read_separators, text_of
-from postroad.core.interchange.nouns import Envelope, Member, Numbers, PartnerStatus, Split
+from postroad.core.interchange.model import Envelope, Member, Numbers, PartnerStatus, Split
 from postroad.errors import Refused
 
 _VERDICTS = {"AA": PartnerStatus.ACCEPTED, "CA": PartnerStatus.RECEIVED}

@@ -21,7 +21,7 @@ from postroad.core.interchange.assembly_errors import moment_of, offset_minutes,
 from postroad.core.interchange.hl7.messages import Hl7Message, convert_separators, read_message
 from postroad.core.interchange.hl7.separators import Separators, escape_text, separators_of, to_readable
 from postroad.core.interchange.hl7.splitter import split
-from postroad.core.interchange.nouns import Envelope, Numbers, Placed, PlacedCallback
+from postroad.core.interchange.model import Envelope, Numbers, Placed, PlacedCallback
 from postroad.errors import Refused
 
 

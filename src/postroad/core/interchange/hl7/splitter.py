@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from postroad.core.codecs.buffers import Buffer
+from postroad.core.interchange.envelope_errors import is_same_number, judge_with_repair
 from postroad.core.interchange.hl7.separators import (
     LINE_ENDS,
     Separators,
@@ -21,8 +22,7 @@ from postroad.core.interchange.hl7.separators import (
     text_of,
     to_readable,
 )
-from postroad.core.interchange.judgement import is_same_number, judge_with_repair
-from postroad.core.interchange.nouns import (
+from postroad.core.interchange.model import (
     MAX_MEMBERS,
     InterchangeFault,
     InterchangeGroup,

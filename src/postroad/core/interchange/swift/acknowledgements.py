@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroad.core.interchange.nouns import Split
+from postroad.core.interchange.model import Split
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

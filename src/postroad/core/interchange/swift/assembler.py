@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
-from postroad.core.interchange.nouns import Envelope, Member, Numbers, OnEnvelopeError, Placed, PlacedCallback
+from postroad.core.interchange.model import Envelope, Member, Numbers, OnEnvelopeError, Placed, PlacedCallback
 from postroad.core.interchange.swift.splitter import BEGIN, END, SECTOR, split
 from postroad.errors import Refused
 

@@ -11,8 +11,8 @@ either alone is half of what was said.
 from __future__ import annotations
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
-from postroad.core.interchange.judgement import fatal, judge_harmless, no_interchange, too_many
-from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
+from postroad.core.interchange.envelope_errors import fatal, judge_harmless, no_interchange, too_many
+from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Member, OnEnvelopeError, Split
 from postroad.core.interchange.swift.blocks import NEXT, Block, block_at, read_headers
 
 STANDARD = "swift"

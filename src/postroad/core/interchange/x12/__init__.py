@@ -10,9 +10,8 @@
 
 from __future__ import annotations
 
-from postroad.core.interchange.nouns import PartnerStatus
-from postroad.core.interchange.x12.acknowledgement_reader import X12Acknowledgements, read_answers
-from postroad.core.interchange.x12.acknowledgement_writer import acknowledge
+from postroad.core.interchange.model import PartnerStatus
+from postroad.core.interchange.x12.acknowledgements import X12Acknowledgements, acknowledge, read_answers
 from postroad.core.interchange.x12.assembler import assemble
 from postroad.core.interchange.x12.delimiters import X12Delimiters
 from postroad.core.interchange.x12.envelopes import answering

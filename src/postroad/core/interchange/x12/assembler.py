@@ -24,8 +24,8 @@ from postroad.core.interchange.document_options import (
     find_declared_charset,
     to_ascii_superset,
 )
-from postroad.core.interchange.judgement import without_breaks
-from postroad.core.interchange.nouns import (
+from postroad.core.interchange.envelope_errors import without_breaks
+from postroad.core.interchange.model import (
     DescribedDocument,
     Envelope,
     Numbers,
@@ -42,6 +42,7 @@ from postroad.core.interchange.x12.delimiters import (
     to_readable,
 )
 from postroad.core.interchange.x12.envelopes import (
+    FUNCTIONAL_GROUPS,
     GroupKey,
     check_number,
     key_of_group,
@@ -54,7 +55,6 @@ from postroad.core.interchange.x12.envelopes import (
     write_segment,
     write_time,
 )
-from postroad.core.interchange.x12.functional_groups import FUNCTIONAL_GROUPS
 from postroad.core.interchange.x12.splitter import judge_split, walk_interchanges
 from postroad.core.interchange.x12.transaction_sets import (
     TransactionSet,

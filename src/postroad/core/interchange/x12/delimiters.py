@@ -21,7 +21,7 @@ from msgspec import Struct
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.assembly_errors import unfit
 from postroad.core.interchange.document_options import read_delimiters
-from postroad.core.interchange.nouns import InterchangeFault
+from postroad.core.interchange.model import InterchangeFault
 from postroad.errors import Refused
 
 ISA_WIDTHS = (2, 10, 2, 10, 2, 15, 2, 15, 6, 4, 1, 5, 9, 1, 1, 1)

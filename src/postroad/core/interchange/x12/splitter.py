@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from msgspec import structs
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.judgement import Repair, judge_with_repair, take_only, without_breaks
-from postroad.core.interchange.nouns import MAX_MEMBERS, Member, OnEnvelopeError, Split
+from postroad.core.interchange.envelope_errors import Repair, judge_with_repair, take_only, without_breaks
+from postroad.core.interchange.model import MAX_MEMBERS, Member, OnEnvelopeError, Split
 from postroad.core.interchange.x12.delimiters import delimiters_of, to_readable
 from postroad.core.interchange.x12.transaction_sets import read_set, split_with_trailer
 from postroad.core.interchange.x12.walk import X12Walk, find_rest

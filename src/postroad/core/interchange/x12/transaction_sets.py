@@ -13,7 +13,7 @@ from msgspec import Struct, structs
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.interchange.assembly_errors import unfit
-from postroad.core.interchange.nouns import Member
+from postroad.core.interchange.model import Member
 from postroad.core.interchange.x12.delimiters import (
     BLANKS,
     END_MARKS,

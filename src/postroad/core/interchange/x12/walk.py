@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import islice
 
-from postroad.core.interchange.judgement import UncertainBoundary, is_same_number
-from postroad.core.interchange.nouns import MAX_MEMBERS, InterchangeFault, InterchangeGroup, Member, Split
+from postroad.core.interchange.envelope_errors import UncertainBoundary, is_same_number
+from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, InterchangeGroup, Member, Split
 from postroad.core.interchange.x12.delimiters import BLANKS, END_MARKS, IsaHeader, read_header, skip_blanks, text_of
 from postroad.core.interchange.x12.segments import (
     BINARY,

@@ -21,8 +21,8 @@ from typing import NamedTuple
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.xml import first_elements, to_utf8
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
-from postroad.core.interchange.judgement import judge_harmless, no_interchange
-from postroad.core.interchange.nouns import MAX_MEMBERS, Envelope, InterchangeFault, Numbers, OnEnvelopeError, Split
+from postroad.core.interchange.envelope_errors import judge_harmless, no_interchange
+from postroad.core.interchange.model import MAX_MEMBERS, Envelope, InterchangeFault, Numbers, OnEnvelopeError, Split
 from postroad.core.interchange.xml_wrapper.markup import (
     DECLARATION,
     check_element_name,

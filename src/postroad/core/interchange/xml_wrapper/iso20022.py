@@ -16,8 +16,8 @@ from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
-from postroad.core.interchange.judgement import is_same_number, judge_harmless, no_interchange
-from postroad.core.interchange.nouns import MAX_MEMBERS, Envelope, InterchangeFault, Numbers, OnEnvelopeError, Split
+from postroad.core.interchange.envelope_errors import is_same_number, judge_harmless, no_interchange
+from postroad.core.interchange.model import MAX_MEMBERS, Envelope, InterchangeFault, Numbers, OnEnvelopeError, Split
 from postroad.core.interchange.xml_wrapper.markup import DECLARATION, check_value, iter_roots, write_element, write_time
 from postroad.core.interchange.xml_wrapper.outline import Outline, Path, local_name, namespace_of, read_outline
 from postroad.core.interchange.xml_wrapper.own_root import members_in

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.interchange.judgement import judge_harmless
-from postroad.core.interchange.nouns import (
+from postroad.core.interchange.envelope_errors import judge_harmless
+from postroad.core.interchange.model import (
     MAX_MEMBERS,
     Envelope,
     InterchangeFault,

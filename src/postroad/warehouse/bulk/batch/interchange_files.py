@@ -17,8 +17,8 @@ import msgspec
 import pyarrow as pa
 
 from postroad.core.batching.interchange_contents import envelope_of
-from postroad.core.interchange.catalogue import Standard
-from postroad.core.interchange.nouns import DescribedDocument, Envelope, Placed, PlacedCallback
+from postroad.core.interchange.model import DescribedDocument, Envelope, Placed, PlacedCallback
+from postroad.core.interchange.standard import Standard
 from postroad.core.model.batch import Batch
 from postroad.core.model.batch_policy import Batching
 from postroad.errors import Refused

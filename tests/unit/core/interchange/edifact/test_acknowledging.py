@@ -13,7 +13,7 @@ from postroad.core.interchange.edifact import (
     read_answers,
     split,
 )
-from postroad.core.interchange.nouns import OnEnvelopeError, Placed
+from postroad.core.interchange.model import OnEnvelopeError, Placed
 from postroad.errors import Refused
 from tests.samples.acknowledged import became_of, said_in, verdicts
 from tests.samples.edifact import (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.edifact import assemble, split, split_stream
-from postroad.core.interchange.nouns import Placed
+from postroad.core.interchange.model import Placed
 from postroad.errors import Refused
 from tests.samples.edifact import INVOICE, ORDER, SECOND, UNB, Counting, envelope, interchange
 

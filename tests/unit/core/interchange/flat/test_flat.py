@@ -9,7 +9,7 @@ import pytest
 
 from postroad.core.interchange.flat import assemble, examine, split
 from postroad.core.interchange.flat.charsets import decode_text, encode_text
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.errors import Refused
 from tests.samples.x12 import Counting, envelope
 

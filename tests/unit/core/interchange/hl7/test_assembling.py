@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.core.interchange.hl7 import assemble, split
-from postroad.core.interchange.nouns import Placed
+from postroad.core.interchange.model import Placed
 from postroad.errors import Refused
 from tests.samples.hl7 import ADMIT, RESULT, Counting, batch, envelope
 

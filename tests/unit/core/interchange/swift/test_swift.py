@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.interchange.nouns import OnEnvelopeError, PartnerStatus, Placed
+from postroad.core.interchange.model import OnEnvelopeError, PartnerStatus, Placed
 from postroad.core.interchange.swift import assemble, examine, read_answers, split
 from postroad.errors import Refused
 from tests.samples.acknowledged import became_of, said_in

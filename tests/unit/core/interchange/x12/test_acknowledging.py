@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from postroad.core.interchange.acknowledgements import StatusScope
-from postroad.core.interchange.nouns import InterchangeFault, Placed, Split
+from postroad.core.interchange.model import InterchangeFault, Placed, Split
 from postroad.core.interchange.x12 import PartnerStatus, acknowledge, answering, assemble, examine, read_answers, split
 from postroad.errors import Refused
 from tests.samples.acknowledged import became_of, said_in

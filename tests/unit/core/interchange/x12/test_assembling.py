@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from postroad.core.interchange.nouns import DescribedDocument, Envelope, Placed
+from postroad.core.interchange.model import DescribedDocument, Envelope, Placed
 from postroad.core.interchange.x12 import assemble, split, split_stream
 from postroad.core.interchange.x12 import assembler as assembling_room
 from postroad.errors import Refused

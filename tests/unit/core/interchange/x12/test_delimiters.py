@@ -6,7 +6,7 @@ import codecs
 
 import pytest
 
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.interchange.x12 import examine, split
 from postroad.core.interchange.x12.delimiters import X12Delimiters, delimiters_of, read_header
 from postroad.errors import Refused

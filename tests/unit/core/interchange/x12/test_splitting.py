@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from postroad.core.interchange.nouns import OnEnvelopeError, Split
+from postroad.core.interchange.model import OnEnvelopeError, Split
 from postroad.core.interchange.x12 import examine, examine_stream, split, split_stream
 from postroad.errors import Refused
 from tests.samples.x12 import GS, ORDER, SECOND, header, interchange

@@ -7,7 +7,7 @@ from types import ModuleType
 import pytest
 
 from postroad.core.codecs.xml import parse
-from postroad.core.interchange.nouns import OnEnvelopeError
+from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.interchange.xml_wrapper import gs1, iso20022, own_root
 from postroad.errors import Refused
 from tests.samples.x12 import Counting, envelope

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from postroad.core.exchange.compile.nodes import UNSURE, JudgedCondition, Nodes
 from postroad.core.exchange.conditions import FALSE, TRUE, Literal, Test, all_of, any_of, negate
 from postroad.core.exchange.constant_tests import passes
-from postroad.core.exchange.nodes import UNSURE, JudgedCondition, Nodes
 from postroad.core.exchange.query.syntax import Constant, HeaderVariable
 from postroad.core.exchange.slots import HeaderSlot
 from postroad.core.exchange.value_conversion import Conversion, as_double

@@ -14,7 +14,7 @@ from itertools import repeat
 
 from postroad.core.codecs.refusals import too_complex
 from postroad.core.codecs.xml import Tree, compile_finder
-from postroad.core.exchange.automaton import Automaton, AutomatonState, list_fitting_names
+from postroad.core.exchange.match.automaton import Automaton, AutomatonState, list_fitting_names
 from postroad.core.exchange.query.syntax import ANY_NAME, StepKind
 from postroad.core.exchange.slots import DocumentSlot, Raw, SlotStep
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from postroad.core.exchange.conditions import Literal, Test
-from postroad.core.exchange.groups import (
+from postroad.core.exchange.match.groups import (
     NO_ANCHOR,
     Constants,
     Group,
@@ -22,8 +22,8 @@ from postroad.core.exchange.groups import (
     anchor_of,
     sort_if_large,
 )
-from postroad.core.exchange.message_facts import MessageFacts
-from postroad.core.exchange.questions import Probe, View
+from postroad.core.exchange.match.message_facts import MessageFacts
+from postroad.core.exchange.match.questions import Probe, View
 from postroad.core.exchange.value_conversion import Conversion
 
 _HASHED = frozenset(Conversion) - {

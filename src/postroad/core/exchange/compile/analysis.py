@@ -12,11 +12,19 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from postroad.core.exchange.condition_analysis import ALWAYS, NEVER, judge_all, judge_choice, judge_condition, weaken
+from postroad.core.exchange.compile.condition_analysis import (
+    ALWAYS,
+    NEVER,
+    judge_all,
+    judge_choice,
+    judge_condition,
+    weaken,
+)
+from postroad.core.exchange.compile.disjunctive_form import DisjunctiveForm, disjunctive_form_of
+from postroad.core.exchange.compile.fallback_conditions import uses_whole
+from postroad.core.exchange.compile.nodes import UNSURE, JudgedCondition, Nodes
+from postroad.core.exchange.compile.scope import QueryScope, meaning_of
 from postroad.core.exchange.conditions import TRUE, All, Condition, Literal, Test
-from postroad.core.exchange.disjunctive_form import DisjunctiveForm, disjunctive_form_of
-from postroad.core.exchange.fallback_conditions import uses_whole
-from postroad.core.exchange.nodes import UNSURE, JudgedCondition, Nodes
 from postroad.core.exchange.query.parser import read_query
 from postroad.core.exchange.query.syntax import (
     And,
@@ -35,7 +43,6 @@ from postroad.core.exchange.query.syntax import (
     UnreadableQuery,
     WhereClause,
 )
-from postroad.core.exchange.scope import QueryScope, meaning_of
 from postroad.core.exchange.slots import ROUTING_KEY, HeaderSlot
 from postroad.core.exchange.value_conversion import Conversion
 

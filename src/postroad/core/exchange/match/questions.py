@@ -12,9 +12,8 @@ from typing import Any
 
 from postroad.core.exchange.conditions import Literal, Test
 from postroad.core.exchange.constant_tests import find_test_maker
-from postroad.core.exchange.extraction import Extraction
-from postroad.core.exchange.lookup_conversion import LOOKUP_CONVERTERS
-from postroad.core.exchange.lookups import Lookups
+from postroad.core.exchange.match.extraction import Extraction
+from postroad.core.exchange.match.lookups import LOOKUP_CONVERTERS, Lookups
 from postroad.core.exchange.slots import DocumentSlot, HeaderSlot, Slot
 from postroad.core.exchange.value_conversion import CONVERTERS, Conversion
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from postroad.core.exchange.conditions import Test
 from postroad.core.exchange.constant_tests import find_extreme
-from postroad.core.exchange.message_facts import MessageFacts
-from postroad.core.exchange.questions import Probe
+from postroad.core.exchange.match.message_facts import MessageFacts
+from postroad.core.exchange.match.questions import Probe
 from postroad.core.exchange.value_conversion import Conversion
 
 Part = tuple[Probe, bool]  # a probe, and whether it must not hold

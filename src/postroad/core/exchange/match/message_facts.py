@@ -6,10 +6,9 @@ from collections.abc import Container, Mapping
 from decimal import Decimal
 
 from postroad.core.exchange.constant_tests import Tried
-from postroad.core.exchange.list_items import to_untyped_text
-from postroad.core.exchange.questions import Probe, QuestionIndex, View
+from postroad.core.exchange.match.questions import Probe, QuestionIndex, View
 from postroad.core.exchange.slots import HeaderSlot, HeaderValue, Raw
-from postroad.core.exchange.value_conversion import ERROR, ConvertedValues, as_double
+from postroad.core.exchange.value_conversion import ERROR, ConvertedValues, as_double, to_untyped_text
 
 _LISTS = (list, tuple)
 

@@ -14,15 +14,15 @@ from typing import NamedTuple
 import msgspec
 
 from postroad.core.codecs.xml import Tree
-from postroad.core.exchange.analysis import EvaluationMode
-from postroad.core.exchange.fallback_conditions import FallbackBindings, FallbackReason, find_fallback_reason
-from postroad.core.exchange.groups import Key
-from postroad.core.exchange.json_documents import JsonDocument
-from postroad.core.exchange.message_facts import MessageFacts
-from postroad.core.exchange.query_plans import MatchingTerms, QueryPlan, QueryPlans
-from postroad.core.exchange.questions import QuestionIndex
+from postroad.core.exchange.compile.analysis import EvaluationMode
+from postroad.core.exchange.compile.fallback_conditions import FallbackBindings, FallbackReason, find_fallback_reason
+from postroad.core.exchange.match.groups import Key
+from postroad.core.exchange.match.json_documents import JsonDocument
+from postroad.core.exchange.match.message_facts import MessageFacts
+from postroad.core.exchange.match.query_plans import MatchingTerms, QueryPlan, QueryPlans
+from postroad.core.exchange.match.questions import QuestionIndex
+from postroad.core.exchange.match.tree import ConjunctionPlacement, MatchNode, add_placement, remove_placement
 from postroad.core.exchange.slots import ROUTING_KEY, HeaderSlot, HeaderValue, Raw
-from postroad.core.exchange.tree import ConjunctionPlacement, MatchNode, add_placement, remove_placement
 from postroad.errors import Refused
 
 MAX_FAILED = 1_000  # bindings at which one unreadable document counts as an error

@@ -1,15 +1,20 @@
 """Query plans: the analysis of a query, shared by bindings that differ only in constants.
 
+A ``QueryTemplate`` is a query without its constants. It is filled with markers and decided like any query; where each
+marker becomes the constant of a literal, any constants of the same kinds can take its place.
+
 Rules: a binding after the first costs its place in the tree and nothing else. A plan holds the questions that it asks for
-as long as anything is bound by it.
+as long as anything is bound by it. A query that might be read otherwise with other constants has no template.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
+from decimal import Decimal
 from typing import Any, NamedTuple
 
-from postroad.core.exchange.analysis import (
+from postroad.core.exchange.compile.analysis import (
     EVERYTHING,
     EvaluationMode,
     QueryDecision,
@@ -17,14 +22,68 @@ from postroad.core.exchange.analysis import (
     restrict_to_routing_key,
     undecided,
 )
+from postroad.core.exchange.compile.disjunctive_form import Conjunction
+from postroad.core.exchange.compile.fallback_conditions import fallback_reasons_of
 from postroad.core.exchange.conditions import Literal, Test
-from postroad.core.exchange.disjunctive_form import Conjunction
-from postroad.core.exchange.fallback_conditions import fallback_reasons_of
-from postroad.core.exchange.groups import is_sorted
-from postroad.core.exchange.query_templates import ROUTING_KEY_MARKER, QueryTemplate, split_constants
-from postroad.core.exchange.questions import Probe, QuestionIndex
+from postroad.core.exchange.match.groups import is_sorted
+from postroad.core.exchange.match.questions import Probe, QuestionIndex
+from postroad.core.exchange.match.tree import ConjunctionLayout, ConjunctionPlacement, is_hashed, is_prefixed
+from postroad.core.exchange.query.syntax import Constant
 from postroad.core.exchange.slots import HeaderSlot
-from postroad.core.exchange.tree import ConjunctionLayout, ConjunctionPlacement, is_hashed, is_prefixed
+
+_PROLOG = re.compile(r"\s*+(?:declare\s[^;\"']*+(?:\"[^\"]*+\"|'[^']*+')?[^;\"']*+;\s*+)*")
+_CONSTANT = re.compile(r"""("[^"&]+"|'[^'&]+'|(?<![\w.·?$-])[0-9]{1,15}(?:\.[0-9]{1,15})?(?![\w.·-]))""")
+_TEXT_MARKER = "\ue000{}\ue000"
+_NUMBER_MARKER = 816_000_000_000
+_NO_SKELETON = re.compile(r"&|816|[0-9][eE]")  # may stand for a marker, or hide where a constant ends
+QUERY_CHARS = 4_000
+ROUTING_KEY_MARKER = _TEXT_MARKER.format("key")
+
+
+class QueryTemplate(NamedTuple):
+    pieces: tuple[str, ...]  # what stands between the constants
+    kinds: str  # of the constants: s for text, i for integer, d for decimal
+    has_routing_key: bool
+
+    def filled(self) -> tuple[str, list[Constant]]:
+        """A query with a marker for each constant, and the markers."""
+        markers = [_marker(kind, number) for number, kind in enumerate(self.kinds)]
+        written = [f"'{marker}'" if isinstance(marker, str) else str(marker) for marker in markers]
+        text = self.pieces[0] + "".join(a + b for a, b in zip(written, self.pieces[1:], strict=True))
+        return text, markers
+
+
+def _marker(kind: str, number: int) -> Constant:
+    if kind == "s":
+        return _TEXT_MARKER.format(number)
+    whole = _NUMBER_MARKER + number
+    return whole if kind == "i" else Decimal(f"{whole}.5")
+
+
+def split_constants(query: str, routing_key: str | None) -> tuple[QueryTemplate, list[Constant]] | None:
+    """The skeleton and the constants, the routing key last; None if it is not certain what they are."""
+    if len(query) > QUERY_CHARS:
+        return None
+    start = found.end() if (found := _PROLOG.match(query)) else 0
+    parts = _CONSTANT.split(query[start:])
+    pieces = (query[:start] + parts[0], *parts[2::2])
+    if any(map(_NO_SKELETON.search, pieces)):
+        return None
+    constants = [_constant(written) for written in parts[1::2]]
+    kinds = "".join([_KINDS[type(constant)] for constant in constants])
+    if routing_key is not None:
+        constants.append(routing_key)
+    return QueryTemplate(pieces, kinds, routing_key is not None), constants
+
+
+_KINDS = {str: "s", int: "i", Decimal: "d"}
+
+
+def _constant(written: str) -> Constant:
+    if written[0] in "'\"":
+        return written[1:-1]
+    return Decimal(written) if "." in written else int(written)
+
 
 _MAX_UNFIT = 1_000
 

@@ -1,4 +1,4 @@
-"""Decides about an interchange with errors: accepted, repaired or refused; the same for every standard.
+"""Decides about an interchange with envelope errors: accepted, repaired or refused, by one rule for every standard.
 
 Rules: an error that makes member boundaries uncertain is never tolerated, whatever was agreed on. A repair fixes
 every error or none, and uses only what the rest of the interchange proves.
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterator
 from dataclasses import dataclass, replace
 
-from postroad.core.interchange.nouns import InterchangeFault, Member, OnEnvelopeError, Split
+from postroad.core.interchange.model import InterchangeFault, Member, OnEnvelopeError, Split
 from postroad.errors import Refused
 
 _MOST_TOLD = 10

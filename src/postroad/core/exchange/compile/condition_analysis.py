@@ -6,7 +6,7 @@ negating, or joining by and, a condition about one node out of several.
 
 from __future__ import annotations
 
-from postroad.core.exchange.comparison_analysis import (
+from postroad.core.exchange.compile.comparison_analysis import (
     CASTS,
     compare_cast,
     compare_header,
@@ -17,9 +17,10 @@ from postroad.core.exchange.comparison_analysis import (
     try_header,
     try_nodes,
 )
+from postroad.core.exchange.compile.nodes import UNSURE, JudgedCondition, Nodes
+from postroad.core.exchange.compile.scope import Meaning, QueryScope, meaning_of
 from postroad.core.exchange.conditions import FALSE, TRUE, Condition, Literal, Test, all_of, any_of, literals_of, negate
-from postroad.core.exchange.nodes import UNSURE, JudgedCondition, Nodes
-from postroad.core.exchange.patterns import to_re2_pattern
+from postroad.core.exchange.constant_tests import to_re2_pattern
 from postroad.core.exchange.query.syntax import (
     And,
     CallExpression,
@@ -36,7 +37,6 @@ from postroad.core.exchange.query.syntax import (
     SequenceExpression,
     WhereClause,
 )
-from postroad.core.exchange.scope import Meaning, QueryScope, meaning_of
 from postroad.core.exchange.slots import DocumentSlot
 
 _MIRRORED = {"=": "=", "!=": "!=", "<": ">", "<=": ">=", ">": "<", ">=": "<="}

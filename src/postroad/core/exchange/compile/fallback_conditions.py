@@ -8,12 +8,13 @@ BARE   a JSON document that is a string, a number, a boolean or null: what a que
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from enum import Enum
 
 from postroad.core.exchange.conditions import Literal
-from postroad.core.exchange.groups import Key
 from postroad.core.exchange.slots import DocumentSlot
+
+Key = Hashable
 
 _NONE: frozenset[Key] = frozenset()
 _STRING = re.compile(r'"[^"]*"|\'[^\']*\'')

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from postroad.core.exchange.nodes import UNSURE, JudgedCondition, Nodes
+from postroad.core.exchange.compile.nodes import UNSURE, JudgedCondition, Nodes
 from postroad.core.exchange.query.syntax import (
     CallExpression,
     ConstantValue,

@@ -10,6 +10,7 @@ import ast
 
 import pytest
 
+from postroad.adapters.validation import workers
 from tests.source_tree import Module, modules
 
 CORE = modules("core")
@@ -82,7 +83,8 @@ def test_xml_is_parsed_in_one_place() -> None:
 
 def test_the_server_never_loads_what_compiles_schemas() -> None:
     users = {module.name for module in modules() if module.imports("postroad.adapters.validation.schema_cache")}
-    assert users == {"adapters/validation/worker_main.py"}
+    assert users == set(), "only a worker's main function loads it, by the name in ``adapters/validation/workers.py``"
+    assert workers.ENGINE == "postroad.adapters.validation.schema_cache"
 
 
 def test_spark_is_known_to_the_warehouse_alone() -> None:

@@ -11,8 +11,7 @@ import pytest
 import pytest_asyncio
 
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
-from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
-from postroad.adapters.scripts.scripts import StarlarkScripts
+from postroad.adapters.scripts.scripts import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES, StarlarkScripts
 from postroad.adapters.scripts.workers import DEADLINE_S, MEMORY_BYTES, script_workers
 from postroad.ports import QueryEngine, QueryVerdict
 from tests.source_tree import ROOT

@@ -16,10 +16,10 @@ from urllib.request import urlopen
 from saxonche import PySaxonApiError
 
 from postroad.adapters.confined.frames import SourceAnswers
+from postroad.adapters.confined.pipes import StandardErrorPipe
 from postroad.adapters.saxon.engine import SaxonEngine
-from postroad.adapters.saxon.error_text import StandardErrorPipe
 from postroad.adapters.saxon.frames import QueryBatch, SaxonCall
-from postroad.adapters.saxon.settings import SETTINGS
+from postroad.adapters.saxon.workers import SETTINGS
 from tests.faults.query_attacks import query_attacks
 from tests.faults.sandbox_attacks import Attack, Surroundings, attacks, succeeded
 

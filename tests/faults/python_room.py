@@ -2,8 +2,8 @@
 
     python -m tests.faults.python_room FOLDER SERVER
 
-runs every attack in Python, without walls, and prints the names of those that succeeded, one a line. As a worker's room it
-confines itself as a worker does and then runs whatever it is asked as Python: what fails there, the operating system stops.
+runs every attack in Python, without walls, and prints the names of those that succeeded, one a line. As a worker's engine it
+runs whatever it is asked as Python: what fails there, the operating system stops.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ import importlib.abc
 import pathlib
 import subprocess
 import sys
+from collections.abc import Callable
 from urllib.request import urlopen
 
-from postroad.adapters.confined import confinement
-from postroad.adapters.confined.frames import SourceAnswer, SourceAnswers, WorkerReady, encode_frame, read_terms
-from postroad.adapters.confined.server_pipe import ServerPipe
+from postroad.adapters.confined.frames import SourceAnswer, SourceAnswers, WorkerTerms
 from postroad.adapters.scripts.frames import ScriptBatch, read_asked
 from tests.faults.sandbox_attacks import Surroundings, succeeded
 from tests.faults.script_attacks import script_attacks
@@ -35,20 +34,16 @@ def told(script: str) -> str:
         return repr(fault)
 
 
-def main() -> int:
+def load_engine(_: WorkerTerms) -> Callable[[bytes], SourceAnswers]:
     """A worker that believes in Python."""
-    server = ServerPipe.take_over()
-    confinement.limit_resources(read_terms(server.heard()).memory_bytes)
     told("def route(message): return str(message)")
-    confinement.close_doors()
-    server.say(encode_frame(WorkerReady()))
-    while frame := server.heard():
-        asked = read_asked(frame)
-        scripts = asked.scripts if isinstance(asked, ScriptBatch) else ()
-        server.say(
-            encode_frame(SourceAnswers(tuple(SourceAnswer("text", told(script).encode()) for script in scripts)))
-        )
-    return 0
+    return answer
+
+
+def answer(frame: bytes) -> SourceAnswers:
+    asked = read_asked(frame)
+    scripts = asked.scripts if isinstance(asked, ScriptBatch) else ()
+    return SourceAnswers(tuple(SourceAnswer("text", told(script).encode()) for script in scripts))
 
 
 def without_walls(folder: str, server: str) -> None:

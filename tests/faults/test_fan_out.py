@@ -15,7 +15,7 @@ import pytest
 from benchmarks.isolation_fan_out import MIB, Memory, forget_the_most, open_files
 from benchmarks.isolation_load import posting
 from benchmarks.isolation_network import Members, Receivers, receivers
-from postroad.adapters.transport.idle_connections import IDLE_S, IN_ALL
+from postroad.adapters.transport.connections import IDLE_S, IN_ALL
 from postroad.flow.push.slots import OVERALL
 from postroad.testing.server import ServerProcess
 from tests.samples.served_network import succeeded

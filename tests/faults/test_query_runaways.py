@@ -156,7 +156,7 @@ async def test_closing_refuses_what_is_under_way(hurried: Pool) -> None:
 CONTROL = """
 import sys
 from postroad.adapters.saxon.engine import SaxonEngine
-from postroad.adapters.saxon.error_text import StandardErrorPipe
+from postroad.adapters.confined.pipes import StandardErrorPipe
 from postroad.adapters.saxon.frames import QueryBatch
 import os
 engine = SaxonEngine((), StandardErrorPipe(os.pipe()[0]))

@@ -14,8 +14,7 @@ import pytest_asyncio
 from postroad.adapters.confined import pool as pool_module
 from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.saxon import workers as workers_module
-from postroad.adapters.saxon.settings import SETTINGS
-from postroad.adapters.saxon.workers import SaxonWorkers
+from postroad.adapters.saxon.workers import SETTINGS, SaxonWorkers
 from postroad.errors import Misconfigured, Refused, Unavailable
 from tests.faults.sandbox_attacks import selecting, stylesheet
 from tests.waiting import eventually_async

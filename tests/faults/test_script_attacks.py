@@ -54,7 +54,7 @@ async def locked(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
 async def confined_only(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
     """Workers that run scripts as Python: what holds here, the operating system holds."""
     terms = WorkerTerms(memory_bytes=MEMORY_BYTES, deadline_s=10, settings=())
-    pool = WorkerPool(terms, room="tests.faults.python_room", processes=1, recycle_after=1_000, penalties=None)
+    pool = WorkerPool(terms, engine="tests.faults.python_room", processes=1, recycle_after=1_000, penalties=None)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_module, "BOOT", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {worker_module.BOOT}")
         await pool.warm()

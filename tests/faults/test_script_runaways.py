@@ -12,8 +12,7 @@ import pytest_asyncio
 
 from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
-from postroad.adapters.scripts.scripts import StarlarkScripts
+from postroad.adapters.scripts.scripts import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES, StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
 from postroad.errors import Refused, Unavailable
 from postroad.ports import QueryVerdict

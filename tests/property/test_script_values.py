@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from lxml import etree
 
 from postroad.adapters.confined.frames import SourceAnswers, encode_frame
-from postroad.adapters.scripts.content import read_content
 from postroad.adapters.scripts.engine import StarlarkEngine
 from postroad.adapters.scripts.frames import ScriptBatch, ScriptMessage, read_asked
-from postroad.adapters.scripts.headers import to_starlark_headers
+from postroad.adapters.scripts.scripts import read_content, to_starlark_headers
 from postroad.ports import ItemValue
 
 ENGINE = StarlarkEngine()

@@ -4,8 +4,9 @@
     SourceEvaluator  many queries or scripts about one message in one round trip, and which one of a batch is to blame
     PenaltyBox       refuses a source for a while after it has killed several workers
     confinement      what a worker does to itself before it reads anything
-    ServerPipe       the pipes to the server, as the worker has them
+    worker_main      the worker's main function: reads *calls*, has the engine answer them, and writes *outcomes*
+    pipes            the worker's pipes to the server
 
-The users of this package choose the engine: ``saxon``, ``scripts`` and ``validation`` each have a ``worker_main``,
-which reads *calls*, runs the engine, and writes *outcomes*.
+The users of this package choose the engine: ``saxon``, ``scripts``, ``validation`` and ``large_bodies`` each have a module
+with a function ``load_engine``.
 """

@@ -23,20 +23,20 @@ log = logging.getLogger(__name__)
 
 
 class WorkerPool:
-    """Processes that run the ``main`` of module ``room`` under these terms. All methods belong to one event loop."""
+    """Processes with one engine (``worker_main``), under these terms. All methods belong to one event loop."""
 
     def __init__(
         self,
         terms: WorkerTerms,
         *,
-        room: str,
+        engine: str,
         processes: int,
         recycle_after: int,
         penalties: PenaltyBox | None,
         turns: TrialLimit | None = None,
     ) -> None:
         self._terms = terms
-        self._room = room
+        self._engine = engine
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
         self._turns = turns  # that callers take before they wait for a worker; None: whoever comes first
@@ -132,7 +132,7 @@ class WorkerPool:
 
     async def _started(self) -> Worker:
         self._refuse_when_closed()
-        worker = await Worker.start(self._terms, self._room)
+        worker = await Worker.start(self._terms, self._engine)
         try:
             self._refuse_when_closed()
         except Unavailable:

@@ -28,14 +28,14 @@ from postroad.adapters.confined.frames import (
     read_outcome,
     read_ready,
 )
-from postroad.adapters.saxon.error_text import StandardErrorPipe
+from postroad.adapters.confined.pipes import StandardErrorPipe
 from postroad.errors import Misconfigured, Unavailable
 
 START_TIMEOUT_S = 60.0  # the engine is a file of 100 MB; on a cold and busy disk that takes its time
 SOURCE_FOLDER = str(Path(postroad.__file__).parents[1])
 BOOT = (
-    "import sys; from importlib import import_module; sys.path.insert(0, sys.argv[1]); "
-    "sys.exit(import_module(sys.argv[2]).main())"
+    "import sys; sys.path.insert(0, sys.argv[1]); "
+    "from postroad.adapters.confined.worker_main import main; sys.exit(main(sys.argv[2]))"
 )
 _OUT_OF_MEMORY = ("OutOfMemoryError", "memory allocation of", "MemoryError")  # as Saxon, Rust and Python say it
 
@@ -76,9 +76,9 @@ class Worker:
         self.calls = 0
 
     @classmethod
-    async def start(cls, terms: WorkerTerms, room: str) -> Worker:
-        """Run the ``main`` of module ``room``. Returns when the worker is confined; raises Misconfigured if it cannot be."""
-        worker = await cls._spawn(room)
+    async def start(cls, terms: WorkerTerms, engine: str) -> Worker:
+        """Start a process with this engine (``worker_main``), confined; raises Misconfigured if it cannot be."""
+        worker = await cls._spawn(engine)
         try:
             async with asyncio.timeout(START_TIMEOUT_S):
                 ready = read_ready(await worker._exchange(encode_frame(terms), OVERHEAD_BYTES))
@@ -95,10 +95,10 @@ class Worker:
         return worker
 
     @classmethod
-    async def _spawn(cls, room: str) -> Worker:
+    async def _spawn(cls, engine: str) -> Worker:
         printed, printing = os.pipe()
         pipe = asyncio.subprocess.PIPE
-        command = (sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, room, str(printed))
+        command = (sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, engine, str(printed))
         try:
             process = await asyncio.create_subprocess_exec(
                 *command,

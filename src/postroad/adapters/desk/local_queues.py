@@ -13,9 +13,8 @@ from typing import Any
 
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.adapters.desk.hot_state import HotState
-from postroad.adapters.desk.known_messages import KnownMessages
 from postroad.adapters.desk.lease_terms import LeaseTerms
-from postroad.adapters.desk.page_size import PageSize
+from postroad.adapters.desk.queue_pages import KnownMessages, PageSize
 from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.index.gap_check import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, ClaimedDeliveries, Mailbox, is_wanted

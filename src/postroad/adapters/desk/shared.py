@@ -13,9 +13,8 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import MAX_ATTEMPTS
 from postroad.adapters.desk.shared_arrivals import ArrivalListener
-from postroad.adapters.desk.shared_claims import SharedClaims
+from postroad.adapters.desk.shared_claims import SharedClaims, read_queued_row
 from postroad.adapters.desk.shared_group import EndedDelivery, GroupPlan, UsedKey, Verdict, WrittenRecord
-from postroad.adapters.desk.shared_queue_rows import read_queued_row
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.adapters.journal.postgres_schema import load_named_statements, migrate

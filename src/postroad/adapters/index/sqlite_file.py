@@ -1,23 +1,74 @@
-"""Opens SQLite index files: checks the library's version, sets connection options, checksums and schema.
+"""Opens SQLite index files: checks the library's version, sets connection options, page checksums and schema.
 
 Rule: the file can always be rebuilt from the journal, so a commit need not reach the disk before it is answered
 (``synchronous=NORMAL``); after a power cut the index is some entries behind, never wrong. A file that is damaged, or that an
 earlier version wrote without page checksums, raises ``UnusableIndex``; the server then rebuilds it.
+
+Page checksums are those of SQLite's own checksum VFS, loaded from the extensions that apsw brings. A page whose checksum does
+not match is never used: SQLite reports it as ``SQLITE_IOERR_DATA``. The checksums are those of the database file;
+``sqlite_checkpoint`` guards the write-ahead log. Whether a file has checksums is one byte of its header, and damage to that
+byte would switch them off. Therefore each query asks afterwards whether they were on.
 """
 
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import apsw
+from apsw import sqlite_extra
 
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, list_pending
 from postroad.adapters.index.sqlite_checkpoint import NOTE_SUFFIX, DamagedLog, lost_frames
-from postroad.adapters.index.sqlite_checksums import CHECKSUM_BYTES, checksum_vfs, is_damage, verifies_checksums
 from postroad.errors import Misconfigured
+
+EXTENSION = "cksumvfs"
+VFS = "cksmvfs"
+CHECKSUM_BYTES = 8  # reserved at the end of each page
+
+_loading = threading.Lock()
+
+
+def checksum_vfs() -> str:
+    """Register the checksum VFS in this process, once, and return its name."""
+    with _loading:
+        names = apsw.vfs_names()
+        if VFS not in names:
+            _load()
+            apsw.set_default_vfs(names[0])  # only the index asks for it, by name
+    return VFS
+
+
+def verifies_checksums(connection: apsw.Connection) -> bool:
+    """Whether the checksum of each page that this connection reads is checked."""
+    return str(connection.pragma("checksum_verification")) == "1"
+
+
+def is_damage(error: apsw.Error) -> bool:
+    """Whether the error says that the file does not contain what was written to it."""
+    if isinstance(error, apsw.IOError):
+        code = getattr(error, "extendedresult", 0)
+        return code in (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS)
+    return isinstance(error, apsw.CorruptError | apsw.NotADBError)
+
+
+def _load() -> None:
+    if not sqlite_extra.has(EXTENSION):
+        raise Misconfigured(
+            [
+                f"index: apsw {apsw.apsw_version()} does not include the SQLite extension {EXTENSION}, which detects damaged "
+                "pages; install apsw from its binary package on PyPI"
+            ]
+        )
+    connection = apsw.Connection(":memory:")
+    try:
+        sqlite_extra.load(connection, EXTENSION)
+    finally:
+        connection.close()
+
 
 OLDEST_SQLITE = (3, 51, 3)  # before it, resetting the write-ahead log could corrupt the database
 BUSY_TIMEOUT_MS = 10_000

@@ -8,7 +8,7 @@ from postroad.adapters.large_bodies.frames import ReadingCall, read_answer
 from postroad.errors import Refused
 from postroad.flow.stages.body_reader import LargeBody, ReadBody
 
-ROOM = "postroad.adapters.large_bodies.worker_main"
+ENGINE = "postroad.adapters.large_bodies.engine"
 DEADLINE_S = 30.0
 MEMORY_BYTES = 1 << 30
 RECYCLE_AFTER = 100_000
@@ -19,7 +19,7 @@ class ReadingWorkers(WorkerPool):
 
     def __init__(self, *, processes: int = 1, deadline_s: float = DEADLINE_S, memory_bytes: int = MEMORY_BYTES) -> None:
         terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s)
-        super().__init__(terms, room=ROOM, processes=processes, recycle_after=RECYCLE_AFTER, penalties=None)
+        super().__init__(terms, engine=ENGINE, processes=processes, recycle_after=RECYCLE_AFTER, penalties=None)
 
     async def read(self, large: LargeBody) -> ReadBody:
         """Reads a body; raises Refused with ``wire.too-complex`` if that exceeds the worker's limits."""

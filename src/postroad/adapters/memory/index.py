@@ -14,9 +14,7 @@ from typing import Any, TypeVar
 from postroad.adapters.index.batch_folding import hand_out, settle
 from postroad.adapters.index.gap_check import require_no_gap
 from postroad.adapters.index.table_keys import KEYS, SPAN_BITS
-from postroad.adapters.memory.batches import BATCH_ANSWERS
-from postroad.adapters.memory.due_times import DUE_ANSWERS
-from postroad.adapters.memory.search_keys import SEARCH_KEY_ANSWERS
+from postroad.adapters.memory.query_answers import BATCH_ANSWERS, DUE_ANSWERS, SEARCH_KEY_ANSWERS
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_origin

@@ -6,14 +6,17 @@ processors of a process. Compiled stylesheets are cached by their text, and the 
 
 from __future__ import annotations
 
+import sys
 from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 from saxonche import PySaxonApiError, PySaxonProcessor
 
-from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome
-from postroad.adapters.saxon.error_text import StandardErrorPipe, refusal
-from postroad.adapters.saxon.frames import QueryBatch, SaxonCall, Setting
+from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome, WorkerTerms
+from postroad.adapters.confined.pipes import StandardErrorPipe
+from postroad.adapters.saxon.error_text import refusal
+from postroad.adapters.saxon.frames import QueryBatch, SaxonCall, Setting, read_work
 from postroad.adapters.saxon.query_engine import SaxonQueryEngine
 from postroad.errors import Misconfigured
 
@@ -127,6 +130,18 @@ class SaxonEngine:
         xquery.set_context(xdm_item=node)
         text: str | None = xquery.run_query_to_string(query_text=query)
         return text
+
+
+def load_engine(terms: WorkerTerms) -> Callable[[bytes], WorkerOutcome | SourceAnswers]:
+    """Lock Saxon, and load what it needs while that can still be loaded; return the function that answers a call."""
+    engine = SaxonEngine(terms.settings, StandardErrorPipe(int(sys.argv[-1])))
+    engine.run_once()
+
+    def answer(frame: bytes) -> WorkerOutcome | SourceAnswers:
+        work = read_work(frame)
+        return engine.answer(work) if isinstance(work, QueryBatch) else engine.perform(work)
+
+    return answer
 
 
 def lock_processor(settings: tuple[Setting, ...]) -> Any:

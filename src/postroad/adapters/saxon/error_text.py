@@ -1,38 +1,20 @@
 """Converts Saxon's errors into readable text: the line in the user's source and the error, without our file names.
 
 Saxon's exceptions lack the line of run-time errors; Saxon prints it, and the text of ``xsl:message``, to standard
-error. That is a pipe that never blocks the writer, so however much a stylesheet prints, 64 KB are kept and the rest
-is lost.
+error.
 """
 
 from __future__ import annotations
 
-import os
 import re
 
 from postroad.adapters.confined.frames import WorkerOutcome
 
 LONGEST_DETAIL = 1_000
-_PIPE_BYTES = 65_536
 _LINE = re.compile(r"\bon line (\d+)")
 _OUR_FILE = re.compile(r"\s+(?:of|in) (?:file:\S*?(?=:?(?:\s|$)))|;?\s*systemId: \S+")
 _REPORT = re.compile(r"^(?:Static |Type )?[Ee]rror\b", re.MULTILINE)
 _TERMINATED = "terminated by xsl:message"
-
-
-class StandardErrorPipe:
-    """The reading end of the pipe on standard error."""
-
-    def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
-        os.set_blocking(descriptor, False)
-
-    def take(self) -> str:
-        """Text printed since the last call."""
-        try:
-            return os.read(self._descriptor, _PIPE_BYTES).decode("utf-8", "replace")
-        except BlockingIOError:
-            return ""
 
 
 def refusal(code: str, fault: str, printed: str, what: str = "") -> WorkerOutcome:

@@ -1,6 +1,9 @@
 """The server's pool of Saxon workers: runs stylesheets and queries, and words their refusals.
 
-Rule: no part of Saxon is ever loaded into the server, only into the pool's processes.
+Rules: no part of Saxon is ever loaded into the server, only into the pool's processes. Saxon is locked with all settings
+before anything is parsed, and a setting that it does not accept stops the worker's start. No single setting is enough:
+``allowedProtocols`` prevents reading but not writing, prevents external entities only until the first parse, and is lost
+by a ``transform()`` with its own configuration. So the process is confined, too.
 """
 
 from __future__ import annotations
@@ -10,13 +13,26 @@ from collections.abc import Mapping
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SourceAnswers, WorkerTerms, output_limit
 from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.adapters.saxon.frames import SaxonCall, Task
-from postroad.adapters.saxon.settings import SETTINGS
+from postroad.adapters.saxon.frames import SaxonCall, Setting, Task
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.trial_limit import TrialLimit
 
-ROOM = "postroad.adapters.saxon.worker_main"
+_FEATURE = "http://saxon.sf.net/feature/"
+
+SETTINGS: tuple[Setting, ...] = (
+    # No document type declaration: no entities, internal or external, in whatever is parsed.
+    (f"{_FEATURE}parserFeature?uri=http%3A//apache.org/xml/features/disallow-doctype-decl", "true"),
+    # No address can be read: doc(), unparsed-text(), collection(), include, import.
+    (f"{_FEATURE}allowedProtocols", ""),
+    # No extension functions, no environment variables, and nothing written by xsl:result-document.
+    (f"{_FEATURE}allow-external-functions", "false"),
+    # A runaway regular expression gives up after about a second instead of costing the worker its life.
+    (f"{_FEATURE}regexBacktrackingLimit", "1000000"),
+)
+
+
+ENGINE = "postroad.adapters.saxon.engine"
 DEADLINE_S = 5.0
 MEMORY_BYTES = 512 * 1024 * 1024
 RECYCLE_AFTER = 100_000  # Saxon keeps some 250 bytes a call
@@ -37,7 +53,7 @@ class SaxonWorkers(WorkerPool):
     ) -> None:
         terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
         super().__init__(
-            terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+            terms, engine=ENGINE, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
         )
 
     async def check(self, stylesheet: str) -> None:

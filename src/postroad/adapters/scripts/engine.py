@@ -1,24 +1,94 @@
 """Starlark evaluating scripts about messages. Runs only in a worker process.
 
-Rules: a message is built once for all scripts of a batch, and frozen. Only a script's parsed text is cached; its
+Rules: a message is built once for all scripts of a batch, and frozen; XML as a flat list of elements, each with the
+index of its parent, so that no document is too deep for its encoding. Only a script's parsed text is cached; its
 functions and globals are rebuilt for every message, so no state passes from one call to the next, and no script can
-fill the memory of another. An error of one script is that script's answer.
+fill the memory of another. An error of one script is that script's answer, with its line and without quoted source.
 """
 
 from __future__ import annotations
 
 import re
 from collections import OrderedDict
+from collections.abc import Callable
+from typing import NamedTuple
 
+import msgspec
 import starlark
 from starlark import AstModule, FileLoader, FrozenModule, Globals, Module, StarlarkError
 
-from postroad.adapters.confined.frames import AnswerKind, SourceAnswer, SourceAnswers, WorkerOutcome
-from postroad.adapters.scripts.elements import list_elements
-from postroad.adapters.scripts.error_text import LONGEST_DETAIL, ScriptError, read_script_error
-from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, ScriptMessage, Shape
-from postroad.adapters.scripts.language import ASK, GLOBALS, MEANING, MESSAGE, TREE, TREE_GLOBALS, TRY, parse_script
+from postroad.adapters.confined.frames import AnswerKind, SourceAnswer, SourceAnswers, WorkerOutcome, WorkerTerms
+from postroad.adapters.scripts.frames import ScriptBatch, ScriptCheck, ScriptMessage, Shape, read_asked
+from postroad.adapters.scripts.language import (
+    ASK,
+    GLOBALS,
+    MEANING,
+    MESSAGE,
+    SCRIPT,
+    TREE,
+    TREE_GLOBALS,
+    TRY,
+    parse_script,
+)
+from postroad.core.codecs.xml import Tree, parse
 from postroad.errors import Misconfigured, Refused
+
+Attributes = dict[str | bytes, str | bytes]  # texts all of them; lxml's types do not say so
+
+# place of the parent, local name, namespace, attributes, own text
+Element = tuple[int, str, str, Attributes, str]
+
+
+def list_elements(text: str) -> str:
+    """In document order, as JSON."""
+    return msgspec.json.encode(_elements(parse(text.encode()))).decode()
+
+
+def _elements(root: Tree) -> list[Element]:
+    places: dict[Tree | None, int] = {None: -1}
+    elements: list[Element] = []
+    for place, element in enumerate(root.iter("{*}*")):
+        places[element] = place
+        namespace, _, name = str(element.tag).rpartition("}")
+        above = places[element.getparent()]
+        elements.append((above, name, namespace[1:], dict(element.items()), _own_text(element)))
+    return elements
+
+
+def _own_text(element: Tree) -> str:
+    """Without that of its children."""
+    text = element.text or ""
+    return text + "".join([child.tail or "" for child in element]) if len(element) else text
+
+
+LONGEST_DETAIL = 900  # there is something to be said before and after
+
+_FAULT = re.compile(r"^error: (?:fail: )?(.*?)\n {0,8}--> (\w+):(\d+):(\d+)", re.DOTALL | re.MULTILINE)
+_CALLED = re.compile(rf"^  \* {SCRIPT}:(\d+), in ", re.MULTILINE)
+
+
+class ScriptError(NamedTuple):
+    """An error of a script. ``line`` is 0 if the error is in the call or the result, not in the script."""
+
+    detail: str
+    line: int = 0
+    column: int = 0
+
+    @property
+    def words(self) -> str:
+        return f"line {self.line}: {self.detail}" if self.line else self.detail
+
+
+def read_script_error(fault: str) -> ScriptError:
+    found = _FAULT.search(fault)
+    if found is None:
+        return ScriptError(" ".join(fault.split())[:LONGEST_DETAIL])
+    detail = " ".join(found[1].split())[:LONGEST_DETAIL] or "it failed"
+    if found[2] == SCRIPT:
+        return ScriptError(detail, int(found[3]), int(found[4]))
+    called = _CALLED.findall(fault, 0, found.start())
+    return ScriptError(detail, int(called[-1]) if called else 0)
+
 
 KEPT_SCRIPTS = 2_000
 KEPT_CHARACTERS = 500_000  # at worst 150 bytes each
@@ -168,3 +238,18 @@ def _complaint(raised: BaseException) -> ScriptError:
     if "out of memory" in str(raised):
         raise MemoryError from raised
     return ScriptError(f"the engine broke down over it: {str(raised)[:_LONGEST_PANIC]}")
+
+
+def load_engine(_: WorkerTerms) -> Callable[[bytes], SourceAnswers | WorkerOutcome]:
+    """Load what Starlark needs, while it can still be loaded; return the function that answers a call."""
+    engine = StarlarkEngine()
+    engine.run_once()
+
+    def answer(frame: bytes) -> SourceAnswers | WorkerOutcome:
+        asked = read_asked(frame)
+        try:
+            return engine.answer(asked) if isinstance(asked, ScriptBatch) else engine.check(asked)
+        except MemoryError:
+            return OUT_OF_MEMORY
+
+    return answer

@@ -7,7 +7,7 @@ from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.flow.concurrency.trial_limit import TrialLimit
 
-ROOM = "postroad.adapters.scripts.worker_main"
+ENGINE = "postroad.adapters.scripts.engine"
 DEADLINE_S = 5.0
 MEMORY_BYTES = 512 * 1024 * 1024
 RECYCLE_AFTER = 100_000
@@ -25,5 +25,5 @@ def script_workers(
     """Belongs to one event loop; starts nothing before the first script is asked."""
     terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
     return WorkerPool(
-        terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+        terms, engine=ENGINE, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
     )

@@ -14,9 +14,8 @@ from collections.abc import Hashable
 from ipaddress import ip_address
 
 from postroad.adapters.transport.addresses import Address
-from postroad.adapters.transport.connection import PushConnection
+from postroad.adapters.transport.connections import IdleConnections, PushConnection
 from postroad.adapters.transport.destination import Destination
-from postroad.adapters.transport.idle_connections import IdleConnections
 from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, find_reason
 from postroad.adapters.transport.permission import Permission, not_allowed
 from postroad.adapters.transport.request_head import request_head, retry_after_s

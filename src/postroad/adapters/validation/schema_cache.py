@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import Protocol
 
-from postroad.adapters.confined.frames import WorkerOutcome
-from postroad.adapters.validation.frames import UNKNOWN, FoundFault, Validation, make_fault, write_faults
+from postroad.adapters.confined.frames import WorkerOutcome, WorkerTerms
+from postroad.adapters.validation.frames import UNKNOWN, FoundFault, Validation, make_fault, read_call, write_faults
 from postroad.adapters.validation.json_judge import JsonJudge
 from postroad.adapters.validation.xml_judges import DtdJudge, EngineFailed, XsdJudge
 from postroad.core.codecs.xml_names import build_with_own_names
@@ -104,3 +104,10 @@ def _judged(judge: SchemaJudge, document: bytes | None) -> list[FoundFault]:
 def _line(refusal: Refused) -> int:
     digits = refusal.pointer.removeprefix("line ").partition(",")[0]
     return int(digits) if digits.isdecimal() else 0
+
+
+def load_engine(_: WorkerTerms) -> Callable[[bytes], WorkerOutcome]:
+    """Load what validation needs, while it can still be loaded; return the function that answers a call."""
+    cache = SchemaCache()
+    cache.run_once()
+    return lambda frame: cache.perform(read_call(frame))

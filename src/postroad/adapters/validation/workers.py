@@ -16,7 +16,7 @@ from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.trial_limit import TrialLimit
 
-ROOM = "postroad.adapters.validation.worker_main"
+ENGINE = "postroad.adapters.validation.schema_cache"
 DEADLINE_S = 5.0
 MEMORY_BYTES = 512 * 1024 * 1024
 RECYCLE_AFTER = 100_000
@@ -46,7 +46,7 @@ class ValidationWorkers(WorkerPool):
     ) -> None:
         terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
         super().__init__(
-            terms, room=ROOM, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+            terms, engine=ENGINE, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
         )
 
     async def check(self, schema: Schema) -> None:

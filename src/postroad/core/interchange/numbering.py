@@ -1,12 +1,15 @@
-"""Control numbers from one party to another: drawn from where the last interchange ended.
+"""Control numbers from one party to another: drawn from where the last interchange ended, or drawn again.
 
-Rule: a number is used up only by the entry that contains the interchange with it. So numbers are only reserved here,
-and the writer of that entry stores them with it; if two writers draw the same number, the second draws again.
+Rules: a number is used up only by the entry that contains the interchange with it. So numbers are only reserved here,
+and the writer of that entry stores them with it; if two writers draw the same number, the second draws again. A batch
+that is assembled again on a gap-free send port uses the numbers that it drew before first, each once, and draws new
+ones only when these run out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from postroad.core.model.interchange import DrawnNumber
@@ -53,3 +56,30 @@ class NumberDrawing:
         if not self._drawn:
             self.next("interchange")
         return tuple(self._drawn)
+
+
+class RedrawnNumbers:
+    """Control numbers of one interchange: reused ones first, then new ones."""
+
+    def __init__(self, drawing: NumberDrawing, at_hand: Iterable[DrawnNumber] = ()) -> None:
+        self.drawing = drawing
+        self._at_hand: dict[str, deque[DrawnNumber]] = {}
+        for drawn in at_hand:
+            self._at_hand.setdefault(drawn.series.rpartition(":")[2], deque()).append(drawn)
+        self._again: list[DrawnNumber] = []
+        self._is_drawn = False
+
+    def next(self, scope: str) -> int:
+        if left := self._at_hand.get(scope):
+            self._again.append(left.popleft())
+            return self._again[-1].number
+        self._is_drawn = True
+        return self.drawing.next(scope)
+
+    def again(self) -> tuple[DrawnNumber, ...]:
+        """Return the numbers that were reused."""
+        return tuple(self._again)
+
+    def new(self) -> tuple[DrawnNumber, ...]:
+        """Return the numbers that were drawn for the first time."""
+        return self.drawing.used() if self._is_drawn or not self._again else ()

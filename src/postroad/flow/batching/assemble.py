@@ -19,11 +19,10 @@ from msgspec.structs import replace
 from postroad.core.batching import order_members
 from postroad.core.batching.interchange_contents import document_of, envelope_of
 from postroad.core.batching.moves import mark_assembled, remove_member, suspend_batch
-from postroad.core.batching.redrawn_numbers import RedrawnNumbers
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.interchange.document_options import read_declared_options
 from postroad.core.interchange.model import DescribedDocument, Envelope, Placed
-from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
+from postroad.core.interchange.numbering import NumberDrawing, NumberingParties, RedrawnNumbers
 from postroad.core.interchange.positions import record_position
 from postroad.core.interchange.standard import Standard
 from postroad.core.model.batch import Batch, BatchMember, BatchState

@@ -7,9 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.adapters.desk import known_messages
-from postroad.adapters.desk.known_messages import KnownMessages
-from postroad.adapters.desk.page_size import MAX_ROWS, MIN_ROWS, PAGE_BYTES, PageSize
+from postroad.adapters.desk import queue_pages
+from postroad.adapters.desk.queue_pages import MAX_ROWS, MIN_ROWS, PAGE_BYTES, KnownMessages, PageSize
 from postroad.core.model.journal import Copy, Hop, MessagePosted, encode
 from postroad.core.projection.queries import WAITING
 from postroad.testing.random_journals.journals import make_plain_posts
@@ -41,7 +40,7 @@ def test_a_short_header_is_not_kept() -> None:
 
 
 def test_what_nobody_needs_is_let_go_and_what_somebody_needs_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(known_messages, "GATHERED_BYTES", 10 * len(row_of(1, MANY)[WAITING.index("header")]))
+    monkeypatch.setattr(queue_pages, "GATHERED_BYTES", 10 * len(row_of(1, MANY)[WAITING.index("header")]))
     known = KnownMessages()
     needed = known.message(row_of(1, MANY))
     for seq in range(2, 100):

@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 
 from postroad.adapters.index.migrations import migrations
-from postroad.adapters.index.sqlite_checksums import CHECKSUM_BYTES, checksum_vfs
+from postroad.adapters.index.sqlite_file import CHECKSUM_BYTES, checksum_vfs
 
 FROZEN = Path(__file__).parent / "schemas"
 

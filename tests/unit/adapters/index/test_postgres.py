@@ -12,8 +12,7 @@ import msgspec
 import pytest
 
 from postroad.adapters.index.named_sql import load_statements
-from postroad.adapters.index.postgres import PostgresIndex
-from postroad.adapters.index.postgres_bulk import bulk_form, split_into_rounds
+from postroad.adapters.index.postgres import PostgresIndex, bulk_form, split_into_rounds
 from postroad.core.model.journal import MessagePosted
 from postroad.core.projection.project import project
 from postroad.core.projection.tables import TABLES

@@ -17,8 +17,7 @@ from postroad.adapters.confined import worker as worker_module
 from postroad.adapters.confined.frames import WorkerReady, WorkerTerms, encode_frame
 from postroad.adapters.confined.worker import BOOT, SOURCE_FOLDER, Death, Worker, WorkerDied
 from postroad.adapters.saxon.frames import SaxonCall
-from postroad.adapters.saxon.settings import SETTINGS
-from postroad.adapters.saxon.workers import ROOM
+from postroad.adapters.saxon.workers import ENGINE, SETTINGS
 from postroad.errors import Unavailable
 
 TERMS = WorkerTerms(memory_bytes=512 * 1024 * 1024, deadline_s=0.1, settings=SETTINGS)
@@ -37,7 +36,7 @@ def lying(answer: str) -> str:
 
 async def death_of(boot: str, monkeypatch: pytest.MonkeyPatch) -> Death:
     monkeypatch.setattr(worker_module, "BOOT", boot)
-    worker = await Worker.start(TERMS, ROOM)
+    worker = await Worker.start(TERMS, ENGINE)
     with pytest.raises(WorkerDied) as died:
         await worker.call(SaxonCall(task="query", source=" " * 1_000, output_limit=1_000), deadline_s=10)
     return died.value.death
@@ -61,7 +60,7 @@ def test_a_worker_that_was_killed_while_idle_is_told_as_killed(loop: Callable[[]
     """uvloop closes the pipe to a dead process and refuses writes with an error of its own."""
 
     async def call_a_killed_worker() -> None:
-        worker = await Worker.start(TERMS, ROOM)
+        worker = await Worker.start(TERMS, ENGINE)
         os.kill(worker.pid, signal.SIGKILL)
         await worker._process.wait()
         await worker.call(SaxonCall(task="query", source="1", output_limit=1_000), deadline_s=60)
@@ -74,18 +73,18 @@ def test_a_worker_that_was_killed_while_idle_is_told_as_killed(loop: Callable[[]
 async def test_a_worker_that_cannot_start_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(worker_module, "BOOT", "raise SystemError('no engine in here')")
     with pytest.raises(Unavailable, match="SystemError: no engine in here"):
-        await Worker.start(TERMS, ROOM)
+        await Worker.start(TERMS, ENGINE)
 
 
 async def test_a_program_that_is_not_there_is_no_crash(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(Unavailable, match="No such file"):
-        await Worker.start(TERMS, ROOM)
+        await Worker.start(TERMS, ENGINE)
 
 
 async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
     """The limit of processor time is the second wall behind the deadline."""
-    worker = await Worker.start(TERMS, ROOM)
+    worker = await Worker.start(TERMS, ENGINE)
     started = time.monotonic()
     with pytest.raises(WorkerDied) as died:
         await worker.call(SaxonCall(task="query", source=ENDLESS, document=b"<r/>", output_limit=1_000), deadline_s=60)
@@ -95,7 +94,7 @@ async def test_a_worker_whose_server_does_not_look_stops_itself() -> None:
 
 def test_a_worker_whose_server_is_gone_ends() -> None:
     reading, writing = os.pipe()
-    command = [sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, ROOM, str(reading)]
+    command = [sys.executable, "-I", "-c", BOOT, SOURCE_FOLDER, ENGINE, str(reading)]
     pipe = subprocess.PIPE
     try:
         with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=writing, pass_fds=(reading,), env={}) as process:

@@ -14,8 +14,7 @@ import pytest_asyncio
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
 from postroad.adapters.confined.source_evaluator import AT_ONCE
 from postroad.adapters.confined.worker import SOURCE_FOLDER
-from postroad.adapters.scripts.content import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES
-from postroad.adapters.scripts.scripts import StarlarkScripts
+from postroad.adapters.scripts.scripts import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES, StarlarkScripts
 from postroad.adapters.scripts.workers import script_workers
 from postroad.errors import Refused
 from postroad.ports import ItemValue, QueryEngine, QueryVerdict

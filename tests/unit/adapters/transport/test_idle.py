@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 
 from postroad.adapters.transport import push
-from postroad.adapters.transport.connection import PushConnection
-from postroad.adapters.transport.idle_connections import IdleConnections
+from postroad.adapters.transport.connections import IdleConnections, PushConnection
 from tests.samples.receivers import Wire, answering, pusher, receiving, to
 from tests.waiting import eventually_async
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 
 import pytest
 
-from postroad.adapters.saxon.items import to_typed_items
+from postroad.adapters.saxon.queries import to_typed_items
 from postroad.client.compose import make_property
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.envelope import ENVELOPE_FORM

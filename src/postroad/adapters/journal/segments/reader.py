@@ -1,12 +1,15 @@
 """Reads the journal, in the process that writes it or in any other.
 
-Rule: nothing is visible before it is durable. A reader follows the durable mark, not the bytes that it could already
-read. One reader belongs to one thread.
+Rules: nothing is visible before it is durable. A reader follows the durable mark, not the bytes that it could already
+read. One reader belongs to one thread. Group marks map each segment coarsely from record number to offset, so that any
+record is found quickly; a mark is only a position at which reading may begin, and losing one costs time.
 """
 
 from __future__ import annotations
 
 import hashlib
+from array import array
+from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -22,10 +25,50 @@ from postroad.adapters.journal.segments.catalog import (
     segment_holding,
 )
 from postroad.adapters.journal.segments.files import FileSystem, RealFiles
-from postroad.adapters.journal.segments.frame import EMPTY, RecordGroup
-from postroad.adapters.journal.segments.group_marks import GroupMarks
+from postroad.adapters.journal.segments.frame import EMPTY, SEGMENT_HEADER, RecordGroup
 from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import BodyAt, JournalBatch, JournalHead, JournalRecord
+
+EVERY_BYTES = 16 << 10
+REMEMBERED_SEGMENTS = 256  # at 64 MiB a segment, 64 KB of marks each
+
+
+class _SegmentMarks:
+    """First record and offset of some groups, in order."""
+
+    __slots__ = ("offsets", "seqs")
+
+    def __init__(self) -> None:
+        self.seqs = array("Q")
+        self.offsets = array("Q")
+
+
+class GroupMarks:
+    """The marks of the segments that were read last."""
+
+    def __init__(self) -> None:
+        self._segments: OrderedDict[str, _SegmentMarks] = OrderedDict()
+
+    def note(self, name: str, first_seq: int, offset: int) -> None:
+        """Remember a group, unless one close before it is known; groups of a segment come in order."""
+        marks = self._segments.get(name)
+        if marks is None:
+            marks = self._segments[name] = _SegmentMarks()
+            if len(self._segments) > REMEMBERED_SEGMENTS:
+                self._segments.popitem(last=False)
+        if not marks.offsets or offset >= marks.offsets[-1] + EVERY_BYTES:
+            marks.seqs.append(first_seq)
+            marks.offsets.append(offset)
+
+    def offset_before(self, name: str, seq: int) -> int:
+        """An offset at which a group begins, at or before the one that holds ``seq``."""
+        marks = self._segments.get(name)
+        if marks is None:
+            return SEGMENT_HEADER.size
+        self._segments.move_to_end(name)
+        index = bisect_right(marks.seqs, seq) - 1
+        return marks.offsets[index] if index >= 0 else SEGMENT_HEADER.size
+
 
 OPEN_SEGMENTS = 32
 REMEMBERED_PLACES = 16

@@ -1,4 +1,7 @@
-"""The worker's end of the two pipes that connect it to the server."""
+"""The pipes of a worker: the two that connect it to the server, and the one on its standard error.
+
+Rule: standard error never blocks the writer, so however much an engine prints, 64 KB are kept and the rest is lost.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import BinaryIO
 from postroad.adapters.confined.frames import HEADER_BYTES
 
 STANDARD_INPUT, STANDARD_OUTPUT, STANDARD_ERROR = 0, 1, 2
+_PIPE_BYTES = 65_536
 
 
 class ServerPipe:
@@ -34,3 +38,18 @@ class ServerPipe:
     def say(self, frame: bytes) -> None:
         self._writing.write(frame)
         self._writing.flush()
+
+
+class StandardErrorPipe:
+    """The reading end of the pipe on standard error."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        os.set_blocking(descriptor, False)
+
+    def take(self) -> str:
+        """Text printed since the last call."""
+        try:
+            return os.read(self._descriptor, _PIPE_BYTES).decode("utf-8", "replace")
+        except BlockingIOError:
+            return ""

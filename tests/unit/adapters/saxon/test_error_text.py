@@ -7,7 +7,8 @@ import os
 import pytest
 
 from postroad.adapters.confined.frames import WorkerOutcome
-from postroad.adapters.saxon.error_text import LONGEST_DETAIL, StandardErrorPipe, refusal
+from postroad.adapters.confined.pipes import StandardErrorPipe
+from postroad.adapters.saxon.error_text import LONGEST_DETAIL, refusal
 
 AT_RUN_TIME = (
     "Error at char 27 in expression in xsl:value-of/@select on line 12 column 56 of file:///:\n"

@@ -1,18 +1,38 @@
-"""Messages read back from the index, shared by all deliveries of theirs that are in memory.
+"""Pages of long queues, read from the index: how many rows a page has, and headers that deliveries share.
 
-Rule: a long header is decoded once, however many deliveries it has. Every row of a queue contains the whole header,
-which names every recipient: if each delivery kept its own, ten thousand deliveries of one message would need a
-hundred million recipients. Entries are excluded from Python's garbage collection, which rules out weak references; so
-unused ones are removed regularly, by their reference count.
+Rules: a page stays within some megabytes. A row contains the whole header of its message, from a few hundred bytes to a
+megabyte for one with ten thousand recipients; so the first page is small, and each later page is as large as the rows of
+the previous one allow. A long header is decoded once, however many deliveries it has: it names every recipient, and if
+each delivery kept its own, ten thousand deliveries of one message would need a hundred million recipients. Entries are
+excluded from Python's garbage collection, which rules out weak references; so unused ones are removed regularly, by
+their reference count.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from sys import getrefcount
 from typing import Any
 
 from postroad.core.model.journal import MessagePosted
 from postroad.core.projection.delivery_rows import COLUMN, message_from_row
+
+MIN_ROWS, MAX_ROWS = 16, 2_000
+PAGE_BYTES = 4 << 20
+
+
+class PageSize:
+    def __init__(self, most: int = MAX_ROWS) -> None:
+        self._most = min(MAX_ROWS, most)
+        self._least = min(MIN_ROWS, most)
+        self.rows = self._least
+
+    def seen(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        """Adapt the next page to the size of these rows."""
+        if rows:
+            each = sum(len(row[COLUMN["header"]]) for row in rows) // len(rows) + 1
+            self.rows = max(self._least, min(self._most, PAGE_BYTES // each, 4 * self.rows))
+
 
 LONG_BYTES = 4 << 10  # a shorter header is quicker decoded than looked for
 GATHERED_BYTES = 8 << 20  # of headers, after which those that nobody needs are let go

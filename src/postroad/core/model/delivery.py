@@ -124,8 +124,7 @@ class Queued(Struct, gc=False, kw_only=True):
     @property
     def shown_sender(self) -> str:
         """Return the GCID of the service shown as the sender if the real one is hidden; else an empty string."""
-        context = self.hops[self.hop].context
-        return context.shown_sender if context is not None else ""
+        return self.hops[self.hop].isolated_by
 
     @property
     def journey(self) -> int:

@@ -51,6 +51,11 @@ class Hop(Struct, gc=False, frozen=True, array_like=True):
     invoker: str = ""  # GCID
     context: Context | None = None  # None for a service that the sender itself named, with nothing special about it
 
+    @property
+    def isolated_by(self) -> str:
+        """The GCID of the service that isolates this one and is shown as the sender; empty if none does."""
+        return self.context.shown_sender if self.context is not None else ""
+
 
 class Copy(Struct, gc=False, frozen=True, array_like=True):
     """One recipient of a message: the services to pass, the recipient last; or the code with which it was refused."""

@@ -35,6 +35,7 @@ from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.message import Message, Part, Property, PropertyType
 from postroad.core.projection.queries import MESSAGE
 from postroad.core.projection.unique_keys import batch_key, number_key
+from postroad.core.visibility.redact_delivery import list_visible_properties
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batching.post_interchange import build_interchange_step
 from postroad.flow.concurrency.commit import commit_step
@@ -42,7 +43,6 @@ from postroad.flow.concurrency.error_location import locate_error
 from postroad.flow.network import Network
 from postroad.flow.registries.batches import MemberJourney, PendingMember, raise_version
 from postroad.flow.registries.interchanges import InterchangeRegistry
-from postroad.flow.stages.delivery_view import list_visible_properties
 from postroad.flow.stages.posting import decode_parts
 from postroad.ports import Conflict, JournalStep
 

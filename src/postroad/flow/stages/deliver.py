@@ -41,11 +41,11 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import CONTENT
 from postroad.core.visibility.isolation import list_passed_services
 from postroad.core.visibility.pseudonyms import is_pseudonym
+from postroad.core.visibility.redact_delivery import add_cookie, apply_context, has_context
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.stages.acknowledge import acknowledge
-from postroad.flow.stages.delivery_view import add_cookie, apply_context, has_context
 from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.posting import decode_parts, decode_wrapper
 from postroad.flow.stages.resend import mark_resent

@@ -23,6 +23,7 @@ from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.rules.return_route import ReturnRoute, return_route
 from postroad.core.visibility.isolation import anonymous_service_label
+from postroad.core.visibility.redact_delivery import redact_refusal, redact_result
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.heavy_work import HeavyWork
@@ -30,7 +31,6 @@ from postroad.flow.stages import entries
 from postroad.flow.stages.acknowledge import acknowledge
 from postroad.flow.stages.advance import AdvanceStage
 from postroad.flow.stages.cancel import CancelStage
-from postroad.flow.stages.delivery_view import redact_refusal, redact_result
 from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.posting import (
     Posting,

@@ -21,6 +21,7 @@ from postroad.adapters.index.gap_check import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, ClaimedDeliveries, Mailbox, is_wanted
 from postroad.core.delivery.reasons import make_reason, reason_text, stored_reason
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
+from postroad.core.model.ids import delivery_origin
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased
 from postroad.core.model.reason import Reason
 from postroad.core.model.selector import Selector
@@ -226,7 +227,7 @@ class LocalQueues:
                 for row in rows:
                     self._hot.load(box, self._found(row, now, now_us).queued)
                     box.loaded_to = max(box.loaded_to, row[0])
-            if len(rows) < most and box.spilled_to >> 16 <= reach:
+            if len(rows) < most and delivery_origin(box.spilled_to)[0] <= reach:
                 box.spilled_to = 0
 
     async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:

@@ -286,3 +286,8 @@ class Service:
     @property
     def address(self) -> str:
         return f"{self.organization}/{self.name}"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The names by which lists refer to the service, in lower case: GCID, address and organization."""
+        return self.gcid, self.address.casefold(), self.organization.casefold()

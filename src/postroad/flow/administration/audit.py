@@ -100,8 +100,7 @@ async def _act(network: Network, row: dict[str, Any]) -> AuditedChange:
 def _name(key: str, item: Any | None, directory: Directory) -> str:
     """Return the object's name for people; objects of a service or person are named after it."""
     if isinstance(item, Credential):
-        found = directory.services.get(item.service)
-        return f"{item.label or key} of {found.address if found is not None else item.service or item.person}"
+        return f"{item.label or key} of {directory.address_of(item.service) or item.person}"
     if isinstance(item, Organization | Person):  # keys are in lower case
         return item.name if isinstance(item, Organization) else item.email
     address = getattr(item, "address", "")

@@ -19,6 +19,7 @@ from postroad.core.delivery.dead_letters import DeadLetter, LetterGroup, group_l
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.model.history import HistoryEvent
+from postroad.core.model.ids import delivery_number
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.projection.queries import LETTER
 from postroad.core.visibility.redact_dead_letter import DeadLetterRedactor, DeadLetterView
@@ -298,7 +299,7 @@ async def drop_many(network: Network, caller: Caller, wish: DeadLetterSearch, re
 async def _page(network: Network, caller: Caller, wish: DeadLetterSearch) -> tuple[DeadLetterList, int]:
     """Return a page of letters that existed when the first page was requested."""
     await network.indexed()
-    newest = (((await network.index.position()).seq + 1) << 16) - 1
+    newest = delivery_number((await network.index.position()).seq + 1, 0) - 1
     upto = min(wish.upto, newest)
     return await browse(network, caller, replace(wish, upto=upto)), upto
 

@@ -110,10 +110,9 @@ class ExplainStage:
         for seq, *_ in await self._index.query("refused", session):
             entry, tried, forgotten = await load_explained_refusal(self._journal, seq)
             if entry.sender and viewer.owns(entry.sender):
-                sender = directory.services.get(entry.sender)
                 return RouteExplanation(
                     session=session,
-                    sender=sender.address if sender is not None else entry.sender,
+                    sender=directory.address_of(entry.sender),
                     directory=entry.directory,
                     services=await self._services(tried, viewer),
                     copies=await _explain_copies(

@@ -18,6 +18,7 @@ from postroad.core.model import ids
 from postroad.core.model.contexts import Ancestry
 from postroad.core.model.delivery import Queued, Resent, is_followed
 from postroad.core.model.directory import Service
+from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesDropped, DeliveryResent, MessagePosted, decode
 from postroad.core.model.message import Delivered
 from postroad.core.model.snapshot import Directory
@@ -75,7 +76,7 @@ class DeadLetterStage:
         if isinstance(outcome, Conflict):
             raise already_handled_error()
         self._due.note(entry.expires_at_us)
-        return outcome.seq << 16
+        return delivery_number(outcome.seq, 0)
 
     def _entry(self, letter: DeadLetter, by: str, reason: str, expires_at_us: int | None) -> DeliveryResent:
         queued, now_us = letter.queued, self._clock.now_us()

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service, is_same_organization
+from postroad.core.model.directory import AuthenticationLevel, Service
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import AccessRecorded
 from postroad.core.model.message import Message
@@ -53,7 +53,7 @@ def find_sender(caller: Caller, directory: Directory, message: Message) -> Calle
 
 def can_explain_for(caller: Caller, service: Service) -> bool:
     """Whether a person may see explanations for this service's messages."""
-    return caller.operator or is_same_organization(service.organization, caller.organization)
+    return caller.can_view(service.organization)
 
 
 async def explain_stored(network: Network, caller: Caller, session: str) -> RouteExplanation:

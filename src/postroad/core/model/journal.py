@@ -26,10 +26,7 @@ BY_NETWORK = "network"  # who acts, and the form of messages, where no client do
 
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
-    """The circumstances of an invocation, apart from its arguments; kept with the route, so every return finds them again.
-
-    Invocations of a copy are numbered; the sender is number 0, and ``parent`` is the number of the invoker.
-    """
+    """The circumstances of one invocation of a copy, by its number; ``parent`` is the invoker's, and 0 the sender's."""
 
     id: int
     parent: int = 0
@@ -399,6 +396,5 @@ Entry = (
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
-
 encode: Callable[[Entry], bytes] = msgspec.msgpack.Encoder().encode
 decode: Callable[[bytes], Entry] = msgspec.msgpack.Decoder(Entry).decode

@@ -51,7 +51,7 @@ async def list_audited_changes(
 ) -> list[AuditedChange]:
     """Return about that many changes before an entry, newest first, each with its field changes."""
     _check(caller)
-    await network.indexed()
+    await network.wait_until_indexed()
     found: list[AuditedChange] = []
     while len(found) < limit and (rows := await _changes(network, before_seq, limit)):
         # Names that nobody else may have are objects too, and follow from those that people change.
@@ -76,7 +76,7 @@ async def list_audited_accesses(
 ) -> list[AuditedAccess]:
     """Return failed logins and payload accesses, newest first."""
     _check(caller)
-    await network.indexed()
+    await network.wait_until_indexed()
     rows = await network.index.query("accesses", before_seq, limit)
     return [AuditedAccess(**dict(zip(QUERIES["accesses"][1], row, strict=True))) for row in rows]
 

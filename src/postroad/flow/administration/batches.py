@@ -105,7 +105,7 @@ class BatchMemberList:
 
 async def browse(network: Network, caller: Caller, wish: BatchSearch) -> BatchList:
     """Return one page of batches, newest first."""
-    await network.indexed()
+    await network.wait_until_indexed()
     found: list[ListedBatch] = []
     before, scanned = wish.before, 0
     async for batch in _batches(network, caller, wish):
@@ -155,7 +155,7 @@ def build_port(network: Network, service: Service) -> Port:
 
 
 async def _known(network: Network, caller: Caller, batch_id: str) -> KnownBatch:
-    await network.indexed()
+    await network.wait_until_indexed()
     known = await load_known_batch(network.index, batch_id) if BATCH.match(batch_id) else None
     if known is None or not Viewer.of_caller(caller, network.directory).owns(known.batch.service):
         raise not_found()

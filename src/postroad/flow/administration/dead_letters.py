@@ -165,7 +165,7 @@ async def _all(
 
 async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLetter:
     """Return the letter that the caller knows by this number."""
-    await network.indexed()
+    await network.wait_until_indexed()
     number = network.tokens.veil.real_number(shown) if 0 < shown <= MAX_NUMBER else 0
     dead = await network.dead_letters.find(network.index, number) if number else None
     letter = _redactor(network, caller).letter(dead) if dead is not None else None
@@ -176,7 +176,7 @@ async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLe
 
 async def _letters(network: Network, caller: Caller, wish: DeadLetterSearch) -> AsyncIterator[VisibleLetter]:
     """Yield all of the caller's letters, oldest first, from the page's start."""
-    await network.indexed()
+    await network.wait_until_indexed()
     sight, questions = _redactor(network, caller), _questions(network, caller, wish)
     after = wish.after
     while rows := await _portion(network, questions, after):
@@ -298,7 +298,7 @@ async def drop_many(network: Network, caller: Caller, wish: DeadLetterSearch, re
 
 async def _page(network: Network, caller: Caller, wish: DeadLetterSearch) -> tuple[DeadLetterList, int]:
     """Return a page of letters that existed when the first page was requested."""
-    await network.indexed()
+    await network.wait_until_indexed()
     newest = delivery_number((await network.index.position()).seq + 1, 0) - 1
     upto = min(wish.upto, newest)
     return await browse(network, caller, replace(wish, upto=upto)), upto

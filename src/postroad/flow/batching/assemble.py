@@ -87,7 +87,7 @@ class InterchangeAssembler:
     def __init__(self, network: Network, message_bytes: int) -> None:
         self._network = network
         self._book = network.batches
-        self._numbers = InterchangeRegistry(network.index, network.indexed)
+        self._numbers = InterchangeRegistry(network.plumbing)
         self._message_bytes = message_bytes
         self._drawings: dict[NumberingParties, NumberDrawing] = {}  # the latest, where the index need not be asked
         self._tried: dict[str, int] = {}  # batches that failed unexpectedly, and how often
@@ -154,7 +154,7 @@ class InterchangeAssembler:
         entry = step.entry
         if not isinstance(entry, MessagePosted) or entry.assembled is None or entry.assembled.batch is None:
             raise TypeError("an interchange is posted with its batch")
-        self._network.expires(entry.expires_at_us)
+        self._network.note_expiry(entry.expires_at_us)
         return replace(entry.assembled.batch, delivery=delivery_number(seq, 0))
 
     async def _drawing(self, sides: NumberingParties, batching: Batching, batch: Batch) -> RedrawnNumbers:

@@ -114,7 +114,7 @@ class LiveView:
         fitting = [one for turn in turns for one in turn.happenings if self._fits(one)]
         chosen = fitting[-most:] if newest else _sample(fitting, most)
         if any(one.entry is None for one in chosen):
-            await self._network.indexed()
+            await self._network.wait_until_indexed()
         told = [row for one in reversed(chosen) if (row := await self._row(one)) is not None]
         return LiveRows(rows=told, left_out=len(fitting) - len(chosen) + self._left_out(turns))
 

@@ -8,7 +8,7 @@ message.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 
 import msgspec
 from msgspec.structs import replace
@@ -39,9 +39,10 @@ from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.refused_post import load_explained_refusal
 from postroad.flow.stages.routed_post import check_recipients
-from postroad.ports import BodyAt, Clock, IndexReader, Journal
+from postroad.ports import BodyAt
 
 BODY_OF_MESSAGE = MESSAGE.index("body_segment")
 BODY_OF_CONTENT = CONTENT.index("body_segment")
@@ -52,22 +53,10 @@ COPIES_A_TURN = 200  # that are told of in some milliseconds
 
 
 class ExplainStage:
-    def __init__(
-        self,
-        journal: Journal,
-        index: IndexReader,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        indexed: Callable[[], Awaitable[None]],
-        veil: Pseudonyms,
-        heavy: HeavyWork,
-    ) -> None:
-        self._journal = journal
-        self._index = index
-        self._directory = directory
-        self._clock = clock
-        self._indexed = indexed
-        self._veil = veil
+    def __init__(self, plumbing: Plumbing, pseudonyms: Pseudonyms, heavy: HeavyWork) -> None:
+        self._journal, self._index, self._clock = plumbing.journal, plumbing.index, plumbing.clock
+        self._directory, self._wait_until_indexed = plumbing.directory, plumbing.wait_until_indexed
+        self._pseudonyms = pseudonyms
         self._heavy = heavy
 
     async def hypothetical(self, caller: Caller, message: Message) -> RouteExplanation:
@@ -97,8 +86,8 @@ class ExplainStage:
 
     async def stored(self, session: str, organization: str | None) -> RouteExplanation | None:
         """Explain the route of a posted message; None if the organization took no part in it."""
-        await self._indexed()
-        for row in await self._index.query("message", self._veil.real_session(session)):
+        await self._wait_until_indexed()
+        for row in await self._index.query("message", self._pseudonyms.real_session(session)):
             message = decode(row[MESSAGE.index("header")])
             if isinstance(message, MessagePosted) and self._took_part(message, organization):
                 return await self._stored(row, message, Viewer(self._directory(), organization))

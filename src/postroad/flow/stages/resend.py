@@ -9,7 +9,7 @@ A round is found through the post that began the journey.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from postroad.core.admission.permission import find_permitted_recipient
@@ -30,7 +30,8 @@ from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.next_due import DueTimes
-from postroad.ports import Clock, Committed, Conflict, Desk, IndexReader, Journal, JournalRecord, JournalStep
+from postroad.flow.plumbing import Plumbing
+from postroad.ports import Committed, Conflict, IndexReader, Journal, JournalRecord, JournalStep
 
 OWN = len(LETTER) - len(WAITING)  # columns that are the letter's own
 
@@ -38,10 +39,8 @@ OWN = len(LETTER) - len(WAITING)  # columns that are the letter's own
 class DeadLetterStage:
     """Resends and drops dead letters, each at most once."""
 
-    def __init__(self, desk: Desk, directory: Callable[[], Directory], clock: Clock, due: DueTimes) -> None:
-        self._desk = desk
-        self._directory = directory
-        self._clock = clock
+    def __init__(self, plumbing: Plumbing, due: DueTimes) -> None:
+        self._desk, self._clock, self._directory = plumbing.desk, plumbing.clock, plumbing.directory
         self._due = due
 
     async def find(self, index: IndexReader, number: int) -> DeadLetter | None:

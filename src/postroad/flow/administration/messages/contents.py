@@ -102,7 +102,7 @@ async def read_part_at_stop(network: Network, caller: Caller, session: str, deli
 
 async def _contents(network: Network, caller: Caller, session: str) -> list[VisibleContent]:
     """Return the contents that the caller may see, as sender or at its own stops."""
-    await network.indexed()
+    await network.wait_until_indexed()
     real = network.tokens.veil.real_session(session) if SESSION.match(session) else ""
     rows = await network.index.query("message", real) if real else []
     header = decode(rows[0][QUERIES["message"][1].index("header")]) if rows else None
@@ -123,7 +123,7 @@ async def _contents(network: Network, caller: Caller, session: str) -> list[Visi
 
 async def find_content_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> VisibleContent:
     """Return the content at a stop that the caller may see; raises Refused for any other."""
-    await network.indexed()
+    await network.wait_until_indexed()
     if not SESSION.match(session) or not 0 < delivery <= MAX_DELIVERY:
         raise not_found()
     number = network.tokens.veil.real_number(delivery)

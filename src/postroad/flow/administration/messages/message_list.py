@@ -67,7 +67,7 @@ BOXES = {"sent": ("sent_by", "seq"), "received": ("received_by", "number"), "ref
 
 async def browse(network: Network, caller: Caller, wish: MessageSearch) -> MessageList:
     """Return one page of messages, newest first."""
-    await network.indexed()
+    await network.wait_until_indexed()
     services = _services(caller, network.directory, wish.service)
     query, order = BOXES[wish.box]
     rows: list[Row] = []
@@ -241,7 +241,7 @@ def list_outcomes(message: MessageHistory) -> CopyOutcomes:
 
 async def find_refusal(network: Network, caller: Caller, session: str) -> Row:
     """Return a rejected post, for its sender."""
-    await network.indexed()
+    await network.wait_until_indexed()
     for row in await network.index.query("refused", session) if SESSION.match(session) else []:
         found = dict(zip(QUERIES["refused"][1], row, strict=True))
         if caller.operator or found["sender"] in _services(caller, network.directory, ""):
@@ -267,7 +267,7 @@ async def load_trace(network: Network, caller: Caller, session: str) -> History:
 
 async def count_waiting(network: Network, caller: Caller) -> list[tuple[str, int]]:
     """Return the caller's services with the number of waiting messages."""
-    await network.indexed()
+    await network.wait_until_indexed()
     counts = dict(await network.index.query("mailboxes"))
     directory = network.directory
     return [(directory.services[gcid].address, counts.get(gcid, 0)) for gcid in _services(caller, directory, "")]

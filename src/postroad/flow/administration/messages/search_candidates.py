@@ -41,21 +41,15 @@ class SearchCandidate(NamedTuple):
 async def find_exact(network: Network, caller: Caller, asked: str) -> list[SearchCandidate]:
     """Return the messages that the text identifies uniquely."""
     found = list(_by_session(asked))
-    number = network.tokens.number(asked)
-    delivery = await network.desk.find(number) if number is not None else None
-    if delivery is not None and _is_token_of(network, delivery.queued, asked):
-        found.append(SearchCandidate(_session_told(network, caller, delivery.queued), ("token",)))
+    delivery = await network.lookup.find_of_any(asked)
+    if delivery is not None:
+        found.append(SearchCandidate(_session_told(network, caller, delivery), ("token",)))
     return found
 
 
 def _by_session(asked: str) -> Iterator[SearchCandidate]:
     if SESSION.match(asked.lower()):
         yield SearchCandidate(asked.lower(), ("session",))
-
-
-def _is_token_of(network: Network, queued: Queued, asked: str) -> bool:
-    session, is_hidden = queued.message.session, bool(queued.shown_sender)
-    return network.tokens.holds(asked, queued.number, session, queued.recipient, hidden=is_hidden)
 
 
 def _session_told(network: Network, caller: Caller, queued: Queued) -> str:
@@ -73,7 +67,7 @@ async def find_by_own_handle(network: Network, caller: Caller, asked: str) -> li
 
 async def find_by_value(network: Network, caller: Caller, asked: str, before: int) -> AsyncIterator[SearchCandidate]:
     """Yield messages by any other search key, newest first."""
-    await network.indexed()
+    await network.wait_until_indexed()
     viewer = Viewer.of_caller(caller, network.directory)
     key = search_key_hash(asked)
     for _ in range(MAX_LOOKED // PORTION):

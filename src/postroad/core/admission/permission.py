@@ -22,7 +22,7 @@ def unknown_recipient(named: str) -> Refused:
 
 def find_permitted_recipient(sender: Service, named: str, directory: Directory) -> Service:
     """Return the service named ``named`` if ``sender`` may send to it; cached in the directory snapshot."""
-    key = (sender.gcid, named)
+    key = ("permitted recipient", sender.gcid, named)
     recipient: Service | None = directory.cache.get(key)
     if recipient is None:
         recipient = _find_permitted_recipient(sender, named, directory)

@@ -143,17 +143,12 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
     return message.type is MessageType.REQUEST or len(message.copies[copy].hops) > 1
 
 
-class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
-    """A delivery to be encoded in its receiver's external format, with the arrival data of the message that this needs."""
+class LocalDelivery(Delivered, gc=False, frozen=True, kw_only=True):
+    """A delivery with what the network alone knows of it, for external formats and for later rounds."""
 
-    form: str = ""  # in which it came
-    setting: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
-
-
-class Resent(Wrapped, gc=False, frozen=True, kw_only=True):
-    """A delivery of a later round, as handed to its receiver, who may know it again by the first round's number."""
-
-    origin: int
+    form: str = ""  # in which its message came
+    wrapper: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
+    origin: int = 0  # of a later round: the number by which its receiver knows the first one
 
 
 class FoundDelivery(NamedTuple):

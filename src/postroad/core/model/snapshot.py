@@ -107,7 +107,9 @@ class Directory:
     )  # bindings, what models are made of, requests; by kind
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
-    cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
+    cache: dict[Any, Any] = field(
+        default_factory=dict, compare=False
+    )  # for this snapshot only; a key begins with its subject
 
     def service(self, name: str) -> Service | None:
         """The service that a GCID or an address names."""

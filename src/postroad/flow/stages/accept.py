@@ -33,6 +33,7 @@ from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
 from postroad.flow.stages.idempotency import (
     IndexedPost,
+    PostStep,
     answer_all,
     build_unique_step,
     duplicate_error,
@@ -216,7 +217,7 @@ class AcceptStage:
         def done(outcomes: list[StepOutcome]) -> None:
             results, noted_us = ResultBuilder(), 0
             for (place, posting, step), outcome in zip(posts, outcomes, strict=True):
-                entry: MessagePosted = step.entry  # type: ignore[assignment]
+                entry = step.entry
                 if type(outcome) is not Committed:
                     self._done(entry, posting, partial(answered, place), outcome)
                     continue
@@ -249,7 +250,7 @@ class AcceptStage:
         except Unavailable:
             answered(refusal)
 
-    def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> JournalStep:
+    def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
         copies, explanation, found_by = routed
         entry = entries.posted(
             admitted,
@@ -262,7 +263,7 @@ class AcceptStage:
         )
         return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.setting))
 
-    def _accept_allowed(self, step: JournalStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
+    def _accept_allowed(self, step: PostStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept a post if it fits the organization's quota; refresh the totals first where that is uncertain."""
         allowance = self._quota.allowance(admitted.sender)
         if allowance == UNLIMITED:
@@ -276,7 +277,7 @@ class AcceptStage:
             self._later(self._accept_after_refresh(step, admitted, posting, charge, answered), answered)
 
     async def _accept_after_refresh(
-        self, step: JournalStep, admitted: Admitted, posting: Posting, charge: QuotaCharge, answered: Answered
+        self, step: PostStep, admitted: Admitted, posting: Posting, charge: QuotaCharge, answered: Answered
     ) -> None:
         try:
             await self._quota.reserve_after_refresh(charge, self._quota.allowance(admitted.sender))
@@ -285,15 +286,15 @@ class AcceptStage:
         else:
             self._accept_charged(step, posting, self._quota.settle_after(charge, answered))
 
-    def _accept_charged(self, step: JournalStep, posting: Posting, answered: Answered) -> None:
+    def _accept_charged(self, step: PostStep, posting: Posting, answered: Answered) -> None:
         """Accept a post; the charge is settled whatever the outcome."""
         try:
             self._accept(step, posting, answered)
         except Unavailable as unavailable:
             answered(unavailable)
 
-    def _accept(self, step: JournalStep, posting: Posting, answered: Answered) -> None:
-        entry: MessagePosted = step.entry  # type: ignore[assignment]
+    def _accept(self, step: PostStep, posting: Posting, answered: Answered) -> None:
+        entry = step.entry
         if step.keys or (step.absent and not self._desk.checks(step.absent[0])):
             self._later(self._accept_if_new(step, entry, posting, answered), answered)
         else:
@@ -309,9 +310,7 @@ class AcceptStage:
         else:
             answered(outcome)
 
-    async def _accept_if_new(
-        self, step: JournalStep, entry: MessagePosted, posting: Posting, answered: Answered
-    ) -> None:
+    async def _accept_if_new(self, step: PostStep, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
         """Accept a post after looking up its keys in the index; the desk checks recent keys when it commits."""
         try:
             for key in (*step.keys, *step.absent):
@@ -359,8 +358,8 @@ class AcceptStage:
             answered(Refused("internal", "The post was not carried out; try again"))
 
 
-def _charge(step: JournalStep, sender: Service) -> QuotaCharge:
+def _charge(step: PostStep, sender: Service) -> QuotaCharge:
     """Return what the post adds to the quota: its body once, and one delivery per copy."""
-    entry: MessagePosted = step.entry  # type: ignore[assignment]
+    entry = step.entry
     deliveries = sum([not copy.code for copy in entry.copies])
     return QuotaCharge(sender.organization.casefold(), sender.gcid, QuotaAmount(deliveries, len(step.body or b"")))

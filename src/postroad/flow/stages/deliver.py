@@ -21,7 +21,7 @@ from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued, Wrapped
+from postroad.core.model.delivery import DeliveryState, FoundDelivery, LocalDelivery, Queued
 from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import PLAIN
 from postroad.core.model.journal import DeliveriesReturned, InvocationReturned, decode
@@ -52,7 +52,6 @@ from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.mediate import HandedDelivery, MediateStage
 from postroad.flow.stages.posting import decode_parts, decode_wrapper
-from postroad.flow.stages.resend import mark_resent
 from postroad.ports import Desk, JournalStep
 
 _place = attrgetter("place")
@@ -221,8 +220,10 @@ class DeliverStage:
         if not queued.token:
             hidden = bool(hop.isolated_by)
             queued.token = self._tokens.token(queued.number, message.session, queued.recipient, hidden=hidden)
-        sender = message.shown_sender or message.sender
-        delivered = Delivered(
+        sender, service = message.shown_sender or message.sender, directory.services.get(queued.recipient)
+        is_external = service is not None and service.format in _PLAIN
+        kind = LocalDelivery if is_external or queued.origin else Delivered
+        delivered = kind(
             session=message.session,
             token=queued.token,
             transaction=message.transaction,
@@ -247,25 +248,26 @@ class DeliverStage:
         )
         if has_context(queued):
             delivered = apply_context(delivered, queued, directory, self._tokens.veil)
-        service = directory.services.get(queued.recipient)
-        if service is not None and service.format in _PLAIN:
-            delivered = _wrapped(delivered, queued, body or b"")
+        if is_external:
+            delivered = _add_wrapper(delivered, queued, body or b"")
         if directory.cookies:
             delivered = add_cookie(delivered, directory)
-        return mark_resent(delivered, queued, self._tokens.veil) if queued.origin else delivered
+        return self._add_origin(delivered, queued) if queued.origin else delivered
+
+    def _add_origin(self, delivered: Delivered, queued: Queued) -> Delivered:
+        """Return a resent delivery with the number by which its receiver knows the first round."""
+        origin = self._tokens.veil.number(queued.origin) if queued.shown_sender else queued.origin
+        return replace(delivered, origin=origin)
 
 
-def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
+def _add_wrapper(delivered: Delivered, queued: Queued, body: bytes) -> Delivered:
     """Return the delivery with its wrapper, if nothing is withheld and no party is hidden from the receiver."""
     message = queued.message
     is_whole = len(delivered.parts) == len(queued.content.parts)
     known_by = (delivered.session, delivered.transaction, delivered.sender_gcid)
     is_open = known_by == (message.session, message.transaction, message.sender)
-    return Wrapped(
-        **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
-        form=message.form,
-        setting=decode_wrapper(queued.content, body) if is_whole and is_open else b"",
-    )
+    wrapper = decode_wrapper(queued.content, body) if is_whole and is_open else b""
+    return replace(delivered, form=message.form, wrapper=wrapper)
 
 
 def _result(token: str, found: FoundDelivery | None) -> Settled:

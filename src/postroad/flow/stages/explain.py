@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -118,7 +119,7 @@ class ExplainStage:
         services = [message.sender, *[hop.service for copy in message.copies for hop in (*copy.hops, *copy.logical)]]
         return any(viewer.owns(gcid) for gcid in services)
 
-    async def _stored(self, row: tuple[object, ...], message: MessagePosted, viewer: Viewer) -> RouteExplanation:
+    async def _stored(self, row: tuple[Any, ...], message: MessagePosted, viewer: Viewer) -> RouteExplanation:
         directory = self._directory()
         tried, forgotten = await self._tried(message.explained, row[BODY_OF_MESSAGE : BODY_OF_MESSAGE + 4])
         copies = list(message.copies)
@@ -138,11 +139,11 @@ class ExplainStage:
             forgotten=forgotten,
         )
 
-    async def _tried(self, size: int, at: tuple[object, ...]) -> tuple[tuple[ServiceTried, ...], bool]:
+    async def _tried(self, size: int, at: tuple[Any, ...]) -> tuple[tuple[ServiceTried, ...], bool]:
         """Return the explanation stored behind a body, and whether it has been dropped by retention."""
         if not size:
             return (), False
-        body = await self._journal.body(BodyAt(*at))  # type: ignore[arg-type]
+        body = await self._journal.body(BodyAt(*at))
         return (unpack_tried(body[-size:]), False) if body is not None else ((), True)
 
     async def _services(self, tried: tuple[ServiceTried, ...], viewer: Viewer) -> tuple[ExplainedService, ...]:

@@ -21,7 +21,7 @@ from postroad.core.mediation.formats import decode_wire, encode_delivery, extern
 from postroad.core.mediation.header_fields import PREFIX, fit_header_fields, write_delivered
 from postroad.core.mediation.model import EncodedMessage, Wire
 from postroad.core.mediation.wrapper import pack_wrapper
-from postroad.core.model.delivery import Wrapped
+from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveryTranslated
@@ -126,7 +126,7 @@ class MediateStage:
             await self._ending.fail(number, make_reason(LOSSY, detail="; ".join(dropped)))
             return False
         if (number, format) not in self._on_record:
-            form = delivered.form if isinstance(delivered, Wrapped) else ""
+            form = delivered.form if isinstance(delivered, LocalDelivery) else ""
             now_us = self._clock.now_us()
             entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
             await commit_step(self._desk, JournalStep(entry, reserve=True))

@@ -16,17 +16,15 @@ from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.delivery.dead_letters import DeadLetter, round_expiry_us
 from postroad.core.model import ids
 from postroad.core.model.contexts import Ancestry
-from postroad.core.model.delivery import Queued, Resent, is_followed
+from postroad.core.model.delivery import is_followed
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesDropped, DeliveryResent, MessagePosted, decode
-from postroad.core.model.message import Delivered
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import LETTER, WAITING
 from postroad.core.projection.tables import TABLES
 from postroad.core.projection.unique_keys import dead_letter_key
-from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.next_due import DueTimes
@@ -162,12 +160,6 @@ class DeliveryRound(NamedTuple):
 
     delivery: int
     journey: int
-
-
-def mark_resent(delivered: Delivered, queued: Queued, veil: Pseudonyms) -> Resent:
-    """Return a resent delivery with the number by which its receiver knows the first round."""
-    origin = veil.number(queued.origin) if queued.shown_sender else queued.origin
-    return Resent(**{name: getattr(delivered, name) for name in delivered.__struct_fields__}, origin=origin)
 
 
 async def find_journey_origin(journal: Journal, journey: int) -> JourneyOrigin | None:

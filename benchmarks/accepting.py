@@ -28,7 +28,7 @@ from postroad.errors import Refused
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import read_bulk
 from postroad.flow.stages.posting import Posting
-from postroad.ports import Committed, JournalStep, NewRecord, Outcome
+from postroad.ports import Committed, JournalStep, NewRecord, StepOutcome
 from postroad.testing.network import memory_network
 
 ROUNDS, REPEATS = 200, 20
@@ -51,9 +51,9 @@ class Shelf:
 
     def __init__(self) -> None:
         self.steps: Sequence[JournalStep] = ()
-        self.done: Callable[[list[Outcome]], None] = lambda outcomes: None
+        self.done: Callable[[list[StepOutcome]], None] = lambda outcomes: None
 
-    def submit_many(self, steps: Sequence[JournalStep], done: Callable[[list[Outcome]], None]) -> None:
+    def submit_many(self, steps: Sequence[JournalStep], done: Callable[[list[StepOutcome]], None]) -> None:
         self.steps, self.done = steps, done
 
     def checks(self, key: int) -> bool:
@@ -112,7 +112,7 @@ def accepting(network: Network, sender: Caller) -> dict[str, float]:
     form = FORMS["envelope-bulk"]
     read = read_bulk(form.content_type, filled("envelope-bulk"), LIMITS, LIMITS.body_bytes)
     posts: list[Posting] = [post for post in read if not isinstance(post, Refused)]
-    outcomes: list[Outcome] = [Committed(number) for number in range(len(posts))]
+    outcomes: list[StepOutcome] = [Committed(number) for number in range(len(posts))]
 
     def submit() -> None:
         reply = FastReply(Silent(), b"1.1", False, False, 0.0)

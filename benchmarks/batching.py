@@ -134,7 +134,7 @@ async def settled(network: Network, count: int) -> None:
     """Until so many deliveries are done with."""
     async with asyncio.timeout(PATIENCE_S):
         while True:
-            await network.indexed()
+            await network.wait_until_indexed()
             if dict(await network.index.query("states")) == {DeliveryState.DELIVERED: count}:
                 return
             await asyncio.sleep(0.01)

@@ -178,7 +178,7 @@ class Conflict(NamedTuple):
     session: str
 
 
-Outcome = Committed | Conflict | Unavailable
+StepOutcome = Committed | Conflict | Unavailable
 
 
 EndJourney = Callable[[Queued, str, Reason], Awaitable[None]]  # a delivery that is given up, the state and the reason
@@ -190,14 +190,14 @@ class Desk(Protocol):
     The local desk keeps the state in memory over a journal of its own; the shared desk keeps it in PostgreSQL.
     """
 
-    def submit(self, step: JournalStep, done: Callable[[Outcome], None]) -> None:
+    def submit(self, step: JournalStep, done: Callable[[StepOutcome], None]) -> None:
         """Write the step with the next group. ``done`` is called once, from the loop, after the commit that makes it true.
 
         Raises Unavailable when too much is waiting already.
         """
         ...
 
-    def submit_many(self, steps: Sequence[JournalStep], done: Callable[[list[Outcome]], None]) -> None:
+    def submit_many(self, steps: Sequence[JournalStep], done: Callable[[list[StepOutcome]], None]) -> None:
         """Write new posts, which settle nothing, with one group; ``done`` receives all outcomes, in order."""
         ...
 

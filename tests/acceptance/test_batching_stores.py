@@ -75,7 +75,7 @@ async def configured(*running: RunningNetwork) -> None:
     changes = [build_save(one) for one in (Organization(name="MyBiz"), SALES, EDI, PORT, ADA)]
     await running[0].network.configuration.change("test", changes)
     for node in running:
-        await node.network.indexed()
+        await node.network.wait_until_indexed()
         await node.network.configuration.load()
 
 

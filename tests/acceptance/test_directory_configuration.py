@@ -168,7 +168,7 @@ async def test_two_nodes_cannot_take_away_the_last_two_owners(asked: Asked) -> N
     network = asked.running.network
     await asked.running.enroll("second@aster.example", organization="Aster")
     elsewhere = Configuration(network.desk, network.index, network.clock)  # another node, as up to date as this one
-    await network.indexed()
+    await network.wait_until_indexed()
     await elsewhere.load()
     document = await export(asked, "owner of A")
     house(document)["people"]["owner@aster.example"]["role"] = "viewer"

@@ -328,7 +328,7 @@ async def test_rates_are_limited_by_operators_alone(asked: Asked) -> None:
 async def test_two_nodes_cannot_give_one_address_to_two_services(asked: Asked) -> None:
     network = asked.running.network
     elsewhere = Configuration(network.desk, network.index, network.clock)  # another node, as up to date as this one
-    await network.indexed()
+    await network.wait_until_indexed()
     await elsewhere.load()
     made = await asked.ask("owner of A", "POST", "/v1/services", {"organization": "Aster", "name": "Fresh"})
     assert made.status_code == 201

@@ -187,7 +187,7 @@ async def test_reading_what_rules_saw_is_on_record(asked: Asked) -> None:
     session = await posted(asked)
     for who in ("viewer of A", "service of A", "operator"):
         await asked.ask(who, "GET", f"/v1/messages/{session}/explanation")
-    await asked.running.network.indexed()
+    await asked.running.network.wait_until_indexed()
     rows = await asked.running.network.index.rows("access")
     assert [(row[2], row[4]) for row in rows if row[3] == "explanation.read"] == [("viewer@aster.example", session)]
 
@@ -234,7 +234,7 @@ async def test_a_condition_is_tried_on_a_document_or_a_posted_message(asked: Ask
     assert not_yet.status_code == 404
     foreign = await attempt(asked, "owner of B", service="Birch/Private", condition=RULE["when"], session="0" * 32)
     assert foreign.status_code == 404
-    await asked.running.network.indexed()
+    await asked.running.network.wait_until_indexed()
     rows = await asked.running.network.index.rows("access")
     readers = [row[2] for row in rows if row[3] == "payload.read"]
     assert readers == ["owner@aster.example", "owner@cedar.example"]

@@ -457,7 +457,7 @@ async def test_a_payload_is_for_parties_and_reading_it_is_on_record(asked: Asked
         assert (await asked.ask(who, "GET", path)).text == "payload of Aster"
     for who in ("owner of B", "service of B", "operator"):
         assert (await asked.ask(who, "GET", path)).status_code == 404
-    await asked.running.network.indexed()
+    await asked.running.network.wait_until_indexed()
     rows = await asked.running.network.index.rows("access")
     readers = [row[2] for row in rows if row[3] == "payload.read"]
     assert readers == ["owner@aster.example", "viewer@aster.example"]

@@ -64,7 +64,7 @@ class Desk:
 
     async def learn(self) -> None:
         """What other nodes have changed, at once rather than soon."""
-        await self.network.indexed()
+        await self.network.wait_until_indexed()
         await self.network.configuration.load()
 
     async def begun(self) -> tuple[str, str]:

@@ -55,7 +55,7 @@ async def configured(node: RunningNetwork, other: RunningNetwork, *services: Ser
 
 
 async def states(node: RunningNetwork) -> dict[int, int]:
-    await node.network.indexed()
+    await node.network.wait_until_indexed()
     return dict(await node.network.index.query("states"))
 
 

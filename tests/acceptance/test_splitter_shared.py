@@ -59,7 +59,7 @@ async def post(node: RunningNetwork, number: int) -> None:
 
 async def letters(node: RunningNetwork) -> list[str]:
     """Why interchanges were not taken."""
-    await node.network.indexed()
+    await node.network.wait_until_indexed()
     return [row[1] for row in await node.network.index.query("dead_letters_at", SPLITTER.gcid, 0, 100)]
 
 
@@ -75,7 +75,7 @@ async def test_two_nodes_take_every_interchange_apart_once(tmp_path: Path, postg
         changes = [build_save(item) for item in (Organization(name="MyBiz"), PARTNER, INBOX, SPLITTER)]
         await first.network.configuration.change("test", changes)
         for node in (first, second):
-            await node.network.indexed()
+            await node.network.wait_until_indexed()
             await node.network.configuration.load()
         numbers = range(1, INTERCHANGES + 1)
         await asyncio.gather(*(post(node, number) for number in numbers for node in (first, second)))

@@ -112,7 +112,7 @@ async def test_what_waits_is_counted_after_a_restart_too(settings: Settings) -> 
         assert await at.refused() == "limit.storage"
     async with trade(settings) as at:
         assert await at.refused() == "limit.storage"
-        assert (await at.network.allowances.usage("MyBiz")).queued_messages == 3
+        assert (await at.network.quota.usage("MyBiz")).queued_messages == 3
         assert len(await at.fetch()) == 3
         await at.post()
 

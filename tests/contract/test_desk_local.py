@@ -139,14 +139,14 @@ class LocalDeskContract(DeskContract):
             self.journal,
             self.index,
             self.clock,
-            indexed=self._indexed,
+            wait_for_entry=self._wait_for_entry,
             attempts_most=self.attempts_most,
             head_most=self.head_most,
         )
         await desk.open()
         return desk
 
-    async def _indexed(self, seq: int) -> None:
+    async def _wait_for_entry(self, seq: int) -> None:
         await lag_index_behind(self.journal, self.index, seq)
 
 
@@ -278,7 +278,7 @@ class TestInMemory(LocalDeskContract):
         posted = [await network.post(network.message()) << 16 for _ in range(3)]
         network.desk = await self.restart(network.desk)
         with monkeypatch.context() as unaware:  # whoever keeps the index has not noticed yet
-            unaware.setattr(network.desk, "_indexed", lambda seq: asyncio.sleep(0))
+            unaware.setattr(network.desk, "_wait_for_entry", lambda seq: asyncio.sleep(0))
             await self.index.clear()
             with pytest.raises(Unavailable, match="crash of its database"):
                 await network.poll()

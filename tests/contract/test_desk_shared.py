@@ -50,7 +50,7 @@ class Node:
             journal,
             self.index,
             clock,
-            indexed=self._indexed,
+            wait_for_entry=self._wait_for_entry,
             attempts_most=attempts_most,
             on_committed=self.told.append,
         )
@@ -67,7 +67,7 @@ class Node:
         finally:
             await self.journal.close()
 
-    async def _indexed(self, seq: int) -> None:
+    async def _wait_for_entry(self, seq: int) -> None:
         await catch_up_index(self.journal, self.index)
 
 

@@ -120,10 +120,10 @@ async def journal(server: PostgresServer) -> AsyncIterator[PostgresJournal]:
 async def open_desk(journal: PostgresJournal) -> SharedDesk:
     index = MemoryIndex()
 
-    async def indexed(seq: int) -> None:
+    async def wait_for_entry(seq: int) -> None:
         await catch_up_index(journal, index)
 
-    desk = SharedDesk(journal, index, SystemClock(), indexed=indexed, attempts_most=10_000)
+    desk = SharedDesk(journal, index, SystemClock(), wait_for_entry=wait_for_entry, attempts_most=10_000)
     await desk.open()
     return desk
 

@@ -31,10 +31,10 @@ class SharedNode(Bench):
         index = MemoryIndex()
         keeper = FollowedIndex(self.journal, index)
         await keeper.start()
-        desk = SharedDesk(self.journal, index, self.clock, indexed=keeper.wait_for, on_committed=keeper.notify)
+        desk = SharedDesk(self.journal, index, self.clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
         await desk.open()
 
-        async def indexed() -> None:
+        async def wait_until_indexed() -> None:
             await keeper.wait_for((await self.journal.head()).seq)
 
         network = Network(
@@ -44,9 +44,9 @@ class SharedNode(Bench):
             clock=self.clock,
             randomness=SystemRandomness(),
             token_key=b"only for tests, never in service",
-            indexed=indexed,
+            wait_until_indexed=wait_until_indexed,
         )
-        await indexed()
+        await wait_until_indexed()
         await network.configuration.load()
         passwords = Argon2Passwords(**CHEAP)
         authenticator = Authenticator(network.configuration.directory, passwords, self.clock)

@@ -185,7 +185,7 @@ class SendPortMachine(RuleBasedStateMachine):
             assert batching is not None
             await self.nodes[0].change("Acme/orders", batching=replace(batching, policy=policy))
             for other in self.nodes[1:]:
-                await other.network.indexed()
+                await other.network.wait_until_indexed()
                 await other.network.configuration.load()
 
         self.run(change())
@@ -219,7 +219,7 @@ class SendPortMachine(RuleBasedStateMachine):
         self._allow_refusal(self._resend(self._some_node(data), way))
 
     async def _resend(self, node: Bench, number: int) -> None:
-        await node.network.indexed()
+        await node.network.wait_until_indexed()
         letter = await node.network.dead_letters.find(node.network.index, number)
         assert letter is not None, "what failed is a dead letter"
         await node.network.dead_letters.check(letter)

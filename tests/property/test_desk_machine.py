@@ -26,7 +26,7 @@ from postroad.core.model.journal import Entry, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.unique_keys import answer_key, dead_letter_key, unique_keys
-from postroad.ports import Committed, Conflict, Desk, JournalStep, Outcome
+from postroad.ports import Committed, Conflict, Desk, JournalStep, StepOutcome
 from postroad.testing.contracts.desk.desk_under_test import (
     BUYER,
     CARRIER,
@@ -278,10 +278,10 @@ class DeskMachine(RuleBasedStateMachine):
 
     # --- how users do it ---------------------------------------------------------------------------------------
 
-    async def _pass_on(self, queued: Queued) -> Outcome:
+    async def _pass_on(self, queued: Queued) -> StepOutcome:
         return await self.network.pass_on(queued, b"changed")
 
-    async def _respond(self, queued: Queued) -> Outcome:
+    async def _respond(self, queued: Queued) -> StepOutcome:
         reply = self.network.message(
             sender=queued.recipient,
             to=(BUYER,),
@@ -320,7 +320,7 @@ class DeskMachine(RuleBasedStateMachine):
     def _handed_out(self) -> list[int]:
         return [number for number, one in self.deliveries.items() if one.queued is not None]
 
-    def _takes(self, keys: list[int], outcome: Outcome) -> bool:
+    def _takes(self, keys: list[int], outcome: StepOutcome) -> bool:
         """Whether none of these keys was used before, as the desk must have found too."""
         used = next(((key, self.used[key]) for key in keys if key in self.used), None)
         if used is not None:
@@ -387,14 +387,14 @@ class LocalMachine(DeskMachine):
             self.journal,
             self.index,
             self.clock,
-            indexed=self._indexed,
+            wait_for_entry=self._wait_for_entry,
             attempts_most=MAX_ATTEMPTS,
             head_most=self.head_most,
         )
         await desk.open()
         return desk
 
-    async def _indexed(self, seq: int) -> None:
+    async def _wait_for_entry(self, seq: int) -> None:
         await lag_index_behind(self.journal, self.index, seq)
 
 
@@ -426,11 +426,13 @@ class SharedMachine(DeskMachine):
 
     async def _desk(self) -> Desk:
         self.journal, self.index = await PostgresJournal.open(self.dsn), MemoryIndex()
-        desk = SharedDesk(self.journal, self.index, self.clock, indexed=self._indexed, attempts_most=MAX_ATTEMPTS)
+        desk = SharedDesk(
+            self.journal, self.index, self.clock, wait_for_entry=self._wait_for_entry, attempts_most=MAX_ATTEMPTS
+        )
         await desk.open()
         return desk
 
-    async def _indexed(self, seq: int) -> None:
+    async def _wait_for_entry(self, seq: int) -> None:
         await catch_up_index(self.journal, self.index)
 
 

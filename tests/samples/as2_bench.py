@@ -199,7 +199,7 @@ class As2Bench:
 
     async def stop(self, session: str) -> Any:
         """What became of a message at its last stop."""
-        await self.running.network.indexed()
+        await self.running.network.wait_until_indexed()
         history = await self.running.network.trace(session, None)
         assert history is not None
         return history.messages[0].copies[0].stops[-1]

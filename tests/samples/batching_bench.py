@@ -63,10 +63,10 @@ class Bench:
         keeper = FollowedIndex(self.journal, index)
         await keeper.start()
         await keeper.wait_for((await self.journal.head()).seq)
-        desk = LocalDesk(self.journal, index, self.clock, indexed=keeper.wait_for, on_committed=keeper.notify)
+        desk = LocalDesk(self.journal, index, self.clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
         await desk.open()
 
-        async def indexed() -> None:
+        async def wait_until_indexed() -> None:
             await keeper.wait_for((await self.journal.head()).seq)
 
         network = Network(
@@ -76,7 +76,7 @@ class Bench:
             clock=self.clock,
             randomness=SystemRandomness(),
             token_key=b"only for tests, never in service",
-            indexed=indexed,
+            wait_until_indexed=wait_until_indexed,
         )
         await network.configuration.load()
         passwords = Argon2Passwords(**CHEAP)
@@ -148,7 +148,7 @@ class Bench:
         await self.network.settle(caller, Settlement(tokens=(delivered.token,)))
 
     async def batches(self) -> list[Batch]:
-        await self.network.indexed()
+        await self.network.wait_until_indexed()
         rows = await self.network.index.query("batches_at", self.service("Acme/orders").gcid, "~", 1_000)
         found = [await self.network.batches.find(row[0]) for row in reversed(rows)]
         return [batch for batch in found if batch is not None]
@@ -158,7 +158,7 @@ class Bench:
 
     async def states_of(self, *posted: PostResult) -> list[DeliveryState]:
         """What became of the deliveries to the send port."""
-        await self.network.indexed()
+        await self.network.wait_until_indexed()
         found = []
         for one in posted:
             [row] = await self.network.index.query("message", one.session)

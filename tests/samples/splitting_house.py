@@ -70,7 +70,7 @@ class House:
         """Until nothing waits at the splitter."""
 
         async def nothing_waits() -> bool:
-            await self.network.indexed()
+            await self.network.wait_until_indexed()
             return not await self.network.index.query("waiting_at", self.gcid("splitter"), 0, 1)
 
         await eventually_async(nothing_waits, why="the splitter does not come to an end")

@@ -157,9 +157,9 @@ class NoPartners:
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         return []
 
-    async def tell(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
+    async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
 
-    async def hear(
+    async def record(
         self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
     ) -> None: ...
 

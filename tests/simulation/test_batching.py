@@ -61,10 +61,10 @@ async def network_in_time(clock: VirtualClock) -> AsyncIterator[Network]:
     """A network whose index catches up when it is asked, and never by the clock."""
     journal, index = MemoryJournal(), MemoryIndex()
 
-    async def indexed(seq: int = 0) -> None:
+    async def catch_up(seq: int = 0) -> None:
         await catch_up_index(journal, index)
 
-    desk = LocalDesk(journal, index, clock, indexed=indexed)
+    desk = LocalDesk(journal, index, clock, wait_for_entry=catch_up)
     await desk.open()
     network = Network(
         desk=desk,
@@ -73,7 +73,7 @@ async def network_in_time(clock: VirtualClock) -> AsyncIterator[Network]:
         clock=clock,
         randomness=SystemRandomness(),
         token_key=b"only for tests, never in service",
-        indexed=indexed,
+        wait_until_indexed=catch_up,
     )
     yield network
     await desk.close()
@@ -95,7 +95,7 @@ async def two_weeks(clock: VirtualClock) -> tuple[list[tuple[datetime, int]], li
         taking.cancel()
         await asyncio.gather(taking, return_exceptions=True)
         await stage.close()
-        await network.indexed()
+        await network.wait_until_indexed()
         return given, [row[2] for row in await network.index.query("all_batches", "~", 100)]
 
 

@@ -80,7 +80,7 @@ async def _has_operator(network: Network) -> bool:
 
 
 async def _catch_up(network: Network) -> None:
-    await network.indexed()
+    await network.wait_until_indexed()
     await network.configuration.load()
 
 

@@ -44,7 +44,7 @@ async def drop_old_bodies(network: Network, journal: BodyRetention, keep_days: i
     """Drop bodies older than the retention time, until cancelled."""
     while True:
         try:
-            await network.indexed()  # a dead letter that waits once more needs a body of long ago
+            await network.wait_until_indexed()  # a dead letter that waits once more needs a body of long ago
             before_seq = await find_retention_limit(network.index, network.clock.now_us() - keep_days * DAY_US)
             await journal.drop_bodies(before_seq)
         except (Unavailable, Misconfigured) as error:

@@ -116,13 +116,13 @@ async def open_network(
             clock=clock,
             randomness=randomness,
             token_key=load_token_key(settings.data, settings.secret),
-            indexed=_index_waiter(store),
+            wait_until_indexed=_index_waiter(store),
             limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
             standards=load_catalogue(),
         )
         await network.configuration.load()
-        await network.allowances.open()
-        stack.push_async_callback(network.allowances.close)
+        await network.quota.open()
+        stack.push_async_callback(network.quota.close)
         operator_key = await ensure_operator(network, settings.data)
         await ensure_own_service(network)
         _start_housekeeping(settings, network, store, stack)
@@ -171,10 +171,10 @@ async def _ended(task: asyncio.Task[None]) -> None:
 def _index_waiter(store: Store) -> Callable[[], Awaitable[None]]:
     """Return a function that waits until the index has everything that is durable now."""
 
-    async def indexed() -> None:
+    async def wait_until_indexed() -> None:
         await store.keeper.wait_for((await store.journal.head()).seq)
 
-    return indexed
+    return wait_until_indexed
 
 
 async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Store:
@@ -218,7 +218,7 @@ async def _with_local_desk(
         journal,
         index,
         clock,
-        indexed=keeper.wait_for,
+        wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
         on_committed=keeper.notify,
     )
@@ -241,7 +241,7 @@ async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) 
         journal,
         index,
         clock,
-        indexed=keeper.wait_for,
+        wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
         on_committed=keeper.notify,
     )

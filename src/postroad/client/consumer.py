@@ -22,8 +22,7 @@ from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
 from postroad.client.steps import FunctionCall, FunctionRaised, FunctionReturned, Interrupted, Talk
 from postroad.core.model.message import Delivered, Message, MessageType, Status
-from postroad.core.model.polling import Outcome as Wish
-from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import PostroadError
 
 _log = logging.getLogger("postroad.client")
@@ -144,4 +143,4 @@ def _try_again(conversations: Conversations, message: Delivered, error: Exceptio
 
 def _give_back(conversations: Conversations, messages: Sequence[Delivered], delay_s: float, reason: str) -> Talk[None]:
     tokens = tuple(message.token for message in messages)
-    yield from conversations.settle(Settlement(tokens=tokens, outcome=Wish.NACK, delay_s=delay_s, reason=reason))
+    yield from conversations.settle(Settlement(tokens=tokens, outcome=Outcome.NACK, delay_s=delay_s, reason=reason))

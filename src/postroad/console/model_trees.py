@@ -16,7 +16,8 @@ from postroad.core.hierarchy.model import Attachment
 from postroad.core.hierarchy.tree import TreeNode
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration.models import VisibleModel, describe_service
+from postroad.flow.administration.base import describe_service
+from postroad.flow.administration.models import VisibleModel
 
 MAX_NODES = 300
 MAX_ATTACHED = 20  # shown at one node

@@ -12,6 +12,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.flow.administration.audit import AuditedAccess, AuditedChange
+from postroad.flow.administration.base import can_know, describe_service
 from postroad.flow.administration.versions import ConfigurationVersion
 
 MAX_OFFERED = 500
@@ -26,15 +27,8 @@ def list_offered_services(caller: Caller, directory: Directory, hosted: Hosting 
 
 def add_actor_addresses(caller: Caller, directory: Directory, records: Iterable[Record]) -> list[Record]:
     """Return the records with the address of each acting service; hidden services keep their GCID."""
-    return [replace(one, by=_actor(caller, directory, one.by)) for one in records]
-
-
-def _actor(caller: Caller, directory: Directory, by: str) -> str:
-    service = directory.services.get(by)
-    is_known = service is not None and (caller.operator or directory.visible(service, caller.organization))
-    return service.address if service is not None and is_known else by
+    return [replace(one, by=describe_service(caller, one.by, directory)) for one in records]
 
 
 def _fits(service: Service, caller: Caller, directory: Directory, hosted: Hosting | None) -> bool:
-    known = caller.operator or directory.visible(service, caller.organization)
-    return known and (hosted is None or service.hosted is hosted)
+    return can_know(caller, service, directory) and (hosted is None or service.hosted is hosted)

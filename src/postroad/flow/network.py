@@ -10,16 +10,13 @@ Front ends (HTTP, SOAP, command line, tests) use this object and nothing below i
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-
-from msgspec.structs import replace
+from collections.abc import Callable, Sequence
 
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
 from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import DeliveryState, Queued
+from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import OrganizationLimits
 from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, PostResult
@@ -28,11 +25,12 @@ from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import RouteExplanation
 from postroad.core.routing.forward import Forward
-from postroad.errors import Refused, Unavailable
+from postroad.errors import Refused
 from postroad.flow.concurrency.clock_steps import ClockSteps
 from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.plumbing import Plumbing, WaitUntilIndexed
 from postroad.flow.registries.batches import BatchStore
 from postroad.flow.registries.bindings import BindingRegistry
 from postroad.flow.registries.configuration import Configuration
@@ -42,16 +40,17 @@ from postroad.flow.registries.models import ModelRegistry
 from postroad.flow.registries.push_control import PushControl
 from postroad.flow.stages.accept import AcceptStage
 from postroad.flow.stages.cancel import CancelStage
-from postroad.flow.stages.deliver import DeliverStage, TraceReader
+from postroad.flow.stages.deliver import DeliverStage
 from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.expire import ExpireStage
 from postroad.flow.stages.explain import ExplainStage
 from postroad.flow.stages.forward import ForwardResult, ForwardStage, do_nothing
 from postroad.flow.stages.history import HistoryStage
+from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
 from postroad.flow.stages.mediate import HandedDelivery, MediateStage
 from postroad.flow.stages.partner_acknowledgments import PartnerAcknowledgments
-from postroad.flow.stages.posting import Answer, Answered, AnsweredAt, Posting
+from postroad.flow.stages.posting import Answered, AnsweredAt, Posting
 from postroad.flow.stages.quota import Quota
 from postroad.flow.stages.release import ReleaseStage
 from postroad.flow.stages.resend import DeadLetterStage
@@ -71,7 +70,7 @@ class Network:
         clock: Clock,
         randomness: Randomness,
         token_key: bytes,
-        indexed: Callable[[], Awaitable[None]],
+        wait_until_indexed: WaitUntilIndexed,
         limits: OrganizationLimits | None = None,
         standards: StandardCatalogue = BUILT_IN,
     ) -> None:
@@ -80,90 +79,56 @@ class Network:
         self.index = index
         self.clock = clock
         self.randomness = randomness
-        self.indexed = indexed
+        self.wait_until_indexed = wait_until_indexed
         self.standards = standards  # of interchanges, with those that plug-ins bring
         self.heavy = HeavyWork()  # of messages
         self.heavy_requests = HeavyWork()  # plans, exports, checks and trials: no message waits for them
+        self.tokens = Tokens(token_key)
         self.configuration = Configuration(desk, index, clock)
-        directory = self.configuration.directory
-        due = DueTimes()
-        self.clock_steps = ClockSteps(clock)
-        self.expires = due.note  # told of everything durable when it expires
-        self.batches = BatchStore(desk, index, clock, indexed)
-        self.ending = ending = EndStage(
+        self.plumbing = Plumbing(
             desk=desk,
             journal=journal,
-            directory=directory,
+            index=index,
             clock=clock,
             randomness=randomness,
-            due=due,
-            batches=self.batches,
+            directory=self.configuration.directory,
+            wait_until_indexed=wait_until_indexed,
         )
-        desk.on_given_up(ending.give_up)
-        cancelling = CancelStage(desk, index, clock, indexed, self.batches)
-        self.tokens = tokens = Tokens(token_key)
-        answers = RespondStage(
-            desk=desk,
-            journal=journal,
-            randomness=randomness,
-            tokens=tokens,
-            ending=ending,
-            cancelling=cancelling,
-            heavy=self.heavy,
-        )
-        self.dead_letters = DeadLetterStage(desk, directory, clock, due)
-        keeping = MailboxTimeLimit(desk, index, clock, ending, due, self.batches)
-        self.configuration.on_change(keeping.follow)
-        self.expiry = ExpireStage(
-            index=index, clock=clock, ending=ending, keeping=keeping, due=due, indexed=indexed, batches=self.batches
-        )
-        self.allowances = Quota(index, directory, clock, indexed, limits or OrganizationLimits())
-        self._open_stages(ending, answers, due)
+        self.clock_steps = ClockSteps(clock)
+        self.quota = Quota(self.plumbing, limits or OrganizationLimits())
+        self._open_registries()
+        self._open_stages()
 
-    def _open_stages(self, ending: EndStage, answers: RespondStage, due: DueTimes) -> None:
-        """The stages that callers reach through the façade's methods."""
-        desk, journal, index, clock, randomness = self.desk, self.journal, self.index, self.clock, self.randomness
-        directory, indexed, tokens = self.configuration.directory, self.indexed, self.tokens
-        self.releases = ReleaseStage(desk, index, clock, indexed)
+    def _open_registries(self) -> None:
+        self.batches = BatchStore(self.plumbing)
+        self.interchanges = InterchangeRegistry(self.plumbing)
         self.exchanges = ExchangeRegistry(self.configuration)
         self.models = ModelRegistry(self.configuration)
         self.bindings = BindingRegistry(self.configuration)
         self.pushes = PushControl()
+
+    def _open_stages(self) -> None:
+        """Connect the stages; each names the stages that it uses."""
+        plumbing, pseudonyms, due = self.plumbing, self.tokens.veil, DueTimes()
         self.clock_steps.add(due.look_again)
-        self._accept = AcceptStage(
-            desk=desk,
-            journal=journal,
-            directory=directory,
-            clock=clock,
-            randomness=randomness,
-            answers=answers,
-            allowances=self.allowances,
-            expires=due.note,
-            heavy=self.heavy,
-        )
-        self._deliver = DeliverStage(
-            desk=desk,
-            directory=directory,
-            clock=clock,
-            answers=answers,
-            trail=TraceReader(index, indexed),
-            tokens=tokens,
-            ending=ending,
-        )
-        self.mediation = MediateStage(desk, clock, tokens, ending)
-        self._explain = ExplainStage(
-            journal=journal,
-            index=index,
-            directory=directory,
-            clock=clock,
-            indexed=indexed,
-            veil=tokens.veil,
-            heavy=self.heavy_requests,
-        )
-        self._answers = answers
-        self._forward = ForwardStage(desk, directory, clock, randomness, due.note, self.heavy)
-        self.partners = PartnerAcknowledgments(desk, clock, InterchangeRegistry(index, indexed), answers, self._forward)
-        self._history = HistoryStage(journal, index, directory, indexed, tokens.veil, self.heavy_requests)
+        self.note_expiry = due.note  # called with the expiry of everything durable
+        self.lookup = lookup = DeliveryLookup(self.desk, self.tokens)
+        self.ending = ending = EndStage(plumbing, due, self.batches)
+        self.desk.on_given_up(ending.give_up)
+        self.dead_letters = DeadLetterStage(plumbing, due)
+        time_limit = MailboxTimeLimit(plumbing, ending, due, self.batches)
+        self.configuration.on_change(time_limit.follow)
+        self.expiry = ExpireStage(plumbing, ending, time_limit, due, self.batches)
+        self.releases = ReleaseStage(plumbing)
+        cancelling = CancelStage(plumbing, self.batches)
+        responses = RespondStage(plumbing, lookup, pseudonyms, ending, cancelling, self.heavy)
+        self._accept = AcceptStage(plumbing, responses, self.quota, due, self.heavy)
+        self.mediation = MediateStage(plumbing, lookup, ending)
+        self._deliver = DeliverStage(plumbing, self.tokens, lookup, ending, self.batches, self.mediation)
+        self._forward = ForwardStage(plumbing, lookup, due, self.heavy)
+        self.partners = PartnerAcknowledgments(plumbing, lookup, self.interchanges, self._forward)
+        self._explain = ExplainStage(plumbing, pseudonyms, self.heavy_requests)
+        self._history = HistoryStage(plumbing, pseudonyms, self.heavy_requests)
 
     @property
     def directory(self) -> Directory:
@@ -191,12 +156,7 @@ class Network:
 
     async def carry_out(self, caller: Caller, posting: Posting) -> PostResult:
         """Submit a posting and wait; raises Refused or Unavailable."""
-        future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self.submit(caller, posting, lambda answer: None if future.done() else future.set_result(answer))
-        answer = await future
-        if isinstance(answer, Refused | Unavailable):
-            raise answer
-        return answer
+        return await self._accept.post_and_wait(caller, posting)
 
     async def poll(
         self,
@@ -213,29 +173,19 @@ class Network:
         self, caller: Caller, request: PollRequest, patience: InterruptibleWait | None = None
     ) -> list[HandedDelivery]:
         """Poll with each message in the caller's format; messages that cannot be encoded fail."""
-        began = self.clock.monotonic()
-        while waiting := await self.poll(caller, request, patience):
-            service = self.directory.services[waiting[0].recipient_gcid]
-            if prepared := await self.mediation.prepare_for_poll(service, waiting):
-                return prepared
-            request = replace(request, wait_s=max(0.0, request.wait_s - (self.clock.monotonic() - began)))
-        return []
+        return await self._deliver.poll_in_format(caller, request, patience)
 
-    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+    async def find_waiting(self, token: str, receiver: str) -> Delivered | None:
         """Return a delivery that this receiver (GCID) has not settled yet; None if it has."""
-        return await self._deliver.waiting(token, receiver)
+        return await self._deliver.find_waiting(token, receiver)
 
     async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Settle deliveries; ``receipt`` is the proof that the receiver has a single one."""
-        result = await self._deliver.settle(caller, settlement, receipt)
-        self.batches.settled(
-            [number for token in settlement.tokens if (number := self.tokens.number(token)) is not None]
-        )
-        return result
+        return await self._deliver.settle(caller, settlement, receipt)
 
-    def handed_out(self, queued: Queued, body: bytes) -> Delivered:
+    def view_delivery(self, queued: Queued, body: bytes) -> Delivered:
         """Return a delivery as its receiver sees it, for built-in services that claim at the desk."""
-        return self._deliver.delivered(queued, body)
+        return self._deliver.view(queued, body)
 
     async def forward(
         self,
@@ -248,16 +198,11 @@ class Network:
 
         Raises Refused if the delivery has ended meanwhile.
         """
-        found = await self._answers.delivery(delivered.token, delivered.recipient_gcid)
-        if found.state is not DeliveryState.QUEUED:
-            raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
-        return await self._forward.forward(caller, delivered, found.queued, forwards, on_its_way)
+        return await self._forward.forward(caller, delivered, forwards, on_its_way)
 
     async def fail(self, delivered: Delivered, reason: Reason) -> None:
-        """Fail a delivery that a built-in service holds: it becomes a dead letter."""
-        number = self.tokens.number(delivered.token)
-        if number is not None:
-            await self.ending.fail(number, reason)
+        """Fail a delivery that its receiver has leased: it becomes a dead letter."""
+        await self.ending.fail(self.lookup.number(delivered), reason)
 
     async def explain(self, caller: Caller, message: Message) -> RouteExplanation:
         """Explain how a message would be routed; nothing is stored or sent."""

@@ -17,7 +17,6 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import AT_ONCE, Budget, TooMuchAtOnce
 from postroad.core.routing.conditions.subject import NamedService, RuleHeader, Subject
 from postroad.services.arguments import Arguments
-from postroad.services.crossreference.shared_map import list_names
 from postroad.services.filter_list import FilterList, read_list
 from postroad.services.hosting.off_loop import run_in_thread
 from postroad.services.service import ServiceResult, Tools
@@ -60,7 +59,7 @@ def _returned(why_not: str, message: Delivered) -> ServiceResult:
 
 def _why_not(rules: FilterList, message: Delivered, sender: Service | None, budget: Budget) -> str:
     """Why the message is stopped; empty when it may pass."""
-    names = list_names(sender) if sender is not None else {message.sender_gcid}
+    names = set(sender.names) if sender is not None else {message.sender_gcid}
     if not rules.deny.isdisjoint(names):
         return f"from {message.sender}"
     if not rules.allow.isdisjoint(names):

@@ -73,9 +73,9 @@ class PartnerChannel(Protocol):
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         """Return the forwards that another delivery has already made."""
 
-    async def tell(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
+    async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
 
-    async def hear(
+    async def record(
         self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
     ) -> None: ...
 

@@ -92,10 +92,10 @@ async def memory_network(clock: Clock | None = None) -> AsyncIterator[MemoryNetw
     journal, index = MemoryJournal(), MemoryIndex()
     keeper = FollowedIndex(journal, index)
     await keeper.start()
-    desk = LocalDesk(journal, index, clock, indexed=keeper.wait_for, on_committed=keeper.notify)
+    desk = LocalDesk(journal, index, clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
     await desk.open()
 
-    async def indexed() -> None:
+    async def wait_until_indexed() -> None:
         await keeper.wait_for((await journal.head()).seq)
 
     network = Network(
@@ -105,7 +105,7 @@ async def memory_network(clock: Clock | None = None) -> AsyncIterator[MemoryNetw
         clock=clock,
         randomness=SystemRandomness(),
         token_key=b"only for tests, never in service",
-        indexed=indexed,
+        wait_until_indexed=wait_until_indexed,
     )
     passwords = Argon2Passwords(**CHEAP)
     authenticator = Authenticator(network.configuration.directory, passwords, clock)

@@ -117,7 +117,7 @@ class Hall:
 
     async def _nothing_waits(self) -> bool:
         head = await self._head()
-        await self.network.indexed()
+        await self.network.wait_until_indexed()
         services = [one.service for one in self._callers.values() if one.service]
         for exchange in (one.gcid for one in services if one.hosted is Hosting.EXCHANGE):
             if await self.network.index.query("waiting_at", exchange, 0, 1):

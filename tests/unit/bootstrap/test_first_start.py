@@ -31,7 +31,7 @@ async def two_nodes() -> AsyncIterator[tuple[Network, Network]]:
     """Two nodes that share a desk, a journal, and an index that knows nothing new until somebody waits for it."""
     journal, index, clock = MemoryJournal(), MemoryIndex(), SystemClock()
 
-    async def indexed(seq: int = 0) -> None:
+    async def catch_up_index(seq: int = 0) -> None:
         await catch_up(journal, index)
 
     def node() -> Network:
@@ -42,10 +42,10 @@ async def two_nodes() -> AsyncIterator[tuple[Network, Network]]:
             clock=clock,
             randomness=SystemRandomness(),
             token_key=bytes(32),
-            indexed=indexed,
+            wait_until_indexed=catch_up_index,
         )
 
-    desk = LocalDesk(journal, index, clock, indexed=indexed)
+    desk = LocalDesk(journal, index, clock, wait_for_entry=catch_up_index)
     await desk.open()
     yield node(), node()
     await desk.close()

@@ -70,6 +70,6 @@ async def until_joined(found: Inhabited, sessions: set[str]) -> None:
 
 
 async def joined(found: Inhabited, session: str) -> bool:
-    await found.running.network.indexed()
+    await found.running.network.wait_until_indexed()
     [row] = await found.running.network.index.query("message", session)
     return await found.running.network.batches.of_delivery(row[0] << 16) is not None

@@ -34,12 +34,12 @@ async def test_bodies_go_when_old_and_settled_and_the_history_stays() -> None:
         message = Message(to=(Recipient("Acme/Supply"),), parts=(Part(id="1", content_type="text/plain", data=b"x"),))
         sessions = [(await network.post(buyer, message)).session for _ in range(6)]
         now_us = network.clock.now_us()
-        await network.indexed()
+        await network.wait_until_indexed()
         assert await find_retention_limit(network.index, now_us) == await seq_of(network, sessions[0])
         for _ in range(3):
             [delivered] = await network.poll(supply, PollRequest(max=1))
             await network.settle(supply, Settlement(tokens=(delivered.token,)))
-        await network.indexed()
+        await network.wait_until_indexed()
         fourth = await seq_of(network, sessions[3])
         assert await find_retention_limit(network.index, now_us) == fourth, "the fourth still waits"
         assert await find_retention_limit(network.index, 0) == await seq_of(network, sessions[0]), "nothing is that old"

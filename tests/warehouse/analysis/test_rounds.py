@@ -48,7 +48,7 @@ class Shop:
         return number
 
     async def resend(self, number: int) -> None:
-        await self.network.indexed()
+        await self.network.wait_until_indexed()
         letter = await self.network.dead_letters.find(self.network.index, number)
         assert letter is not None
         await self.network.dead_letters.resend(letter, "p@acme.example", "mended")

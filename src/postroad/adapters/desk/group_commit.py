@@ -12,10 +12,12 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
 from postroad.errors import Unavailable
-from postroad.ports import JournalStep, Outcome
+from postroad.flow.concurrency.commit import future_of
+from postroad.ports import JournalStep, StepOutcome
 
 log = logging.getLogger(__name__)
 
@@ -26,8 +28,8 @@ RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
 
 UNCERTAIN = "It is not certain whether this was stored; try again, a post with the handle or Idempotency-Key it had"
 
-Done = Callable[[Outcome], None]
-DoneAll = Callable[[list[Outcome]], None]
+Done = Callable[[StepOutcome], None]
+DoneAll = Callable[[list[StepOutcome]], None]
 Submitted = tuple[
     Sequence[JournalStep], int, Done | None, DoneAll | None
 ]  # steps, what they weigh, and who is told: of one, of all
@@ -38,7 +40,7 @@ class GroupCommit:
 
     def __init__(
         self,
-        commit: Callable[[Sequence[JournalStep]], Awaitable[list[Outcome]]],
+        commit: Callable[[Sequence[JournalStep]], Awaitable[list[StepOutcome]]],
         *,
         group_bytes: int = GROUP_BYTES,
         waiting_bytes: int = WAITING_BYTES,
@@ -81,11 +83,9 @@ class GroupCommit:
     def _count(self) -> int:
         return len(self._first) + len(self._waiting)
 
-    async def commit(self, step: JournalStep) -> Outcome:
+    async def commit(self, step: JournalStep) -> StepOutcome:
         """Submit a step and wait for its outcome."""
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
-        return await future
+        return await future_of(partial(self.submit, step))
 
     async def close(self) -> None:
         """Finish what was submitted, then stop."""

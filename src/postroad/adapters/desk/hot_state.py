@@ -212,11 +212,11 @@ class HotState:
             self.keys.remember(keys, seq)
             if entry.possible_duplicate and entry.handle:
                 self.flagged.remember([key for key in keys if key >= FLAGGED_FROM], seq)
-        content = posted_content(entry, body)
+        content, first = posted_content(entry, body), delivery_number(seq, 0)
         for ordinal, copy in enumerate(entry.copies):
             if not copy.code:
                 queued = Queued(
-                    number=seq << 16 | ordinal,  # as delivery_number makes it
+                    number=first + ordinal,
                     message_seq=seq,
                     message=entry,
                     copy=ordinal,

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, is_plain_post, list_batched_deliveries, list_ended_deliveries
@@ -21,7 +22,8 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import decode, encode
 from postroad.core.projection.unique_keys import FLAGGED_FROM
 from postroad.errors import Unavailable
-from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, JournalStep, NewRecord, Outcome
+from postroad.flow.concurrency.commit import future_of
+from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, JournalStep, NewRecord, StepOutcome
 
 MAX_ATTEMPTS = 20
 NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
@@ -36,13 +38,15 @@ class LocalDesk(LocalQueues):
         index: IndexReader,
         clock: Clock,
         *,
-        indexed: Callable[[int], Awaitable[None]],
+        wait_for_entry: Callable[[int], Awaitable[None]],
         attempts_most: int = MAX_ATTEMPTS,
         head_most: int = MAX_HEAD,
         on_committed: Callable[[int], None] = lambda seq: None,
     ) -> None:
         hot, group = HotState(clock, head_most=head_most), GroupCommit(self._commit)
-        super().__init__(hot, group, index, clock, indexed=indexed, attempts_most=attempts_most, head_most=head_most)
+        super().__init__(
+            hot, group, index, clock, wait_for_entry=wait_for_entry, attempts_most=attempts_most, head_most=head_most
+        )
         self._journal = journal
         self._on_committed = on_committed
 
@@ -72,7 +76,7 @@ class LocalDesk(LocalQueues):
             self._group.submit(step, done)
             return
 
-        def settled(outcome: Outcome) -> None:
+        def settled(outcome: StepOutcome) -> None:
             if not isinstance(outcome, Committed):
                 self._hot.release(held)
             done(outcome)
@@ -86,13 +90,11 @@ class LocalDesk(LocalQueues):
     def submit_many(self, steps: Sequence[JournalStep], done: DoneAll) -> None:
         self._group.submit_many(steps, done)
 
-    async def commit(self, step: JournalStep) -> Outcome:
+    async def commit(self, step: JournalStep) -> StepOutcome:
         """Submit a step and wait for its outcome."""
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-        self.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
-        return await future
+        return await future_of(partial(self.submit, step))
 
-    async def _commit(self, steps: Sequence[JournalStep]) -> list[Outcome]:
+    async def _commit(self, steps: Sequence[JournalStep]) -> list[StepOutcome]:
         conflicts = self._conflicts(steps)
         if not conflicts:
             return await self._write(steps)
@@ -133,7 +135,7 @@ class LocalDesk(LocalQueues):
                 return Conflict(0, 0, "")
         return None
 
-    async def _resolved(self, step: JournalStep, conflict: Conflict) -> Outcome:
+    async def _resolved(self, step: JournalStep, conflict: Conflict) -> StepOutcome:
         """A conflict is answered with the entry it collided with, which is durable by now."""
         if not conflict.key:
             return self._conflict(step, set(), set(), set()) or Unavailable("network.unavailable", NOT_STORED_EITHER)
@@ -145,7 +147,7 @@ class LocalDesk(LocalQueues):
             return Unavailable("network.unavailable", NOT_STORED_EITHER)
         return Conflict(conflict.key, *first)
 
-    async def _write(self, steps: Sequence[JournalStep]) -> list[Outcome]:
+    async def _write(self, steps: Sequence[JournalStep]) -> list[StepOutcome]:
         try:
             return await self._append(steps)
         except Unavailable as error:
@@ -153,7 +155,7 @@ class LocalDesk(LocalQueues):
             saved = iter(await self._append([step for step in steps if step.reserve], reserve=True))
             return [next(saved) if step.reserve else error for step in steps]
 
-    async def _append(self, steps: Sequence[JournalStep], *, reserve: bool = False) -> list[Outcome]:
+    async def _append(self, steps: Sequence[JournalStep], *, reserve: bool = False) -> list[StepOutcome]:
         if not steps:
             return []
         records = [NewRecord(encode(step.entry), step.body) for step in steps]

@@ -20,13 +20,14 @@ from postroad.adapters.index.gap_check import require_no_gap
 from postroad.core.delivery.mailbox import EVERY_NUMBER, ClaimedDeliveries, Mailbox, is_wanted
 from postroad.core.delivery.reasons import make_reason, reason_text, stored_reason
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
+from postroad.core.model.ids import delivery_origin
 from postroad.core.model.journal import DeliveriesEnded, DeliveriesLeased
 from postroad.core.model.reason import Reason
 from postroad.core.model.selector import Selector
 from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import DELIVERY, QUERIES
 from postroad.errors import Unavailable
-from postroad.ports import Clock, Committed, EndJourney, IndexReader, JournalStep, Outcome
+from postroad.ports import Clock, Committed, EndJourney, IndexReader, JournalStep, StepOutcome
 
 SEARCH_AGAIN_S = 60.0  # what a search has found is in memory from then on
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
@@ -42,7 +43,7 @@ class LocalQueues:
         index: IndexReader,
         clock: Clock,
         *,
-        indexed: Callable[[int], Awaitable[None]],
+        wait_for_entry: Callable[[int], Awaitable[None]],
         attempts_most: int,
         head_most: int,
     ) -> None:
@@ -50,7 +51,7 @@ class LocalQueues:
         self._group = group
         self._index = index
         self._clock = clock
-        self._indexed = indexed  # waits until the index has caught up with an entry
+        self._wait_for_entry = wait_for_entry  # waits until the index has caught up with an entry
         self._attempts_most = attempts_most
         self._refilling: dict[str, asyncio.Lock] = {}
         self._known = KnownMessages()
@@ -116,9 +117,9 @@ class LocalQueues:
 
     async def _recorded(self, mailbox: str, box: Mailbox, leased: list[Queued], lease_s: float) -> list[Queued]:
         """Make the hand-out durable; returns the deliveries that no one settled or returned in the meantime."""
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        future: asyncio.Future[StepOutcome] = asyncio.get_running_loop().create_future()
 
-        def done(outcome: Outcome) -> None:  # runs even if the caller is gone
+        def done(outcome: StepOutcome) -> None:  # runs even if the caller is gone
             if isinstance(outcome, Unavailable):
                 self._take_back(mailbox, box, leased)
             else:
@@ -225,12 +226,12 @@ class LocalQueues:
                 for row in rows:
                     self._hot.load(box, self._found(row, now, now_us).queued)
                     box.loaded_to = max(box.loaded_to, row[0])
-            if len(rows) < most and box.spilled_to >> 16 <= reach:
+            if len(rows) < most and delivery_origin(box.spilled_to)[0] <= reach:
                 box.spilled_to = 0
 
     async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:
         """Deliveries waiting after a number, from an index that has at least the entries up to ``reach``."""
-        await self._indexed(reach)
+        await self._wait_for_entry(reach)
         # A database that has crashed may have lost what it had said it had, and what it lost would never be read.
         require_no_gap((await self._index.position()).seq, reach)
         return await self._index.query("mailbox", mailbox, after, most)
@@ -241,7 +242,7 @@ class LocalQueues:
         """Lease matching deliveries behind the head in memory, without loading all deliveries between."""
         taken = ClaimedDeliveries(leased, [], [])
         with self._hot.loading():
-            await self._indexed(self._hot.applied_seq)
+            await self._wait_for_entry(self._hot.applied_seq)
             if terms.selector.session or terms.selector.transaction:
                 self._sort_rows(await self._rows_named(mailbox, box, terms.selector), box, terms, most, taken)
             else:
@@ -299,7 +300,7 @@ class LocalQueues:
     async def find(self, number: int) -> FoundDelivery | None:
         if (found := self._hot.find(number)) is not None:
             return found
-        await self._indexed(self._hot.applied_seq)
+        await self._wait_for_entry(self._hot.applied_seq)
         rows = await self._index.query("delivery", number)
         return self._found(rows[0], self._clock.monotonic(), self._clock.now_us()) if rows else None
 

@@ -24,7 +24,7 @@ from postroad.core.model.journal import decode
 from postroad.core.model.selector import Selector
 from postroad.core.projection.delivery_rows import found_from_row
 from postroad.errors import Unavailable
-from postroad.ports import BodyAt, Clock, Committed, Conflict, EndJourney, Index, JournalStep, Outcome
+from postroad.ports import BodyAt, Clock, Committed, Conflict, EndJourney, Index, JournalStep, StepOutcome
 
 PACKAGE = "postroad.adapters.desk"
 SQL = load_named_statements(PACKAGE, "desk.sql")
@@ -43,7 +43,7 @@ class SharedDesk:
         index: Index,
         clock: Clock,
         *,
-        indexed: Callable[[int], Awaitable[None]],
+        wait_for_entry: Callable[[int], Awaitable[None]],
         attempts_most: int = MAX_ATTEMPTS,
         on_committed: Callable[[int], None] = lambda seq: None,
     ) -> None:
@@ -51,7 +51,7 @@ class SharedDesk:
         self._connections = journal.connections
         self._index = index
         self._clock = clock
-        self._indexed = indexed  # waits until the index has caught up with an entry
+        self._wait_for_entry = wait_for_entry  # waits until the index has caught up with an entry
         self._attempts_most = attempts_most
         self._arrivals = ArrivalListener(self._connections, on_committed)
         self._group = GroupCommit(self._commit)
@@ -81,11 +81,11 @@ class SharedDesk:
     def submit_many(self, steps: Sequence[JournalStep], done: DoneAll) -> None:
         self._group.submit_many(steps, done)
 
-    async def commit(self, step: JournalStep) -> Outcome:
+    async def commit(self, step: JournalStep) -> StepOutcome:
         """Submit a step and wait for its outcome."""
         return await self._group.commit(step)
 
-    async def _commit(self, steps: Sequence[JournalStep]) -> list[Outcome]:
+    async def _commit(self, steps: Sequence[JournalStep]) -> list[StepOutcome]:
         seen: dict[int, int] = {}
         gone: set[int] = set()
         in_batch: set[int] = set()
@@ -102,8 +102,8 @@ class SharedDesk:
             gone.update(gone_numbers or ())
             in_batch.update(batched_numbers or ())
 
-    async def _outcomes(self, verdicts: list[Verdict], first_seq: int) -> list[Outcome]:
-        outcomes: list[Outcome] = []
+    async def _outcomes(self, verdicts: list[Verdict], first_seq: int) -> list[StepOutcome]:
+        outcomes: list[StepOutcome] = []
         for verdict in verdicts:
             try:
                 outcomes.append(await self._outcome(verdict, first_seq))
@@ -111,7 +111,7 @@ class SharedDesk:
                 outcomes.append(unavailable)
         return outcomes
 
-    async def _outcome(self, verdict: Verdict, first_seq: int) -> Outcome:
+    async def _outcome(self, verdict: Verdict, first_seq: int) -> StepOutcome:
         if isinstance(verdict, WrittenRecord):
             return Committed(first_seq + verdict.record)
         if isinstance(verdict, UsedKey):
@@ -185,7 +185,7 @@ class SharedDesk:
             found[number] = FoundDelivery(read_queued_row(row, available_at, retry_at), DeliveryState.QUEUED)
             found[number].queued.leased = available_at_us > now_us and available_at_us != retry_at_us
         if len(ended := set(numbers).difference(found)):
-            await self._indexed((await self._journal.head()).seq)
+            await self._wait_for_entry((await self._journal.head()).seq)
         for number in ended:
             for row in await self._index.query("delivery", number):
                 found[number] = found_from_row(row, now=now, now_us=now_us)

@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import Any
 
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
+from postroad.core.model.ids import delivery_number
 from postroad.core.projection.tables import TABLES, Changes, first_delivery
 
 Row = tuple[Any, ...]
@@ -74,7 +75,8 @@ class _Folding:
 
     def __init__(self, inserted: list[Row], position: int) -> None:
         self._inserted = inserted
-        self.new = {row[0]: row for row in inserted if row[0] >> 16 > position}
+        first = delivery_number(position + 1, 0)
+        self.new = {row[0]: row for row in inserted if row[0] >= first}
         self.changed: dict[int, Any] = {}  # whole rows, as lists
         self.replaced: list[Row] = []
 

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.api.pages.page import authenticate_person, page
+from postroad.core.model.directory import is_same_organization
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import Provisioning
 from postroad.errors import Refused
@@ -43,5 +44,5 @@ async def _concerning(request: Request, directory: Directory) -> Provisioning | 
         return None
     found = directory.provisionings.get(request.path_params["gcid"])
     service = directory.services.get(found.service) if found is not None else None
-    is_member = service is not None and service.organization.casefold() == caller.organization.casefold()
+    is_member = service is not None and is_same_organization(service.organization, caller.organization)
     return found if is_member else None

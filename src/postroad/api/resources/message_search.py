@@ -108,8 +108,7 @@ def _view(found: finding.SearchResult, directory: Directory) -> dict[str, Any]:
         case finding.FoundService(service=service):
             known = {"kind": "service", "gcid": service.gcid, "address": service.address}
         case finding.FoundBatch(batch=batch):
-            batcher = directory.services.get(batch.service)
-            address = batcher.address if batcher is not None else batch.service
+            address = directory.address_of(batch.service)
             known = {"kind": "batch", "id": batch.id, "service": address, "state": batch.state.value}
         case finding.FoundMessage():
             return _message_view(found)

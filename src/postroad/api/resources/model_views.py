@@ -14,7 +14,8 @@ from postroad.core.hierarchy.inspection import DeliveryPreview, path_to
 from postroad.core.hierarchy.model import Attachment, Node, Strategy
 from postroad.core.model.caller import Caller
 from postroad.core.model.snapshot import Directory
-from postroad.flow.administration.models import VisibleModel, describe_service
+from postroad.flow.administration.base import describe_service
+from postroad.flow.administration.models import VisibleModel
 
 MAX_PARTS = 5_000  # models are large, and often read whole
 MAX_SHADOWS = 100

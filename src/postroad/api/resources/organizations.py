@@ -128,8 +128,8 @@ async def replace_organization(
 async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
     """An organization's usage and its quotas."""
     found = find_visible_organization(caller, api.network.directory, organization)
-    held = await api.network.allowances.usage(found.name)
-    limits = api.network.allowances.limits(found.name)
+    held = await api.network.quota.usage(found.name)
+    limits = api.network.quota.limits(found.name)
     return answer(
         {
             "organization": found.name,

@@ -119,7 +119,7 @@ def _identity(service: Service) -> dict[str, Any]:
 
 
 def is_own(caller: Caller, service: Service) -> bool:
-    return caller.operator or caller.organization.casefold() == service.organization.casefold()
+    return caller.can_view(service.organization)
 
 
 @router.get("/v1/directory", response_model=DirectoryPage, tags=["directory"])

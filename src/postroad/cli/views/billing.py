@@ -14,6 +14,7 @@ from postroad.core.billing.balances import Balance
 from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTotal, make_invoice
 from postroad.core.billing.line_text import line_text
 from postroad.core.model.billing import MICROS, BillingSettings, Invoice, InvoiceLine
+from postroad.core.model.directory import is_same_organization
 
 if TYPE_CHECKING:
     from postroad.warehouse.billing.ledger import BillingLedger, LedgerUse
@@ -90,7 +91,7 @@ def draft_invoices(
     """Return the invoices that would be issued now."""
     found = []
     for account, draft in ledger.drafts(period).items():
-        if account.organization.casefold() == organization.casefold() and currency in ("", account.currency):
+        if is_same_organization(account.organization, organization) and currency in ("", account.currency):
             issue = InvoiceIssue(number=DRAFT, on=today, books=books, through=ledger.through(), tariffs=draft.tariffs)
             found.append(make_invoice(account, draft.sums, issue))
     return found

@@ -194,7 +194,7 @@ def _invoice(request: Request) -> Invoice:
     """Return the invoice that the address names if the caller may see it; otherwise it does not exist for them."""
     caller, directory = caller_of(request), console_of(request).directory
     found: Invoice | None = directory.billing.get("invoice", {}).get(request.path_params["number"])
-    if found is None or not (caller.operator or found.organization.casefold() == caller.organization.casefold()):
+    if found is None or not caller.can_view(found.organization):
         raise not_found()
     return found
 

@@ -52,7 +52,7 @@ async def how_to_call(request: Request) -> Response:
         "service": service,
         "samples": make_call_samples(service, url),
         "url": url,
-        "is_own": caller.operator or caller.organization.casefold() == service.organization.casefold(),
+        "is_own": caller.can_view(service.organization),
         "may_connect": bool(service.provisioning_url) and caller.has_role(caller.organization, Role.DEVELOPER),
         "is_suspended": console.directory.is_suspended(service),
     }

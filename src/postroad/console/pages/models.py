@@ -187,7 +187,7 @@ def _reception(console: Console, caller: Caller, index: ModelIndex, asked: Mappi
 
 
 def _sees(caller: Caller, model: Service, directory: Directory) -> bool:
-    if caller.operator or caller.organization.casefold() == model.organization.casefold():
+    if caller.can_view(model.organization):
         return True
     known = directory.visible(model, caller.organization)
     return known and is_open_to_organization(model, caller.organization, directory)

@@ -15,7 +15,7 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.console.rendering import POLICY
 from postroad.core.identity.page_origin import page_origin
-from postroad.core.model.directory import Role
+from postroad.core.model.directory import Role, is_same_organization
 from postroad.errors import Refused
 from postroad.flow.administration import provisioning as trusting
 from postroad.flow.administration.base import not_found, require_organization
@@ -46,7 +46,7 @@ async def come_back(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     found = console.directory.provisionings.get(request.path_params["gcid"])
     service = console.directory.services.get(found.service) if found is not None else None
-    if found is None or service is None or service.organization.casefold() != caller.organization.casefold():
+    if found is None or service is None or not is_same_organization(service.organization, caller.organization):
         raise not_found()
     title, words = STATE_TEXTS[found.state(console.now_us)]
     provider = console.directory.services.get(found.provider)

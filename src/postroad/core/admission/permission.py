@@ -5,7 +5,7 @@ Rule: for an outsider, a private service and a missing one give exactly the same
 
 from __future__ import annotations
 
-from postroad.core.model.directory import Accepts, Service, Visibility
+from postroad.core.model.directory import Accepts, Service, Visibility, is_same_organization
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
@@ -22,7 +22,7 @@ def unknown_recipient(named: str) -> Refused:
 
 def find_permitted_recipient(sender: Service, named: str, directory: Directory) -> Service:
     """Return the service named ``named`` if ``sender`` may send to it; cached in the directory snapshot."""
-    key = (sender.gcid, named)
+    key = ("permitted recipient", sender.gcid, named)
     recipient: Service | None = directory.cache.get(key)
     if recipient is None:
         recipient = _find_permitted_recipient(sender, named, directory)
@@ -35,9 +35,9 @@ def _find_permitted_recipient(sender: Service, named: str, directory: Directory)
     recipient = directory.service(named)
     if recipient is None:
         raise unknown_recipient(named)
-    same_house = recipient.organization.casefold() == sender.organization.casefold()
+    same_organization = is_same_organization(recipient.organization, sender.organization)
     listed = recipient.accepts is Accepts.LISTED and _is_listed(sender, recipient)
-    if not same_house and not listed and not directory.trusts(recipient, sender):
+    if not same_organization and not listed and not directory.trusts(recipient, sender):
         if recipient.visibility is Visibility.PRIVATE:
             raise unknown_recipient(named)
         if recipient.accepts is not Accepts.ANYONE:
@@ -61,4 +61,4 @@ def _what_to_do(recipient: Service) -> str:
 
 def _is_listed(sender: Service, recipient: Service) -> bool:
     listed = {name.casefold() for name in recipient.accepts_from}
-    return not listed.isdisjoint({sender.gcid, sender.address.casefold(), sender.organization.casefold()})
+    return not listed.isdisjoint(sender.names)

@@ -98,7 +98,7 @@ def is_excepted(service: Service, policy: ConnectionPolicy) -> bool:
     if not policy.except_for:
         return False
     named = {name.casefold() for name in policy.except_for}
-    return not named.isdisjoint({service.gcid, service.address.casefold(), service.organization.casefold()})
+    return not named.isdisjoint(service.names)
 
 
 def check_connection(caller: Caller, service: Service, who: str) -> None:

@@ -18,7 +18,15 @@ from postroad.core.configuration.entries.assets import PLURALS, missing_schema_r
 from postroad.core.configuration.passwords import MAX_PASSWORDS
 from postroad.core.configuration.sections.rules import find_same_rule_names
 from postroad.core.model.asset import AssetKind
-from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Role, Service
+from postroad.core.model.directory import (
+    Credential,
+    CredentialKind,
+    Organization,
+    Person,
+    Role,
+    Service,
+    is_same_organization,
+)
 from postroad.core.model.party_name import party_name_fault
 from postroad.core.model.rule import Combination, Comparing, Condition, Rule
 from postroad.core.model.snapshot import Directory, object_key
@@ -126,7 +134,7 @@ def find_ownerless_organizations(
             people[step.key] = step.value
     faults = []
     for name in document.organizations:
-        members = [person for person in people.values() if person.organization.casefold() == name.casefold()]
+        members = [person for person in people.values() if is_same_organization(person.organization, name)]
         needed = members or directory.people_of(name)
         if needed and not any(person.role is Role.OWNER for person in members):
             faults.append(

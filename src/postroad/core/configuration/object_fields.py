@@ -106,8 +106,7 @@ def object_name(item: Any, directory: Directory) -> str:
         case Service():
             return item.address
         case Credential():
-            service = directory.services.get(item.service)
-            return f"{service.address if service else item.person}: {item.label or item.id}"
+            return f"{directory.address_of(item.service) or item.person}: {item.label or item.id}"
         case Rule():
             return f"{directory.services[item.service].address}: {item.name}"
         case Asset():

@@ -84,7 +84,7 @@ def access_of(sender: Service | None, gcids: Iterable[str], directory: Directory
 
 def access_for(sender: Service, service: Service) -> DocumentAccess | None:
     """Return the access that the sender set for this service; None means full access."""
-    names = (service.gcid, service.address.casefold(), service.organization.casefold())
+    names = service.names
     return next((one for one in sender.document_access if one.service.casefold() in names), None)
 
 

@@ -62,8 +62,7 @@ def expiring_credentials(directory: Directory) -> Iterator[Expiring]:
     """Certificates and keys of services and people that have an end."""
     for credential in directory.credentials.values():
         if credential.expires_at_us and not _passes_by_itself(credential):
-            service = directory.services.get(credential.service)
-            owner = service.address if service is not None else credential.person
+            owner = directory.address_of(credential.service) or credential.person
             what = f"{credential.kind.value} {(credential.label or credential.id)!r} of {owner}"
             yield Expiring(what, credential.expires_at_us)
 

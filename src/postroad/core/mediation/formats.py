@@ -16,7 +16,7 @@ from postroad.core.mediation.model import DecodedMessage, EncodedMessage, Outgoi
 from postroad.core.mediation.soap_part import STRIP, without_soap_part
 from postroad.core.mediation.soap_root import ROOTED
 from postroad.core.mediation.wrapper import unpack_wrapper
-from postroad.core.model.delivery import Wrapped
+from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Delivered, Message
@@ -94,8 +94,13 @@ def encode_delivery(delivered: Delivered, format: Format, soap_body: str = "") -
 
 
 def outgoing_of(delivered: Delivered, soap_body: str = "") -> OutgoingMessage:
-    setting = unpack_wrapper(delivered.setting) if isinstance(delivered, Wrapped) and delivered.setting else None
-    return make_outgoing(delivered, setting, seed_of(delivered.session, delivered.recipient_gcid), soap_body)
+    packed = delivered.wrapper if isinstance(delivered, LocalDelivery) else b""
+    return make_outgoing(
+        delivered,
+        unpack_wrapper(packed) if packed else None,
+        seed_of(delivered.session, delivered.recipient_gcid),
+        soap_body,
+    )
 
 
 def seed_of(session: str, recipient: str) -> bytes:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.mime import write_head
 from postroad.core.mediation.wrapper import Wrapper
-from postroad.core.model.delivery import Wrapped
+from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered, Message, Part, Property
 
@@ -99,6 +99,6 @@ def make_outgoing(delivered: Delivered, setting: Wrapper | None, seed: bytes, so
         session=delivered.session,
         posted_at_us=delivered.posted_at_us,
         properties=delivered.properties,
-        form=delivered.form if isinstance(delivered, Wrapped) else "",
+        form=delivered.form if isinstance(delivered, LocalDelivery) else "",
         soap_body=soap_body,
     )

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from postroad.core.model.directory import AuthenticationLevel, Person, Role, Service
+from postroad.core.model.directory import AuthenticationLevel, Person, Role, Service, is_same_organization
 
 STRENGTH = {AuthenticationLevel.PASSWORD: 0, AuthenticationLevel.KEY: 1, AuthenticationLevel.CERTIFICATE: 2}
 
@@ -39,11 +39,15 @@ class Caller:
     def operator(self) -> bool:
         return self.person is not None and self.person.operator
 
+    def can_view(self, organization: str) -> bool:
+        """Whether the caller belongs to the organization, or is an operator."""
+        return self.operator or is_same_organization(self.organization, organization)
+
     def has_role(self, organization: str, least: Role) -> bool:
         """Whether this person may act for the organization with at least that role; operators may for all."""
         if self.operator:
             return True
-        if self.person is None or self.invited or self.person.organization.casefold() != organization.casefold():
+        if self.person is None or self.invited or not is_same_organization(self.organization, organization):
             return False
         order = [Role.OWNER, Role.DEVELOPER, Role.VIEWER]
         return order.index(self.person.role) <= order.index(least)

@@ -81,6 +81,11 @@ class Ancestry:
         return tuple([one for each in returned if each.context in visible for one in each.properties])
 
 
+def truncate_to_second(at_us: int) -> int:
+    """Return the full second, in microseconds: an exact time would identify a message to a party it is hidden from."""
+    return at_us - at_us % 1_000_000
+
+
 def context_of(hop: Hop, place: int) -> Context:
     """Return the context of a hop; the default is an invocation by the sender."""
     return hop.context if hop.context is not None else Context(place + 1)

@@ -124,8 +124,7 @@ class Queued(Struct, gc=False, kw_only=True):
     @property
     def shown_sender(self) -> str:
         """Return the GCID of the service shown as the sender if the real one is hidden; else an empty string."""
-        context = self.hops[self.hop].context
-        return context.shown_sender if context is not None else ""
+        return self.hops[self.hop].isolated_by
 
     @property
     def journey(self) -> int:
@@ -144,17 +143,12 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
     return message.type is MessageType.REQUEST or len(message.copies[copy].hops) > 1
 
 
-class Wrapped(Delivered, gc=False, frozen=True, kw_only=True):
-    """A delivery to be encoded in its receiver's external format, with the arrival data of the message that this needs."""
+class LocalDelivery(Delivered, gc=False, frozen=True, kw_only=True):
+    """A delivery with what the network alone knows of it, for external formats and for later rounds."""
 
-    form: str = ""  # in which it came
-    setting: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
-
-
-class Resent(Wrapped, gc=False, frozen=True, kw_only=True):
-    """A delivery of a later round, as handed to its receiver, who may know it again by the first round's number."""
-
-    origin: int
+    form: str = ""  # in which its message came
+    wrapper: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
+    origin: int = 0  # of a later round: the number by which its receiver knows the first one
 
 
 class FoundDelivery(NamedTuple):

@@ -77,6 +77,11 @@ class AuthenticationLevel(StrEnum):
     CERTIFICATE = "certificate"
 
 
+def is_same_organization(one: str, other: str) -> bool:
+    """Whether two names mean one organization; their case does not matter."""
+    return one.casefold() == other.casefold()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrganizationLimits:
     """The quota of an organization's posts; 0 means the network's default."""
@@ -281,3 +286,8 @@ class Service:
     @property
     def address(self) -> str:
         return f"{self.organization}/{self.name}"
+
+    @property
+    def names(self) -> tuple[str, str, str]:
+        """The names by which lists refer to the service, in lower case: GCID, address and organization."""
+        return self.gcid, self.address.casefold(), self.organization.casefold()

@@ -26,10 +26,7 @@ BY_NETWORK = "network"  # who acts, and the form of messages, where no client do
 
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
-    """The circumstances of an invocation, apart from its arguments; kept with the route, so every return finds them again.
-
-    Invocations of a copy are numbered; the sender is number 0, and ``parent`` is the number of the invoker.
-    """
+    """The circumstances of one invocation of a copy, by its number; ``parent`` is the invoker's, and 0 the sender's."""
 
     id: int
     parent: int = 0
@@ -50,6 +47,11 @@ class Hop(Struct, gc=False, frozen=True, array_like=True):
     arguments: tuple[Argument, ...] = ()
     invoker: str = ""  # GCID
     context: Context | None = None  # None for a service that the sender itself named, with nothing special about it
+
+    @property
+    def isolated_by(self) -> str:
+        """The GCID of the service that isolates this one and is shown as the sender; empty if none does."""
+        return self.context.shown_sender if self.context is not None else ""
 
 
 class Copy(Struct, gc=False, frozen=True, array_like=True):
@@ -394,6 +396,5 @@ Entry = (
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
-
 encode: Callable[[Entry], bytes] = msgspec.msgpack.Encoder().encode
 decode: Callable[[bytes], Entry] = msgspec.msgpack.Decoder(Entry).decode

@@ -15,7 +15,15 @@ from rpds import HashTrieMap
 
 from postroad.core.model.asset import Asset, AssetKind, Hosting, asset_key
 from postroad.core.model.billing import BOOKS_KEY, BillingSettings, Invoice, Payment, Tariff
-from postroad.core.model.directory import As2IdentityClaim, Credential, Organization, Person, Service, Visibility
+from postroad.core.model.directory import (
+    As2IdentityClaim,
+    Credential,
+    Organization,
+    Person,
+    Service,
+    Visibility,
+    is_same_organization,
+)
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
@@ -99,7 +107,9 @@ class Directory:
     )  # bindings, what models are made of, requests; by kind
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
-    cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # answers that hold for this snapshot only
+    cache: dict[Any, Any] = field(
+        default_factory=dict, compare=False
+    )  # for this snapshot only; a key begins with its subject
 
     def service(self, name: str) -> Service | None:
         """The service that a GCID or an address names."""
@@ -134,7 +144,7 @@ class Directory:
 
     def visible(self, service: Service, organization: str) -> bool:
         """Whether an organization may know that the service exists."""
-        return service.visibility is Visibility.PUBLIC or service.organization.casefold() == organization.casefold()
+        return service.visibility is Visibility.PUBLIC or is_same_organization(service.organization, organization)
 
     def is_suspended(self, service: Service) -> bool:
         """Whether an operator has suspended the service or its organization; asked of the service as it is now."""
@@ -143,12 +153,10 @@ class Directory:
         return bool(now.suspended or (organization is not None and organization.suspended))
 
     def services_of(self, organization: str) -> list[Service]:
-        wanted = organization.casefold()
-        return [item for item in self.services.values() if item.organization.casefold() == wanted]
+        return [item for item in self.services.values() if is_same_organization(item.organization, organization)]
 
     def people_of(self, organization: str) -> list[Person]:
-        wanted = organization.casefold()
-        return [item for item in self.people.values() if item.organization.casefold() == wanted]
+        return [item for item in self.people.values() if is_same_organization(item.organization, organization)]
 
     def credentials_of(self, *, service: str = "", person: str = "") -> list[Credential]:
         """All credentials of one service or one person."""

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from postroad.core.model.delivery import DeliveryContent, DeliveryState, FoundDelivery, Queued
+from postroad.core.model.ids import delivery_origin
 from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.projection.queries import WAITING
 
@@ -70,7 +71,7 @@ def _content(row: tuple[Any, ...], message: MessagePosted, returned: InvocationR
 
 def _journey_onward(row: tuple[Any, ...], returned: InvocationReturned | None) -> int:
     """The journey that a service handed on together with the message; a dead letter's content may be of an earlier round."""
-    is_its_own = returned is not None and row[COLUMN["content_seq"]] == row[COLUMN["number"]] >> 16
+    is_its_own = returned is not None and row[COLUMN["content_seq"]] == delivery_origin(row[COLUMN["number"]])[0]
     return returned.journey if returned is not None and is_its_own else 0
 
 

@@ -76,7 +76,7 @@ def _posted(changes: Changes, seq: int, entry: MessagePosted, facts: bytes, body
          facts,
          *(body or NO_BODY))
     )  # fmt: skip
-    number = seq << 16  # as delivery_number makes it of ordinal 0; the others follow
+    number = delivery_number(seq, 0)
     awaited = entry.type is MessageType.REQUEST
     for copy in entry.copies:
         if not copy.code:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from postroad.core.model.ids import delivery_origin
+
 Changes = dict[str, list[tuple[Any, ...]]]
 
 TABLES: dict[str, tuple[str, ...]] = {
@@ -101,9 +103,9 @@ STATEMENTS: dict[str, tuple[str, ...]] = {
 def first_delivery(row: tuple[Any, ...]) -> list[Any]:
     """The whole row of a delivery that waits at the first service of its copy."""
     number, recipient, sender, queued_at_us, expires_at_us = row
-    seq = number >> 16
+    seq, ordinal = delivery_origin(number)
     return [
-        number, seq, number & 0xFFFF, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0, 0,
+        number, seq, ordinal, 0, seq, recipient, sender, 0, 0, queued_at_us, 0, 0, 0, expires_at_us, "", 0, 0, 0, 0,
         0,
     ]  # fmt: skip
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from postroad.core.admission.policy import HIDDEN_SERVICE
-from postroad.core.model.directory import Service
+from postroad.core.model.directory import Service, is_same_organization
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import RuleRole
 
@@ -64,12 +64,14 @@ class Invocation:
     @property
     def told(self) -> str:
         """Return the service's address for an error text, or a neutral label if it is hidden from the sender."""
-        house = self.sender.service.organization.casefold()
+        sender = self.sender.service
         above = self.invoker
         while above is not None and above.service.gcid != self.shown_sender:
             above = above.invoker
         known = [self.service] if above is None else [self.service, above.service]
-        is_known = not self.shown_sender or house in [one.organization.casefold() for one in known]
+        is_known = not self.shown_sender or any(
+            is_same_organization(one.organization, sender.organization) for one in known
+        )
         return self.service.address if is_known else HIDDEN_SERVICE
 
     @property

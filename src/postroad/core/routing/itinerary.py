@@ -131,7 +131,7 @@ def _straight(admitted: Admitted, directory: Directory) -> Routed | None:
 def _straight_copy(admitted: Admitted, recipient: Recipient, directory: Directory) -> Copy | None:
     """Return a copy that no rules affect, cached in the snapshot; None if the recipient has rules."""
     caller = admitted.caller
-    key = (admitted.sender.gcid, caller.secure, caller.level, recipient.service)
+    key = ("straight copy", admitted.sender.gcid, caller.secure, caller.level, recipient.service)
     copy: Copy | None = directory.cache.get(key, _UNKNOWN)
     if copy is _UNKNOWN:
         copy = _unruled_copy(admitted, recipient, directory)

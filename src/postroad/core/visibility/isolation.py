@@ -14,29 +14,24 @@ from postroad.core.model.delivery import Queued
 from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted
 from postroad.core.model.message import PassedService
 from postroad.core.model.snapshot import Directory
+from postroad.core.visibility.viewer import Viewer
 
 
 def list_passed_services(
     queued: Queued, returned: Iterable[InvocationReturned], directory: Directory
 ) -> tuple[PassedService, ...]:
     """List the services that a delivery has passed before this one, as its receiver may see them."""
+    receiver = queued.hops[queued.hop]
+    viewer = _organization_of(receiver.service, directory)
     stops, place = [], 0
     for entry in returned:
         if place >= queued.hop:
             break
         hop = queued.hops[place]
-        if _is_visible(hop, queued, directory):
-            service = directory.services.get(hop.service)
-            stops.append(
-                PassedService(service.address if service is not None else hop.service, entry.at_us, entry.status)
-            )
+        if _is_visible(hop, queued, viewer):
+            stops.append(PassedService(directory.address_of(hop.service), entry.at_us, entry.status))
         place = entry.hop
     return tuple(stops)
-
-
-def find_isolating_service(hop: Hop) -> str:
-    """Return the GCID of the service that isolates this one, or an empty string."""
-    return hop.context.shown_sender if hop.context is not None else ""
 
 
 def visible_recipient(copy: Copy, sender: str, directory: Directory) -> str:
@@ -44,7 +39,7 @@ def visible_recipient(copy: Copy, sender: str, directory: Directory) -> str:
     if not copy.hops:
         return copy.named
     last = copy.hops[-1]
-    if last.context is None or not _is_hidden_from(sender, last, directory):
+    if last.context is None or not _organization_of(sender, directory).is_hidden(last.service, last.isolated_by):
         return last.service
     return last.context.through[0] if last.context.through else last.context.shown_sender
 
@@ -55,23 +50,20 @@ def visible_recipients(message: MessagePosted, directory: Directory) -> list[str
         known = [message.answers.shown_requester]
     else:
         known = [visible_recipient(copy, message.sender, directory) for copy in message.copies]
-    found = [directory.services.get(gcid) for gcid in known]
-    return [service.address if service is not None else gcid for gcid, service in zip(known, found, strict=True)]
+    return [directory.address_of(gcid) for gcid in known]
 
 
 def anonymous_service_label(queued: Queued, directory: Directory) -> str:
     """Neutral description of a hidden service, or an empty string if the service may be named."""
     message, hop = queued.message, queued.hops[queued.hop]
     if message.answers is None:
-        is_kept = _is_hidden_from(message.sender, hop, directory)
-        return f"A service on the way to {message.copies[queued.copy].named}" if is_kept else ""
-    requester, responder = _requester(queued), message.shown_sender or message.sender
-    house = directory.owner_of(requester)
-    is_beyond = _is_foreign(message.shown_sender, house, directory) and not _is_own(hop, house, directory)
-    if not is_beyond and not _is_hidden_from(requester, hop, directory):
+        is_hidden = _organization_of(message.sender, directory).is_hidden(hop.service, hop.isolated_by)
+        return f"A service on the way to {message.copies[queued.copy].named}" if is_hidden else ""
+    requester, responder = _organization_of(_requester(queued), directory), message.shown_sender or message.sender
+    is_beyond = _is_foreign(message.shown_sender, requester) and not _is_beside(hop, requester)
+    if not is_beyond and not requester.is_hidden(hop.service, hop.isolated_by):
         return ""
-    shown = directory.services.get(responder)
-    return f"A service on the way back from {shown.address if shown is not None else responder}"
+    return f"A service on the way back from {directory.address_of(responder)}"
 
 
 def _requester(queued: Queued) -> str:
@@ -80,26 +72,24 @@ def _requester(queued: Queued) -> str:
     return last.context.through[0] if last.context is not None and last.context.through else last.service
 
 
-def _is_hidden_from(sender: str, hop: Hop, directory: Directory) -> bool:
-    """True if a third party isolates this service from the message's sender."""
-    house = directory.owner_of(sender)
-    return _is_foreign(find_isolating_service(hop), house, directory) and _is_foreign(hop.service, house, directory)
+def _organization_of(gcid: str, directory: Directory) -> Viewer:
+    """Return the organization of a service as viewer."""
+    return Viewer(directory, directory.owner_of(gcid))
 
 
-def _is_visible(hop: Hop, queued: Queued, directory: Directory) -> bool:
+def _is_visible(hop: Hop, queued: Queued, viewer: Viewer) -> bool:
     receiver = queued.hops[queued.hop]
-    house = directory.owner_of(receiver.service)
-    if _is_foreign(find_isolating_service(receiver), house, directory):
+    if _is_foreign(receiver.isolated_by, viewer):
         return hop.invoker == receiver.service
-    if _is_foreign(queued.message.shown_sender, house, directory):
-        return _is_own(hop, house, directory)
-    return not _is_foreign(find_isolating_service(hop), house, directory) or hop.invoker == receiver.service
+    if _is_foreign(queued.message.shown_sender, viewer):
+        return _is_beside(hop, viewer)
+    return not _is_foreign(hop.isolated_by, viewer) or hop.invoker == receiver.service
 
 
-def _is_own(hop: Hop, house: str, directory: Directory) -> bool:
-    """True if the service belongs to this organization or was added by a service of it."""
-    return not (_is_foreign(hop.service, house, directory) and _is_foreign(hop.invoker, house, directory))
+def _is_beside(hop: Hop, viewer: Viewer) -> bool:
+    """True if the service belongs to the viewer's organization or was added by a service of it."""
+    return not (_is_foreign(hop.service, viewer) and _is_foreign(hop.invoker, viewer))
 
 
-def _is_foreign(gcid: str, house: str, directory: Directory) -> bool:
-    return bool(gcid) and directory.owner_of(gcid) != house
+def _is_foreign(gcid: str, viewer: Viewer) -> bool:
+    return bool(gcid) and not viewer.owns(gcid)

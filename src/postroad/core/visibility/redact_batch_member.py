@@ -6,17 +6,16 @@ it in place of their sender, as in histories.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from postroad.core.model.batch import BatchMember
+from postroad.core.model.contexts import truncate_to_second
 from postroad.core.model.delivery import DeliveryState, FoundDelivery
 from postroad.core.model.interchange import DocumentPosition
-from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.batch_membership import KnownBatch, find_verdict
 from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.core.visibility.viewer import Viewer
 
-SECOND_US = 1_000_000
 NO_POSITION = DocumentPosition(0, "")
 
 
@@ -39,30 +38,27 @@ class RedactedMember:
     reasons: tuple[str, ...] = ()
 
 
-class MemberViewer:
-    """Redacts the members of one batch for one viewer; with ``owns`` None nothing is hidden."""
+class BatchMemberRedactor:
+    """Redacts the members of one batch for one viewer."""
 
-    def __init__(
-        self, directory: Directory, veil: Pseudonyms, owns: Callable[[str], bool] | None, known: KnownBatch
-    ) -> None:
-        self._directory = directory
-        self._veil = veil
-        self._owns = owns
+    def __init__(self, viewer: Viewer, pseudonyms: Pseudonyms, known: KnownBatch) -> None:
+        self._viewer = viewer
+        self._pseudonyms = pseudonyms
         self._answers = known.answers
         filed = known.assembled.filed if known.assembled is not None and known.batch.interchange else ()
         self._filed = {one.delivery: one for one in reversed(filed)}  # the first document of a message stands for it
 
     def member(self, facts: BatchMember, found: FoundDelivery, since_us: int) -> RedactedMember:
         queued = found.queued
-        told = self._open(facts, found, since_us)
-        if not queued.shown_sender or self._owns is None or self._owns(queued.shown_sender):
-            return told
+        member = self._open(facts, found, since_us)
+        if not queued.shown_sender or self._viewer.owns(queued.shown_sender):
+            return member
         return replace(
-            told,
-            id=self._veil.number(queued.number),
-            session=self._veil.session(told.session),
-            sender=self._directory.address_of(queued.shown_sender),
-            since_us=since_us - since_us % SECOND_US,
+            member,
+            id=self._pseudonyms.number(queued.number),
+            session=self._pseudonyms.session(member.session),
+            sender=self._viewer.address_of(queued.shown_sender),
+            since_us=truncate_to_second(since_us),
         )
 
     def _open(self, facts: BatchMember, found: FoundDelivery, since_us: int) -> RedactedMember:
@@ -74,7 +70,7 @@ class MemberViewer:
             number=queued.number,
             id=queued.number,
             session=message.session,
-            sender=self._directory.address_of(message.shown_sender or message.sender),
+            sender=self._viewer.address_of(message.shown_sender or message.sender),
             kind=facts.kind,
             bytes=facts.bytes,
             state=found.state.name.lower(),

@@ -7,18 +7,15 @@ and groups use only these redacted values, so no one can find hidden values by f
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from postroad.core.delivery.dead_letters import Cause, DeadLetter, cause_of
+from postroad.core.model.contexts import truncate_to_second
 from postroad.core.model.message import MessageType
 from postroad.core.model.sizes import content_size
-from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.core.visibility.redact_explanation import HIDDEN_NAME
-
-Owns = Callable[[str], bool]  # told a GCID
-SECOND_US = 1_000_000
+from postroad.core.visibility.viewer import Viewer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,34 +43,24 @@ class DeadLetterView:
     is_kept: bool = False  # the viewer may not know where and why it failed
 
 
-class DeadLetterViewer:
-    """Redacts dead letters for one viewer; with ``owns`` None nothing is hidden."""
+class DeadLetterRedactor:
+    """Redacts dead letters for one viewer."""
 
-    def __init__(self, directory: Directory, veil: Pseudonyms, owns: Owns | None) -> None:
-        self._directory = directory
-        self._veil = veil
-        self._owns = owns
+    def __init__(self, viewer: Viewer, pseudonyms: Pseudonyms) -> None:
+        self._viewer = viewer
+        self._pseudonyms = pseudonyms
 
     def letter(self, dead: DeadLetter) -> DeadLetterView | None:
         """Return the dead letter as the viewer may see it; None if it does not concern the viewer."""
         queued, message = dead.queued, dead.queued.message
-        is_sender, is_receiver = self._is_own(message.sender), self._is_own(queued.recipient)
-        if is_sender:
-            return self._kept_back(dead) if self._is_kept(dead) else self._open(dead, message.sender)
-        if not is_receiver:
+        if self._viewer.owns(message.sender):
+            is_hidden = self._viewer.is_hidden(queued.recipient, _isolating_service(dead))
+            return self._for_sender(dead) if is_hidden else self._open(dead, message.sender)
+        if not self._viewer.owns(queued.recipient):
             return None
-        if queued.shown_sender and not self._is_own(queued.shown_sender):
-            return self._disguised(dead)
+        if queued.shown_sender and not self._viewer.owns(queued.shown_sender):
+            return self._for_isolated_receiver(dead)
         return self._open(dead, message.shown_sender or message.sender)
-
-    def _is_own(self, gcid: str) -> bool:
-        return self._owns is None or self._owns(gcid)
-
-    def _is_kept(self, dead: DeadLetter) -> bool:
-        """True if the failing service is isolated by a third party, so the sender may not see it."""
-        answers = dead.queued.message.answers
-        keeping = dead.queued.shown_sender or (answers.shown_requester if answers is not None else "")
-        return bool(keeping) and not self._is_own(keeping) and not self._is_own(dead.queued.recipient)
 
     def _open(self, dead: DeadLetter, sender: str) -> DeadLetterView:
         queued, message = dead.queued, dead.queued.message
@@ -83,9 +70,9 @@ class DeadLetterViewer:
             session=message.session,
             failed_at_us=dead.failed_at_us,
             posted_at_us=message.at_us,
-            service=self._directory.address_of(queued.recipient),
+            service=self._viewer.address_of(queued.recipient),
             gcid=queued.recipient,
-            sender=self._directory.address_of(sender),
+            sender=self._viewer.address_of(sender),
             sender_gcid=sender,
             type=message.type.value,
             topic=message.topic,
@@ -98,31 +85,31 @@ class DeadLetterViewer:
             is_open=dead.dealt_seq == 0,
         )
 
-    def _disguised(self, dead: DeadLetter) -> DeadLetterView:
+    def _for_isolated_receiver(self, dead: DeadLetter) -> DeadLetterView:
         """Redact for a hidden receiver: the service that isolates it is shown as the sender."""
         queued, message = dead.queued, dead.queued.message
         hop = queued.hops[queued.hop]
         return replace(
             self._open(dead, queued.shown_sender),
-            id=self._veil.number(queued.number),
-            session=self._veil.session(message.session),
-            failed_at_us=dead.failed_at_us - dead.failed_at_us % SECOND_US,
-            posted_at_us=message.at_us - message.at_us % SECOND_US,
+            id=self._pseudonyms.number(queued.number),
+            session=self._pseudonyms.session(message.session),
+            failed_at_us=truncate_to_second(dead.failed_at_us),
+            posted_at_us=truncate_to_second(message.at_us),
             type=MessageType.REQUEST.value if queued.in_transit else message.type.value,
             topic=(hop.context.topic if hop.context is not None else "") or message.topic,
             handle="",
         )
 
-    def _kept_back(self, dead: DeadLetter) -> DeadLetterView:
+    def _for_sender(self, dead: DeadLetter) -> DeadLetterView:
         """Redact for a sender that may not see the failing service; no details of the failure are shown."""
         message = dead.queued.message
         shown = message.answers.shown_requester if message.answers is not None else ""
         named = message.copies[dead.queued.copy].named
-        towards = self._directory.address_of(shown) if shown else named
+        towards = self._viewer.address_of(shown) if shown else named
         return replace(
             self._open(dead, message.sender),
-            id=self._veil.number(dead.queued.number),
-            failed_at_us=dead.failed_at_us - dead.failed_at_us % SECOND_US,
+            id=self._pseudonyms.number(dead.queued.number),
+            failed_at_us=truncate_to_second(dead.failed_at_us),
             service=towards if shown else HIDDEN_NAME,
             gcid="",
             size=content_size(message),
@@ -131,3 +118,9 @@ class DeadLetterViewer:
             reason=f"A service on the way to {towards} failed",
             is_kept=True,
         )
+
+
+def _isolating_service(dead: DeadLetter) -> str:
+    """Return the GCID of the service that isolates the one where the message failed, or an empty string."""
+    answers = dead.queued.message.answers
+    return dead.queued.shown_sender or (answers.shown_requester if answers is not None else "")

@@ -7,7 +7,7 @@ not learn the sender and the recipient.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from postroad.core.routing.explain.explanation import (
@@ -17,23 +17,25 @@ from postroad.core.routing.explain.explanation import (
     ExplainedService,
     RouteExplanation,
 )
+from postroad.core.visibility.viewer import Viewer
 
-Owns = Callable[[str], bool]  # told a GCID
 HIDDEN_NAME = "(kept from you)"
 
 
-def redact_foreign_rules(explanation: RouteExplanation, owns: Owns) -> RouteExplanation:
+def redact_foreign_rules(explanation: RouteExplanation, viewer: Viewer) -> RouteExplanation:
     """Return the whole route with the rules of the reader's own services only."""
-    return replace(explanation, services=tuple(_redact_rules(owns, one) for one in explanation.services))
+    return replace(explanation, services=tuple(_redact_rules(viewer, one) for one in explanation.services))
 
 
-def redact_explanation(explanation: RouteExplanation, owns: Owns, *, hidden: bool = False) -> RouteExplanation | None:
+def redact_explanation(
+    explanation: RouteExplanation, viewer: Viewer, *, hidden: bool = False
+) -> RouteExplanation | None:
     """Return the part of an explanation visible to a party other than the sender; None if it took no part.
 
     ``hidden`` selects the part from which the wider route is hidden; otherwise the other part is returned. The two
     are never combined.
     """
-    cuts = [_CopyRedactor(owns, hidden) for _ in explanation.copies]
+    cuts = [_CopyRedactor(viewer, hidden) for _ in explanation.copies]
     copies = tuple(
         copy for cut, one in zip(cuts, explanation.copies, strict=True) if (copy := cut.copy(one)) is not None
     )
@@ -44,20 +46,22 @@ def redact_explanation(explanation: RouteExplanation, owns: Owns, *, hidden: boo
         explanation,
         sender=HIDDEN_NAME if isolated else explanation.sender,
         services=tuple(
-            _redact_invoker(one, isolated) for one in explanation.services if owns(one.gcid) and one.isolated == hidden
+            _redact_invoker(one, isolated)
+            for one in explanation.services
+            if viewer.owns(one.gcid) and one.isolated == hidden
         ),
         copies=copies,
     )
 
 
-def takes_part_by_rules(explanation: RouteExplanation, owns: Owns) -> bool:
+def takes_part_by_rules(explanation: RouteExplanation, viewer: Viewer) -> bool:
     """True if a service of the reader takes part through its rules alone and never receives the message."""
     nodes = [node for copy in explanation.copies for node in _walk_invocations(copy.tree)]
-    return any(node.place is None and owns(node.gcid) for node in nodes)
+    return any(node.place is None and viewer.owns(node.gcid) for node in nodes)
 
 
-def _redact_rules(owns: Owns, service: ExplainedService) -> ExplainedService:
-    return service if owns(service.gcid) else replace(service, rules=(), faults=(), withheld=True)
+def _redact_rules(viewer: Viewer, service: ExplainedService) -> ExplainedService:
+    return service if viewer.owns(service.gcid) else replace(service, rules=(), faults=(), withheld=True)
 
 
 def _redact_invoker(service: ExplainedService, isolated: bool) -> ExplainedService:
@@ -67,8 +71,8 @@ def _redact_invoker(service: ExplainedService, isolated: bool) -> ExplainedServi
 class _CopyRedactor:
     """Redacts one copy; ``knows_sender`` becomes True if a service of the reader was added without being isolated."""
 
-    def __init__(self, owns: Owns, hidden: bool) -> None:
-        self._owns = owns
+    def __init__(self, viewer: Viewer, hidden: bool) -> None:
+        self._viewer = viewer
         self._hidden = hidden
         self.knows_sender = False
 
@@ -88,7 +92,7 @@ class _CopyRedactor:
         """Yield the reader's invocations and those they added; children of removed nodes move up."""
         for node in tree:
             hidden = isolated or (node.isolated and not by_own)
-            own = self._owns(node.gcid) and hidden == self._hidden
+            own = self._viewer.owns(node.gcid) and hidden == self._hidden
             below = tuple(self._nodes(node.children, by_own=own, isolated=hidden))
             self.knows_sender |= own and not hidden
             if by_own:

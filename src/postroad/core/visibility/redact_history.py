@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from postroad.core.model.contexts import truncate_to_second
 from postroad.core.model.history import CopyHistory, History, HistoryEvent, MessageHistory, Stop
 from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.message import MessageType
@@ -15,16 +16,16 @@ from postroad.core.visibility.pseudonyms import Pseudonyms, is_pseudonym
 
 
 class HistoryRedactor:
-    def __init__(self, veil: Pseudonyms) -> None:
+    def __init__(self, pseudonyms: Pseudonyms) -> None:
         self.open: list[MessageHistory] = []
         self.hidden: list[MessageHistory] = []
-        self._veil = veil
+        self._pseudonyms = pseudonyms
 
     def history(self, asked: str, transaction: str) -> History | None:
         """Return the view that the viewer asks for; a viewer of the open view may also ask by pseudonym."""
         if any(message.session == asked for message in self.hidden):
-            return History(transaction=self._veil.session(transaction), messages=self.hidden, asked=asked)
-        real = self._veil.real_session(asked) if is_pseudonym(asked) else asked
+            return History(transaction=self._pseudonyms.session(transaction), messages=self.hidden, asked=asked)
+        real = self._pseudonyms.real_session(asked) if is_pseudonym(asked) else asked
         if any(message.session == real for message in self.open):
             return History(transaction=transaction, messages=self.open, asked=real)
         return None
@@ -34,8 +35,8 @@ class HistoryRedactor:
         return replace(
             story,
             seq=0,
-            session=self._veil.session(story.session),
-            at_us=story.at_us - story.at_us % 1_000_000,
+            session=self._pseudonyms.session(story.session),
+            at_us=truncate_to_second(story.at_us),
             sender=sender,
             type=_type_for(story),
             handle="",
@@ -43,7 +44,7 @@ class HistoryRedactor:
             directory=0,
             came=None,
             wire_size=0,
-            expires_at_us=story.expires_at_us - story.expires_at_us % 1_000_000,
+            expires_at_us=truncate_to_second(story.expires_at_us),
             answers="",
             forwards="",
             found_by=(),
@@ -53,14 +54,14 @@ class HistoryRedactor:
     def redact_response_target(self, story: MessageHistory, requester: str) -> MessageHistory:
         """Redact the viewer's own response to a hidden requester: its route is removed."""
         copies = [replace(copy, recipient=requester, route=[requester], stops=[]) for copy in story.copies]
-        return replace(story, answers=self._veil.session(story.answers), copies=copies)
+        return replace(story, answers=self._pseudonyms.session(story.answers), copies=copies)
 
     def redact_passing_response(self, story: MessageHistory, requester: str) -> MessageHistory:
         """Redact a response to a hidden requester for an in-transit service on the responder's side."""
         return replace(
             story,
-            answers=self._veil.session(story.answers),
-            expires_at_us=story.expires_at_us - story.expires_at_us % 1_000_000,
+            answers=self._pseudonyms.session(story.answers),
+            expires_at_us=truncate_to_second(story.expires_at_us),
             copies=[replace(copy, recipient=requester) for copy in story.copies],
         )
 
@@ -70,7 +71,7 @@ class HistoryRedactor:
 
     def _stop(self, stop: Stop, sender: str) -> Stop:
         events = [_redact_event(event, stop, sender) for event in stop.events]
-        return replace(stop, delivery=self._veil.number(stop.delivery), in_transit=False, events=events)
+        return replace(stop, delivery=self._pseudonyms.number(stop.delivery), in_transit=False, events=events)
 
 
 def _type_for(story: MessageHistory) -> str:
@@ -83,7 +84,7 @@ def _redact_event(event: HistoryEvent, stop: Stop, sender: str) -> HistoryEvent:
     """Redact an event caused by a hidden party: it is shown as the known sender's, without details."""
     if event.by in (stop.service, BY_NETWORK):
         return replace(event, seq=0)
-    return replace(event, seq=0, at_us=event.at_us - event.at_us % 1_000_000, by=sender, detail="", why="")
+    return replace(event, seq=0, at_us=truncate_to_second(event.at_us), by=sender, detail="", why="")
 
 
 def restrict_to_stops(story: MessageHistory, stops: list[Stop]) -> MessageHistory:

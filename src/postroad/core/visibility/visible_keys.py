@@ -6,34 +6,33 @@ recipients declare, and a sender does not see those of services that another ser
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from postroad.core.model.journal import Hop, MessagePosted
 from postroad.core.model.snapshot import Directory
-from postroad.core.visibility.isolation import find_isolating_service
+from postroad.core.visibility.viewer import Viewer
 
-Owns = Callable[[str], bool]  # told a GCID
 Keys = tuple[tuple[str, str], ...]
 
 
-def find_visible_keys(message: MessagePosted, owns: Owns, directory: Directory) -> Keys:
-    """Return the names and values of the search keys that the owner of these services may see."""
+def find_visible_keys(message: MessagePosted, viewer: Viewer) -> Keys:
+    """Return the names and values of the search keys that the viewer may see."""
     if not message.found_by:
         return ()
     lasts = [copy.hops[-1] for copy in message.copies if copy.hops]
     parties = {message.sender, *[hop.service for hop in lasts]}
-    unknown = _unknown(message, lasts, owns)
-    hidden = _names(unknown, directory) - _names(parties - unknown, directory)
+    unknown = _unknown(message, lasts, viewer)
+    hidden = _names(unknown, viewer.directory) - _names(parties - unknown, viewer.directory)
     return tuple([pair for pair in message.found_by if pair[0] not in hidden])
 
 
-def _unknown(message: MessagePosted, lasts: Iterable[Hop], owns: Owns) -> set[str]:
-    """Return the GCIDs of senders and receivers that are hidden from the owner of these services."""
-    foreign = [hop for hop in lasts if not owns(hop.service)]
-    if owns(message.sender):
-        return {hop.service for hop in foreign if find_isolating_service(hop) and not owns(find_isolating_service(hop))}
-    is_hidden = bool(message.shown_sender) and not owns(message.shown_sender)
-    return {hop.service for hop in foreign} | ({message.sender} if is_hidden else set())
+def _unknown(message: MessagePosted, lasts: Iterable[Hop], viewer: Viewer) -> set[str]:
+    """Return the GCIDs of senders and receivers that are hidden from the viewer."""
+    if viewer.owns(message.sender):
+        return {hop.service for hop in lasts if viewer.is_hidden(hop.service, hop.isolated_by)}
+    is_hidden = bool(message.shown_sender) and not viewer.owns(message.shown_sender)
+    foreign = {hop.service for hop in lasts if not viewer.owns(hop.service)}
+    return foreign | ({message.sender} if is_hidden else set())
 
 
 def _names(gcids: Iterable[str], directory: Directory) -> set[str]:

@@ -51,7 +51,7 @@ async def list_audited_changes(
 ) -> list[AuditedChange]:
     """Return about that many changes before an entry, newest first, each with its field changes."""
     _check(caller)
-    await network.indexed()
+    await network.wait_until_indexed()
     found: list[AuditedChange] = []
     while len(found) < limit and (rows := await _changes(network, before_seq, limit)):
         # Names that nobody else may have are objects too, and follow from those that people change.
@@ -76,7 +76,7 @@ async def list_audited_accesses(
 ) -> list[AuditedAccess]:
     """Return failed logins and payload accesses, newest first."""
     _check(caller)
-    await network.indexed()
+    await network.wait_until_indexed()
     rows = await network.index.query("accesses", before_seq, limit)
     return [AuditedAccess(**dict(zip(QUERIES["accesses"][1], row, strict=True))) for row in rows]
 
@@ -100,8 +100,7 @@ async def _act(network: Network, row: dict[str, Any]) -> AuditedChange:
 def _name(key: str, item: Any | None, directory: Directory) -> str:
     """Return the object's name for people; objects of a service or person are named after it."""
     if isinstance(item, Credential):
-        found = directory.services.get(item.service)
-        return f"{item.label or key} of {found.address if found is not None else item.service or item.person}"
+        return f"{item.label or key} of {directory.address_of(item.service) or item.person}"
     if isinstance(item, Organization | Person):  # keys are in lower case
         return item.name if isinstance(item, Organization) else item.email
     address = getattr(item, "address", "")

@@ -141,7 +141,7 @@ def build_removal(item: object, seen_version: int | None = None) -> DirectoryCha
 def find_visible_organization(caller: Caller, directory: Directory, name: str) -> Organization:
     """Return the organization if the caller belongs to it or is an operator; raises Refused otherwise."""
     organization = directory.organization(name)
-    if organization is None or not (caller.operator or caller.organization.casefold() == name.casefold()):
+    if organization is None or not caller.can_view(name):
         raise not_found()
     return organization
 
@@ -157,9 +157,20 @@ def require_organization(caller: Caller, directory: Directory, name: str, least:
 def find_visible_service(caller: Caller, directory: Directory, name: str) -> Service:
     """Return the service if the caller may know of it; raises Refused otherwise."""
     service = directory.service(name)
-    if service is None or not (caller.operator or directory.visible(service, caller.organization)):
+    if service is None or not can_know(caller, service, directory):
         raise not_found()
     return service
+
+
+def can_know(caller: Caller, service: Service, directory: Directory) -> bool:
+    """Whether the caller may know that the service exists."""
+    return caller.operator or directory.visible(service, caller.organization)
+
+
+def describe_service(caller: Caller, gcid: str, directory: Directory) -> str:
+    """Return a service's address, or its GCID if the caller may not know of it."""
+    service = directory.services.get(gcid)
+    return service.address if service is not None and can_know(caller, service, directory) else gcid
 
 
 def require_service(caller: Caller, directory: Directory, name: str, least: Role) -> Service:

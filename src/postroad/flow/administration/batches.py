@@ -24,9 +24,9 @@ from postroad.core.model.ids import BATCH
 from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import JOURNEY
 from postroad.core.visibility.batch_membership import KnownBatch
-from postroad.core.visibility.redact_batch_member import MemberViewer, RedactedMember
+from postroad.core.visibility.redact_batch_member import BatchMemberRedactor, RedactedMember
+from postroad.core.visibility.viewer import Viewer
 from postroad.flow.administration.base import find_visible_service, not_found
-from postroad.flow.administration.messages.contents import make_ownership_test
 from postroad.flow.administration.services import list_owned_services
 from postroad.flow.network import Network
 from postroad.flow.registries.batch_history import decode_batch_row, load_batch_changes, load_known_batch
@@ -105,7 +105,7 @@ class BatchMemberList:
 
 async def browse(network: Network, caller: Caller, wish: BatchSearch) -> BatchList:
     """Return one page of batches, newest first."""
-    await network.indexed()
+    await network.wait_until_indexed()
     found: list[ListedBatch] = []
     before, scanned = wish.before, 0
     async for batch in _batches(network, caller, wish):
@@ -138,10 +138,9 @@ async def list_batch_members(
 ) -> BatchMemberList:
     """Return one page of all messages that ever joined a batch, in order of arrival."""
     known = await _known(network, caller, batch_id)
-    owns = None if caller.operator else make_ownership_test(caller, network.directory)
-    sight = MemberViewer(network.directory, network.tokens.veil, owns, known)
+    redactor = BatchMemberRedactor(Viewer.of_caller(caller, network.directory), network.tokens.veil, known)
     rows = await network.index.query("batch_members", batch_id, after, limit + 1)
-    found = [_member(network, sight, row) for row in rows[:limit]]
+    found = [_member(network, redactor, row) for row in rows[:limit]]
     return BatchMemberList(members=found, next_after=found[-1].number if len(rows) > limit else None)
 
 
@@ -156,9 +155,9 @@ def build_port(network: Network, service: Service) -> Port:
 
 
 async def _known(network: Network, caller: Caller, batch_id: str) -> KnownBatch:
-    await network.indexed()
+    await network.wait_until_indexed()
     known = await load_known_batch(network.index, batch_id) if BATCH.match(batch_id) else None
-    if known is None or not (caller.operator or make_ownership_test(caller, network.directory)(known.batch.service)):
+    if known is None or not Viewer.of_caller(caller, network.directory).owns(known.batch.service):
         raise not_found()
     return known
 
@@ -182,7 +181,7 @@ async def _services(network: Network, caller: Caller, wish: BatchSearch) -> list
     directory = network.directory
     if wish.service:
         service = find_visible_service(caller, directory, wish.service)
-        if not (caller.operator or make_ownership_test(caller, directory)(service.gcid)):
+        if not Viewer.of_caller(caller, directory).owns(service.gcid):
             raise not_found()
         return [service.gcid]
     if caller.service is not None:
@@ -251,9 +250,8 @@ async def _sending(network: Network, batch: Batch) -> InterchangeStatus | None:
     state, reason = (journeys[0][place] for place in JOURNEY_END) if journeys else (row[COLUMN["state"]], "")
     available_at_us = row[COLUMN["available_at_us"]]
     waits = DeliveryState(state) is DeliveryState.QUEUED and available_at_us > network.clock.now_us()
-    service = network.directory.services.get(row[COLUMN["recipient"]])
     return InterchangeStatus(
-        recipient=service.address if service is not None else row[COLUMN["recipient"]],
+        recipient=network.directory.address_of(row[COLUMN["recipient"]]),
         delivery=number,
         state=DeliveryState(state).name.lower(),
         attempts=row[COLUMN["attempts"]],
@@ -268,7 +266,7 @@ async def _changes(network: Network, batch: Batch) -> list[BatchChange]:
     return list_batch_changes(batch.id, entries, network.directory)
 
 
-def _member(network: Network, sight: MemberViewer, row: tuple[Any, ...]) -> RedactedMember:
+def _member(network: Network, redactor: BatchMemberRedactor, row: tuple[Any, ...]) -> RedactedMember:
     facts, delivery = _members.decode(row[0]), row[1:]
     found = found_from_row(delivery, now=network.clock.monotonic(), now_us=network.clock.now_us())
-    return sight.member(facts, found, delivery[COLUMN["queued_at_us"]])
+    return redactor.member(facts, found, delivery[COLUMN["queued_at_us"]])

@@ -25,6 +25,7 @@ from postroad.flow.administration.base import (
     Administration,
     Judges,
     build_removal,
+    describe_service,
     find_visible_service,
     not_found,
     permission_denied,
@@ -40,7 +41,7 @@ def find_exchange(caller: Caller, network: Network, named: str) -> Service:
     """Return the exchange if the caller may bind a queue to it or has done so; raises Refused otherwise."""
     directory = network.directory
     service = find_visible_service(caller, directory, named)
-    if caller.operator or _is_same_organization(caller.organization, service):
+    if caller.can_view(service.organization):
         return service
     is_open = service.hosted is Hosting.EXCHANGE and is_open_to_organization(service, caller.organization, directory)
     if not is_open and not network.bindings.at(service.gcid, _queues_of(caller, directory)):
@@ -66,9 +67,7 @@ def find_binding(caller: Caller, network: Network, named: str, name: str) -> Bin
 
 def describe_queue(caller: Caller, binding: Binding, directory: Directory) -> str:
     """Return the address of a binding's queue, or its GCID if the caller may not know of it."""
-    queue = directory.services.get(binding.queue)
-    known = queue is not None and (caller.operator or directory.visible(queue, caller.organization))
-    return queue.address if queue is not None and known else binding.queue
+    return describe_service(caller, binding.queue, directory)
 
 
 def _sees_all(caller: Caller, exchange: Service) -> bool:
@@ -86,10 +85,6 @@ def _queues_of(caller: Caller, directory: Directory) -> set[str]:
     if caller.service is not None:
         return {caller.service.gcid}
     return {service.gcid for service in directory.services_of(caller.organization)}
-
-
-def _is_same_organization(organization: str, service: Service) -> bool:
-    return organization.casefold() == service.organization.casefold()
 
 
 # --- binding -----------------------------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from postroad.core.exchange.exchange import decider_of
 from postroad.core.identity import api_key
 from postroad.core.model.asset import AssetDraft, Hosting
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import CredentialKind, Organization, Person, Role
+from postroad.core.model.directory import CredentialKind, Organization, Person, Role, is_same_organization
 from postroad.core.model.exchange import Binding
 from postroad.core.model.snapshot import AS2_IDENTITIES, Directory, object_key
 from postroad.errors import Refused, Unavailable
@@ -204,7 +204,7 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
         raise InvalidChange("value.invalid", "The document does not have the form that is expected", document)
     if caller.operator:
         return document
-    foreign = [name for name in document.organizations if name.casefold() != caller.organization.casefold()]
+    foreign = [name for name in document.organizations if not is_same_organization(name, caller.organization)]
     if foreign or document.billing is not None or not caller.has_role(caller.organization, Role.OWNER):
         raise permission_denied("Owners may configure only their own organization, and operators may configure all")
     current = directory.organization(caller.organization)

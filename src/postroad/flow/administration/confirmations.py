@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from postroad.core.identity.expiry import INVITATION
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Credential, Person, Role
+from postroad.core.model.directory import Credential, Person, Role, is_same_organization
 from postroad.core.model.snapshot import Directory
 from postroad.flow.administration.base import Administration, not_found, permission_denied, require_organization
 from postroad.flow.registries.configuration import DirectoryChange, build_save
@@ -45,7 +45,7 @@ def is_owner(caller: Caller, organization: str) -> bool:
     person = caller.person
     if person is None or caller.invited or person.role is not Role.OWNER or person.unconfirmed:
         return False
-    return person.organization.casefold() == organization.casefold()
+    return is_same_organization(person.organization, organization)
 
 
 def get_unconfirmed_by(caller: Caller, directory: Directory, organization: str) -> str:
@@ -91,10 +91,10 @@ def _found(directory: Directory, organization: str, pending_id: str) -> Credenti
     credential = directory.credentials.get(pending_id)
     service = directory.services.get(credential.service) if credential is not None else None
     if credential is not None and service is not None and credential.unconfirmed:
-        if service.organization.casefold() == organization.casefold():
+        if is_same_organization(service.organization, organization):
             return credential
         raise not_found()
     person = directory.person(pending_id)
-    if person is None or not person.unconfirmed or person.organization.casefold() != organization.casefold():
+    if person is None or not person.unconfirmed or not is_same_organization(person.organization, organization):
         raise not_found()
     return person

@@ -19,9 +19,11 @@ from postroad.core.delivery.dead_letters import DeadLetter, LetterGroup, group_l
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.model.history import HistoryEvent
+from postroad.core.model.ids import delivery_number
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.projection.queries import LETTER
-from postroad.core.visibility.redact_dead_letter import DeadLetterView, DeadLetterViewer
+from postroad.core.visibility.redact_dead_letter import DeadLetterRedactor, DeadLetterView
+from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.administration.base import not_found, permission_denied
 from postroad.flow.administration.messages import contents
@@ -163,10 +165,10 @@ async def _all(
 
 async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLetter:
     """Return the letter that the caller knows by this number."""
-    await network.indexed()
+    await network.wait_until_indexed()
     number = network.tokens.veil.real_number(shown) if 0 < shown <= MAX_NUMBER else 0
     dead = await network.dead_letters.find(network.index, number) if number else None
-    letter = _sight(network, caller).letter(dead) if dead is not None else None
+    letter = _redactor(network, caller).letter(dead) if dead is not None else None
     if dead is None or letter is None or letter.id != shown:
         raise not_found()
     return VisibleLetter(dead, letter)
@@ -174,8 +176,8 @@ async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLe
 
 async def _letters(network: Network, caller: Caller, wish: DeadLetterSearch) -> AsyncIterator[VisibleLetter]:
     """Yield all of the caller's letters, oldest first, from the page's start."""
-    await network.indexed()
-    sight, questions = _sight(network, caller), _questions(network, caller, wish)
+    await network.wait_until_indexed()
+    sight, questions = _redactor(network, caller), _questions(network, caller, wish)
     after = wish.after
     while rows := await _portion(network, questions, after):
         for number, row in rows.items():
@@ -214,9 +216,8 @@ async def _portion(network: Network, questions: list[IndexQuestion], after: int)
     return {number: rows[number] for number in sorted(rows)[:PORTION]}
 
 
-def _sight(network: Network, caller: Caller) -> DeadLetterViewer:
-    owns = None if caller.operator else contents.make_ownership_test(caller, network.directory)
-    return DeadLetterViewer(network.directory, network.tokens.veil, owns)
+def _redactor(network: Network, caller: Caller) -> DeadLetterRedactor:
+    return DeadLetterRedactor(Viewer.of_caller(caller, network.directory), network.tokens.veil)
 
 
 def check_may_resend(caller: Caller) -> None:
@@ -297,8 +298,8 @@ async def drop_many(network: Network, caller: Caller, wish: DeadLetterSearch, re
 
 async def _page(network: Network, caller: Caller, wish: DeadLetterSearch) -> tuple[DeadLetterList, int]:
     """Return a page of letters that existed when the first page was requested."""
-    await network.indexed()
-    newest = (((await network.index.position()).seq + 1) << 16) - 1
+    await network.wait_until_indexed()
+    newest = delivery_number((await network.index.position()).seq + 1, 0) - 1
     upto = min(wish.upto, newest)
     return await browse(network, caller, replace(wish, upto=upto)), upto
 

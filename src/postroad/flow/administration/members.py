@@ -11,7 +11,7 @@ from dataclasses import replace
 from postroad.core.configuration.account_fields import check_email, check_line
 from postroad.core.identity.expiry import INVITATION
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Organization, Person, Role
+from postroad.core.model.directory import Organization, Person, Role, is_same_organization
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.accounts import INVITATION_US, has_password, is_invitation_expired, is_only_invited
@@ -117,7 +117,7 @@ def find_member(caller: Caller, directory: Directory, organization: str, email: 
 def _member(caller: Caller, directory: Directory, organization: str, email: str, least: Role) -> Person:
     house = require_organization(caller, directory, organization, least)
     person = directory.person(email)
-    if person is None or person.organization.casefold() != house.name.casefold():
+    if person is None or not is_same_organization(person.organization, house.name):
         raise not_found()
     return person
 

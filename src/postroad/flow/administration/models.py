@@ -20,12 +20,13 @@ from postroad.core.hierarchy.model import Attachment
 from postroad.core.hierarchy.saved_model import PLACES_A_CHANGE, list_changed_objects
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Role, Service
+from postroad.core.model.directory import Role, Service, is_same_organization
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.forward import find_closed_receivers
 from postroad.errors import Refused
 from postroad.flow.administration.base import (
     Administration,
+    can_know,
     find_visible_service,
     not_found,
     permission_denied,
@@ -68,7 +69,7 @@ async def find_visible_model(administration: Administration, caller: Caller, nam
 
 
 def _is_own(caller: Caller, model: Service) -> bool:
-    return caller.operator or caller.organization.casefold() == model.organization.casefold()
+    return caller.can_view(model.organization)
 
 
 def _no_model(service: Service) -> Refused:
@@ -88,13 +89,6 @@ def list_own_services(caller: Caller, directory: Directory) -> set[str]:
     if caller.service is not None:
         return {caller.service.gcid}
     return {service.gcid for service in directory.services_of(caller.organization)}
-
-
-def describe_service(caller: Caller, gcid: str, directory: Directory) -> str:
-    """Return a service's address, or its GCID if the caller may not know of it."""
-    service = directory.services.get(gcid)
-    known = service is not None and (caller.operator or directory.visible(service, caller.organization))
-    return service.address if service is not None and known else gcid
 
 
 def filter_reception(reception: DeliveryPreview, model: Service, directory: Directory) -> DeliveryPreview:
@@ -199,7 +193,7 @@ def _by_gcid(caller: Caller, looked: VisibleModel, attachment: Attachment, direc
     if looked.all_of_it and there is not None and there.service == named:
         return attachment
     service = directory.service(named)
-    if service is None or not (caller.operator or directory.visible(service, caller.organization)):
+    if service is None or not can_know(caller, service, directory):
         raise Refused(
             "not-found", f"there is no service {named[:80]!r} that you may see; check the name, and who you are"
         )
@@ -223,7 +217,7 @@ def _check_may_attach(caller: Caller, looked: VisibleModel, attachment: Attachme
         caller, directory
     ):
         raise model_checks.id_taken(attachment.id)
-    is_guest = attached.organization.casefold() != model.organization.casefold()
+    is_guest = not is_same_organization(attached.organization, model.organization)
     if is_guest and not caller.operator and len(index.attachments_of(attached.gcid)) >= MAX_GUEST:
         raise Refused(
             "value.invalid",

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Accepts, Role, Service
+from postroad.core.model.directory import Accepts, Role, Service, is_same_organization
 from postroad.core.model.message import Cookie
 from postroad.core.model.party_name import check_party_name
 from postroad.core.model.snapshot import Directory, object_key
@@ -167,7 +167,7 @@ async def revoke(administration: Administration, caller: Caller, named: str) -> 
     """Revoke a provisioning for a member of either party; ``named`` is the enterprise's service."""
     directory = administration.directory
     service = directory.service(named)
-    if service is not None and service.organization.casefold() == caller.organization.casefold():
+    if service is not None and is_same_organization(service.organization, caller.organization):
         require_service(caller, directory, named, Role.DEVELOPER)
     found = directory.provisionings.get(service.gcid) if service is not None else None
     parties = [gcid for gcid in _parties(found) if _acts_for(caller, gcid, directory)]
@@ -196,7 +196,7 @@ async def register_cookie(
 def list_cookies(caller: Caller, directory: Directory, named: str) -> list[RegisteredCookie]:
     """Return the cookies that a service has registered, for its organization's members only."""
     service = find_visible_service(caller, directory, named)
-    if caller.organization.casefold() != service.organization.casefold():
+    if not is_same_organization(caller.organization, service.organization):
         raise not_found()
     return directory.cookies_of(service.gcid)
 
@@ -239,7 +239,7 @@ def find_pending_provisioning(administration: Administration, caller: Caller, gc
     if (
         found is None
         or provider is None
-        or provider.organization.casefold() != caller.organization.casefold()
+        or not is_same_organization(provider.organization, caller.organization)
         or not compare_digest(found.token_hash.encode(), token_hash(token).encode())
         or not found.may_be_confirmed(now_us)
     ):
@@ -256,7 +256,7 @@ def _parties(found: Provisioning | None) -> tuple[str, ...]:
 
 def _concerns(found: Provisioning, organization: str, directory: Directory) -> bool:
     services = [directory.services[gcid] for gcid in _parties(found) if gcid in directory.services]
-    return organization.casefold() in [service.organization.casefold() for service in services]
+    return any(is_same_organization(service.organization, organization) for service in services)
 
 
 STATE_TEXTS = {

@@ -7,7 +7,7 @@ with any error changes nothing. A wrong token and another provisioning's token a
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from hmac import compare_digest
 
@@ -20,10 +20,9 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import RegisteredCookie, cookie_key, token_hash
 from postroad.errors import Refused
 from postroad.flow.administration.base import build_removal
+from postroad.flow.plumbing import WaitUntilIndexed
 from postroad.flow.registries.configuration import Configuration, DirectoryChange, build_save
 from postroad.ports import Clock
-
-WaitUntilIndexed = Callable[[], Awaitable[None]]  # until the index knows everything that is durable now
 
 
 async def _do_not_wait() -> None:
@@ -33,10 +32,12 @@ async def _do_not_wait() -> None:
 class ProvisioningChanges:
     """Confirms and revokes provisionings; each change names the object versions it was decided on."""
 
-    def __init__(self, configuration: Configuration, clock: Clock, indexed: WaitUntilIndexed = _do_not_wait) -> None:
+    def __init__(
+        self, configuration: Configuration, clock: Clock, wait_until_indexed: WaitUntilIndexed = _do_not_wait
+    ) -> None:
         self._configuration = configuration
         self._clock = clock
-        self._indexed = indexed
+        self._wait_until_indexed = wait_until_indexed
 
     async def confirm(
         self, provider: Service, gcid: str, token: str, cookie: Cookie | None = None, *, said_in: str = ""
@@ -49,7 +50,7 @@ class ProvisioningChanges:
         if self._is_settled(gcid, said_in):
             return
         if not self._waits_for(provider, gcid, token):  # perhaps another node has just begun it
-            await self._indexed()
+            await self._wait_until_indexed()
             await self._configuration.load()
         if not self._waits_for(provider, gcid, token):
             raise Refused(

@@ -43,7 +43,7 @@ class ConfigurationVersion:
 
 async def list_versions(network: Network, kind: str, key: str) -> list[ConfigurationVersion]:
     """Return the versions of an object, newest first."""
-    await network.indexed()
+    await network.wait_until_indexed()
     rows = [dict(zip(COLUMNS, row, strict=True)) for row in await network.index.query("object_versions", kind, key)]
     values = [*(decode_object(kind, row["value"]) for row in rows), None]  # before the first there was nothing
     return [

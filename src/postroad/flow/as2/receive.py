@@ -11,6 +11,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import NamedTuple
 
 from msgspec.structs import replace as changed
@@ -43,6 +44,7 @@ from postroad.core.model.part_facts import MessageArrival
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.unique_keys import idempotency_key
 from postroad.errors import Refused
+from postroad.flow.concurrency.commit import future_of
 from postroad.flow.network import Network
 from postroad.flow.registries.as2_partners import As2Partners
 from postroad.flow.stages.posting import Answer, Posting, load_post
@@ -154,12 +156,10 @@ class As2ReceiveStage:
         if not self._unproven.take(service.gcid, self._network.clock.monotonic()).allowed:
             return Refused("rate.exceeded", "Too many messages were refused; try again in a moment", retry_after_s=1)
         message = Message(handle=_handle(heading), to=_recipients(service))
-        answer: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        self._network.refuse(
-            Caller(service=service), refusal, size, answer.set_result, Posting(message, size, Format.AS2.value)
-        )
-        told = await answer
-        return told if isinstance(told, Refused) else refusal
+        posting = Posting(message, size, Format.AS2.value)
+        refuse = partial(self._network.refuse, Caller(service=service), refusal, size, posting=posting)
+        answer: Answer = await future_of(refuse)
+        return answer if isinstance(answer, Refused) else refusal
 
 
 def _is_told_by_receipt(service: Service, heading: Heading, refusal: Refused) -> bool:

@@ -49,7 +49,7 @@ class MdnReceiver:
         mdn = await asyncio.to_thread(read_mdn, headers, body, partnership.partner)
         token = parse_token(mdn.original_message_id)
         try:
-            delivered = await self._network.waiting(token, service.gcid)
+            delivered = await self._network.find_waiting(token, service.gcid)
         except Refused:
             log.warning("%s sent an AS2 receipt for what it was not sent", service.address)
             return
@@ -71,11 +71,10 @@ class MdnReceiver:
         return judge_mdn(mdn, sent)
 
     async def _settle(self, service: Service, delivered: Delivered, verdict: MdnVerdict, receipt: bytes) -> None:
-        number = self._network.tokens.number(delivered.token)
         if verdict.acknowledged:
             await self._network.settle(make_receiver_caller(service), Settlement(tokens=(delivered.token,)), receipt)
-        elif verdict.outcome is MdnOutcome.REJECTED and number is not None:
-            await self._network.ending.fail(number, make_verdict_reason(verdict))
+        elif verdict.outcome is MdnOutcome.REJECTED:
+            await self._network.fail(delivered, make_verdict_reason(verdict))
         else:
             log.warning("an AS2 receipt from %s does not count: %s", service.address, verdict.reason)
 

@@ -34,6 +34,7 @@ from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.message import Message, Part, Property, PropertyType
 from postroad.core.projection.queries import MESSAGE
 from postroad.core.projection.unique_keys import batch_key, number_key
+from postroad.core.visibility.redact_delivery import list_visible_properties
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batching.post_interchange import build_interchange_step
 from postroad.flow.concurrency.commit import commit_step
@@ -41,7 +42,6 @@ from postroad.flow.concurrency.error_location import locate_error
 from postroad.flow.network import Network
 from postroad.flow.registries.batches import MemberJourney, PendingMember, raise_version
 from postroad.flow.registries.interchanges import InterchangeRegistry
-from postroad.flow.stages.delivery_view import list_visible_properties
 from postroad.flow.stages.posting import decode_parts
 from postroad.ports import Conflict, JournalStep
 
@@ -86,7 +86,7 @@ class InterchangeAssembler:
     def __init__(self, network: Network, message_bytes: int) -> None:
         self._network = network
         self._book = network.batches
-        self._numbers = InterchangeRegistry(network.index, network.indexed)
+        self._numbers = InterchangeRegistry(network.plumbing)
         self._message_bytes = message_bytes
         self._drawings: dict[NumberingParties, NumberDrawing] = {}  # the latest, where the index need not be asked
         self._tried: dict[str, int] = {}  # batches that failed unexpectedly, and how often
@@ -153,7 +153,7 @@ class InterchangeAssembler:
         entry = step.entry
         if not isinstance(entry, MessagePosted) or entry.assembled is None or entry.assembled.batch is None:
             raise TypeError("an interchange is posted with its batch")
-        self._network.expires(entry.expires_at_us)
+        self._network.note_expiry(entry.expires_at_us)
         return replace(entry.assembled.batch, delivery=delivery_number(seq, 0))
 
     async def _drawing(self, sides: NumberingParties, batching: Batching, batch: Batch) -> RedrawnNumbers:

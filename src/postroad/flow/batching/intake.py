@@ -122,7 +122,7 @@ class BatchIntake:
             detail = f"there is no service {batching.sends_to}; correct sendsTo, and resend this"
             await network.ending.fail(queued.number, make_reason("recipient.unknown", detail=detail))
             return
-        delivered = network.handed_out(queued, body)
+        delivered = network.view_delivery(queued, body)
         onward = await network.forward(make_batcher_caller(service), delivered, [Forward(receiver.gcid, CHOSEN_BY)])
         if onward.faults:
             await network.ending.fail(queued.number, onward.faults[0][1])
@@ -133,7 +133,7 @@ class BatchIntake:
         if not queued.in_transit and queued.message.type is not MessageType.REQUEST:
             await self._network.ending.fail(queued.number, make_reason(REFUSED.code, detail=REFUSED.text))
             return
-        token = self._network.handed_out(queued, body).token
+        token = self._network.view_delivery(queued, body).token
         answer = Message(type=MessageType.RESPONSE, reference=token, status=REFUSED)
         await self._network.post(make_batcher_caller(service), answer, form="hosted")
 

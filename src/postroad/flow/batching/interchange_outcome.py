@@ -82,7 +82,7 @@ class InterchangeOutcomes:
 
 async def check_unattended_batches(network: Network, attended: Container[str]) -> None:
     """Check interchanges of services that have no running batcher."""
-    await network.indexed()
+    await network.wait_until_indexed()
     fates = InterchangeOutcomes(network)
     for (gcid,) in await network.index.query("gathering_services"):
         if gcid not in attended:

@@ -103,7 +103,7 @@ class BatchResumption:
         entry = step.entry
         if not isinstance(entry, MessagePosted) or entry.assembled is None or entry.assembled.batch is None:
             raise TypeError("an interchange is posted with its batch")
-        network.expires(entry.expires_at_us)
+        network.note_expiry(entry.expires_at_us)
         return replace(entry.assembled.batch, delivery=delivery_number(outcome.seq, 0))
 
     async def _step(self, service: Service, sends_to: str, batch: Batch) -> JournalStep | None:

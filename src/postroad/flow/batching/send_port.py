@@ -248,7 +248,7 @@ class SendPortWorker:
             if (batch.state is BatchState.CLOSED and not batch.held and (place == 0 or not batching.ordered))
             or (batch.state is not BatchState.CLOSED and (batch.id in turn or self._lookout.has_notification(batch)))
         ]:
-            await self._network.indexed()
+            await self._network.wait_until_indexed()
             turn = set()
             for batch in todo:
                 if not await self._advance(service, batching, batch):

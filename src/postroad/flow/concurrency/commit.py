@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any, TypeVar
 
 from postroad.errors import Unavailable
-from postroad.ports import Committed, Conflict, Desk, JournalStep, Outcome
+from postroad.ports import Committed, Conflict, Desk, JournalStep, StepOutcome
 
 _Done = TypeVar("_Done")
 
@@ -22,14 +23,19 @@ async def commit_step(desk: Desk, step: JournalStep) -> Committed | Conflict:
     return await wait_until_stored(submit_step(desk, step))
 
 
-def submit_step(desk: Desk, step: JournalStep) -> asyncio.Future[Outcome]:
+def submit_step(desk: Desk, step: JournalStep) -> asyncio.Future[StepOutcome]:
     """Submit a step now, before any later one; returns a future with its outcome."""
-    future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
-    desk.submit(step, lambda outcome: None if future.done() else future.set_result(outcome))
+    return future_of(partial(desk.submit, step))
+
+
+def future_of(start: Callable[[Callable[[_Done], None]], object]) -> asyncio.Future[_Done]:
+    """Start work that answers by a callback; returns a future with the answer, which may be cancelled meanwhile."""
+    future: asyncio.Future[_Done] = asyncio.get_running_loop().create_future()
+    start(lambda answer: None if future.done() else future.set_result(answer))
     return future
 
 
-async def wait_until_stored(future: asyncio.Future[Outcome]) -> Committed | Conflict:
+async def wait_until_stored(future: asyncio.Future[StepOutcome]) -> Committed | Conflict:
     """Return the outcome of a step; raises Unavailable if it could not be stored."""
     outcome = await future
     if isinstance(outcome, Unavailable):

@@ -85,7 +85,7 @@ class LiveFeed:
         """Return the number of waiting deliveries, by GCID."""
         async with self._lock:
             if self._network.clock.monotonic() - self._counted_at >= fresh_s:
-                await self._network.indexed()
+                await self._network.wait_until_indexed()
                 self._mailboxes = dict(await self._network.index.query("mailboxes"))
                 self._counted_at = self._network.clock.monotonic()
             return self._mailboxes
@@ -128,7 +128,7 @@ class LiveFeed:
         """Look up the services of deliveries that ended undelivered; their entries do not name them."""
         ended = [place for place, one in enumerate(reading.found) if not one.service and one.number][-MAX_ENDINGS:]
         if ended:
-            await self._network.indexed()
+            await self._network.wait_until_indexed()
         for place in ended:
             one = reading.found[place]
             service = await self._failed(one) if one.what is LiveEventKind.FAILED else await self._recipient(one)

@@ -7,24 +7,23 @@ than rows, the rows are an even sample, and the view says so. Operators see all 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from postroad.core.audit.live_events import LiveEvent, LiveEventKind
 from postroad.core.audit.pictures.traffic_bars import SecondCount
 from postroad.core.delivery.dead_letters import Cause
 from postroad.core.model.caller import Caller
+from postroad.core.model.contexts import truncate_to_second
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.sizes import content_size
-from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.isolation import visible_recipients
-from postroad.core.visibility.redact_dead_letter import DeadLetterView, DeadLetterViewer
+from postroad.core.visibility.redact_dead_letter import DeadLetterRedactor, DeadLetterView
+from postroad.core.visibility.viewer import Viewer
 from postroad.flow.administration.messages import message_list as messages
-from postroad.flow.administration.messages.contents import make_ownership_test
 from postroad.flow.administration.services import list_owned_services
 from postroad.flow.live.feed import SECOND_US, FeedChunk, LiveFeed
 from postroad.flow.network import Network
-from postroad.flow.stages.delivery_view import truncate_to_second
 
 MAX_ROWS = 50  # of one turn
 MAX_QUEUES = 20
@@ -103,9 +102,9 @@ class LiveView:
         self._caller = caller
         self._what = what
         self._service = service.casefold()
-        self._owns = _owns(caller, network.directory, service)
-        owned = None if caller.operator else make_ownership_test(caller, network.directory)
-        self._sight = DeadLetterViewer(network.directory, network.tokens.veil, owned)
+        self._viewer = Viewer.of_caller(caller, network.directory)
+        self._only = self._gcid_of(service) if service else None
+        self._redactor = DeadLetterRedactor(self._viewer, network.tokens.veil)
         self._letters: dict[int, DeadLetterView | None] = {}  # by number, of those that failed lately
 
     async def rows(self, turns: Iterable[FeedChunk], most: int = MAX_ROWS, *, newest: bool = False) -> LiveRows:
@@ -115,7 +114,7 @@ class LiveView:
         fitting = [one for turn in turns for one in turn.happenings if self._fits(one)]
         chosen = fitting[-most:] if newest else _sample(fitting, most)
         if any(one.entry is None for one in chosen):
-            await self._network.indexed()
+            await self._network.wait_until_indexed()
         told = [row for one in reversed(chosen) if (row := await self._row(one)) is not None]
         return LiveRows(rows=told, left_out=len(fitting) - len(chosen) + self._left_out(turns))
 
@@ -155,11 +154,20 @@ class LiveView:
         rows = await self._network.index.query("waiting_at", gcid, 0, 1)
         return int(rows[0][1]) if rows else self._network.clock.now_us()
 
+    def _gcid_of(self, service: str) -> str:
+        """Return the GCID of the service to filter by; empty if the person may not see it, so that nothing fits."""
+        named = self._network.directory.service(service)
+        return named.gcid if named is not None and self._viewer.owns(named.gcid) else ""
+
+    def _owns(self, gcid: str) -> bool:
+        """Whether the person may see events of this service, and it is not filtered out."""
+        return self._viewer.owns(gcid) if self._only is None else bool(gcid) and gcid == self._only
+
     def _look_at_failures(self) -> None:
         for dead in self._live.failures:
             number = dead.queued.number
             if number not in self._letters:
-                self._letters[number] = self._sight.letter(dead)
+                self._letters[number] = self._redactor.letter(dead)
 
     def _failed(self) -> list[DeadLetterView]:
         return [letter for letter in self._letters.values() if letter is not None and self._concerns(letter)]
@@ -243,16 +251,6 @@ def _of_letter(letter: DeadLetterView) -> LiveRow:
         size=letter.size,
         note=letter.reason,
     )
-
-
-def _owns(caller: Caller, directory: Directory, service: str) -> Callable[[str], bool]:
-    """Return a test for the services that the person may see; with a name, for that one only."""
-    mine: Callable[[str], bool] = (lambda gcid: True) if caller.operator else make_ownership_test(caller, directory)
-    if not service:
-        return mine
-    named = directory.service(service)
-    only = named.gcid if named is not None and mine(named.gcid) else None
-    return lambda gcid: gcid == only
 
 
 def _sample(found: list[LiveEvent], most: int) -> list[LiveEvent]:

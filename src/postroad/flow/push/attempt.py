@@ -151,7 +151,7 @@ class PushAttempts:
             case PushRetry():
                 await self._again(service, delivered, failed, judged)
             case GiveUp():
-                await self._network.ending.fail(self.number(delivered), judged.reason)
+                await self._network.fail(delivered, judged.reason)
             case SwitchOff():
                 await self.switch_off(
                     service, reason_text(judged.reason)
@@ -161,7 +161,7 @@ class PushAttempts:
     async def _again(
         self, service: Service, delivered: model.Delivered, failed: FailedAttempt, judged: PushRetry | SwitchOff
     ) -> None:
-        number = self.number(delivered)
+        number = self._network.lookup.number(delivered)
         entry = DeliveryAttempted(
             at_us=self._network.clock.now_us(),
             by=service.gcid,
@@ -173,13 +173,6 @@ class PushAttempts:
             why=stored_reason(judged.reason),
         )
         await commit_step(self._network.desk, JournalStep(entry, reserve=True, waiting=(number,)))
-
-    def number(self, delivered: model.Delivered) -> int:
-        """Return the delivery's number, which its token contains."""
-        number = self._network.tokens.number(delivered.token)
-        if number is None:
-            raise RuntimeError("a delivery of this network has a token of another")
-        return number
 
     async def switch_off(self, service: Service, reason: str) -> None:
         """Switch the service to polling; the change gives the reason, and its owner can switch it back."""

@@ -37,7 +37,7 @@ class AttemptCounts:
             self._known.popitem(last=False)
 
     async def _recorded(self, number: int) -> int:
-        await self._network.indexed()
+        await self._network.wait_until_indexed()
         count = 0
         for (seq,) in await self._network.index.query("delivery_trail", number):
             batch = await self._network.journal.read(seq - 1, 1)

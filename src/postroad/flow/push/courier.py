@@ -20,8 +20,7 @@ from postroad.core.delivery.reasons import reason_text
 from postroad.core.delivery.windows import next_opening, spread_s
 from postroad.core.model.directory import Push, Service
 from postroad.core.model.message import Delivered
-from postroad.core.model.polling import Outcome as Wish
-from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.core.model.push_pause import PushPause
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
@@ -207,7 +206,7 @@ class Courier:
             raise
 
     def _number(self, handed: HandedDelivery) -> int:
-        return self._attempts.number(handed.delivered)
+        return self._network.lookup.number(handed.delivered)
 
     async def _waiting(self, most: int, early: bool) -> list[HandedDelivery]:
         """Return waiting deliveries in the service's format, without those that cannot be encoded.
@@ -305,7 +304,7 @@ class Courier:
         return (opening_us - now_us) / 1_000_000 + spread_s(service.windows, service.time_zone, now_us, service.gcid, 0)
 
     async def _give_back(self, tokens: tuple[str, ...]) -> None:
-        settlement = Settlement(tokens=tokens, outcome=Wish.NACK, reason="the push was interrupted")
+        settlement = Settlement(tokens=tokens, outcome=Outcome.NACK, reason="the push was interrupted")
         try:
             await self._network.settle(make_receiver_caller(self.service), settlement)
         except Unavailable as error:

@@ -65,7 +65,7 @@ class FailureStreak:
 
 async def find_failure_start_us(network: Network, service: Service) -> int:
     """Return the time of the first failed attempt since the last success; 0 if none is known."""
-    await network.indexed()
+    await network.wait_until_indexed()
     changes = await network.index.query("object_versions", "service", service.gcid)
     taken = await network.index.query("taken_by", service.gcid, TAKEN_LOOKED_AT)
     after_seq = max([changes[0][CHANGED_SEQ] if changes else 0, *(settle_seq for _, settle_seq in taken)])

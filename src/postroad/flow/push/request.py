@@ -13,7 +13,7 @@ from postroad.core.codecs.native_formats import FORMS
 from postroad.core.delivery.push_request import PushRequest
 from postroad.core.identity import webhook
 from postroad.core.model import ids
-from postroad.core.model.delivery import Resent
+from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured
@@ -23,7 +23,8 @@ from postroad.ports import Secrets
 
 def build_webhook_id(delivered: Delivered) -> str:
     """Return the delivery's webhook id: the same for all attempts, different for each receiver and stop."""
-    number = delivered.origin if isinstance(delivered, Resent) else ids.token_number(delivered.token)
+    origin = delivered.origin if isinstance(delivered, LocalDelivery) else 0
+    number = origin or ids.token_number(delivered.token)
     named = f"{number}.{delivered.session}.{delivered.recipient_gcid}"
     return f"msg_{sha256(named.encode()).hexdigest()[:32]}"
 

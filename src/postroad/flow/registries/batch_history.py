@@ -6,6 +6,7 @@ Rule: this module only reads. ``core.visibility`` decides what a viewer may see.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from msgspec.msgpack import Decoder
 from msgspec.structs import replace
@@ -29,9 +30,9 @@ MAX_CHANGES = 100  # versions of a batch that are looked up
 _batches = Decoder(Batch)
 
 
-def decode_batch_row(row: tuple[object, ...]) -> Batch:
+def decode_batch_row(row: tuple[Any, ...]) -> Batch:
     """Decode the batch in a row of the queries about batches."""
-    return _batches.decode(row[BATCH_FACTS])  # type: ignore[arg-type]
+    return _batches.decode(row[BATCH_FACTS])
 
 
 def list_batch_ids(entries: Iterable[Entry]) -> set[str]:

@@ -7,7 +7,7 @@ the entry that ends its delivery.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any, NamedTuple
 
 from msgspec import Struct
@@ -24,8 +24,9 @@ from postroad.core.projection.delivery_rows import found_from_row
 from postroad.core.projection.tables import TABLES
 from postroad.core.projection.unique_keys import answer_key, batch_key, journey_key
 from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.interchange_dead_letters import drop_interchange_letter, find_resent_delivery
-from postroad.ports import Clock, Conflict, Desk, IndexReader, JournalStep
+from postroad.ports import Conflict, JournalStep
 
 PAGE = 500  # members read at a time
 MAX_REMEMBERED = 100_000  # members of batches that are being sent
@@ -59,11 +60,9 @@ class PendingMember(Struct, gc=False, frozen=True):
 class BatchStore:
     """Reads and changes batches, and notifies their batchers of changes."""
 
-    def __init__(self, desk: Desk, index: IndexReader, clock: Clock, indexed: Callable[[], Awaitable[None]]) -> None:
-        self._desk = desk
-        self._index = index
-        self._clock = clock
-        self._indexed = indexed
+    def __init__(self, plumbing: Plumbing) -> None:
+        self._desk, self._index, self._clock = plumbing.desk, plumbing.index, plumbing.clock
+        self._wait_until_indexed = plumbing.wait_until_indexed
         self._listeners: dict[str, BatchListener] = {}
         self._watched: dict[int, str] = {}
         self._known: dict[tuple[str, int], list[MemberJourney]] = {}  # members, by batch and version
@@ -89,7 +88,7 @@ class BatchStore:
     def unwatch(self, delivery: int) -> None:
         self._watched.pop(delivery, None)
 
-    def settled(self, deliveries: Sequence[int]) -> None:
+    def notify_ended(self, deliveries: Sequence[int]) -> None:
         """Notify the batchers that watch these deliveries that they may have ended."""
         if self._watched:
             for number in deliveries:
@@ -109,7 +108,7 @@ class BatchStore:
         return await self._first("batches_at", gcid, LAST_ID, 1)
 
     async def unsettled(self, gcid: str) -> list[Batch]:
-        await self._indexed()
+        await self._wait_until_indexed()
         return [_batches.decode(row[FACTS]) for row in await self._index.query("unsettled_batches", gcid)]
 
     async def members(self, batch_id: str) -> AsyncIterator[list[PendingMember]]:
@@ -222,7 +221,7 @@ class BatchStore:
         return not isinstance(await commit_step(self._desk, step), Conflict)
 
     async def _first(self, query: str, *parameters: Any) -> Batch | None:
-        await self._indexed()
+        await self._wait_until_indexed()
         rows = await self._index.query(query, *parameters)
         return _batches.decode(rows[0][FACTS]) if rows else None
 

@@ -5,8 +5,6 @@ Rule: the answers come from the index, which is queried only after it has caught
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from postroad.core.interchange.acknowledgements import normalize_name
 from postroad.core.interchange.numbering import SCOPES, NumberDrawing, NumberingParties
 from postroad.core.model.interchange import AssembledInterchange
@@ -14,7 +12,7 @@ from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.projection.queries import MESSAGE, QUERIES
 from postroad.core.projection.search_keys import document_key
 from postroad.core.projection.tables import TABLES
-from postroad.ports import IndexReader
+from postroad.flow.plumbing import Plumbing
 
 _HEADER = MESSAGE.index("header")
 _SEQ, _BATCH = (TABLES["control_number"].index(name) for name in ("seq", "batch"))
@@ -27,17 +25,16 @@ _PORTION = 10  # of interchanges that hold a document of the same name; mostly t
 class InterchangeRegistry:
     """Finds sent interchanges by number or document, and draws new control numbers."""
 
-    def __init__(self, index: IndexReader, indexed: Callable[[], Awaitable[None]]) -> None:
-        self._index = index
-        self._indexed = indexed
+    def __init__(self, plumbing: Plumbing) -> None:
+        self._index, self._wait_until_indexed = plumbing.index, plumbing.wait_until_indexed
 
     async def caught_up(self) -> None:
         """Wait until the index has seen everything."""
-        await self._indexed()
+        await self._wait_until_indexed()
 
     async def drawing(self, sides: NumberingParties) -> NumberDrawing:
         """Return the next control numbers for one interchange; a conflict when it is stored means they are taken."""
-        await self._indexed()
+        await self._wait_until_indexed()
         return NumberDrawing(sides, {scope: await self._latest(sides.series(scope)) for scope in SCOPES})
 
     async def sent(self, series: str, number: int) -> AssembledInterchange | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Coroutine, Sequence
 from functools import partial
 
 from postroad.core.admission.admit import ADDRESSED, Admitted, admit, admit_next
@@ -19,17 +19,21 @@ from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import MessagePosted
+from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import idempotency_key
 from postroad.core.routing.budget import AT_ONCE, TooMuchAtOnce
 from postroad.core.routing.business_keys import PostedSubject
 from postroad.core.routing.itinerary import CallRoutes
 from postroad.errors import Refused, Unavailable
-from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.concurrency.commit import commit_step, future_of
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
 from postroad.flow.stages.idempotency import (
     IndexedPost,
+    PostStep,
     answer_all,
     build_unique_step,
     duplicate_error,
@@ -58,7 +62,7 @@ from postroad.flow.stages.routed_post import (
     route_post,
     try_route_post,
 )
-from postroad.ports import Clock, Committed, Conflict, Desk, Journal, JournalStep, Outcome, Randomness
+from postroad.ports import Committed, Conflict, JournalStep, StepOutcome
 
 log = logging.getLogger(__name__)
 
@@ -67,25 +71,13 @@ MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call:
 
 class AcceptStage:
     def __init__(
-        self,
-        desk: Desk,
-        journal: Journal,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        randomness: Randomness,
-        answers: RespondStage,
-        allowances: Quota,
-        expires: Callable[[int], None],
-        heavy: HeavyWork,
+        self, plumbing: Plumbing, responses: RespondStage, quota: Quota, due: DueTimes, heavy: HeavyWork
     ) -> None:
-        self._desk = desk
-        self._journal = journal
-        self._directory = directory
-        self._clock = clock
-        self._randomness = randomness
-        self._answers = answers
-        self._allowances = allowances
-        self._expires = expires  # told of every accepted message when it expires
+        self._desk, self._journal, self._clock = plumbing.desk, plumbing.journal, plumbing.clock
+        self._directory, self._randomness = plumbing.directory, plumbing.randomness
+        self._responses = responses
+        self._quota = quota
+        self._note_expiry = due.note
         self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
 
@@ -106,6 +98,13 @@ class AcceptStage:
             self.refuse(caller, posting, refusal, answered)
         except Unavailable as unavailable:
             answered(unavailable)
+
+    async def post_and_wait(self, caller: Caller, posting: Posting) -> PostResult:
+        """Accept one post and wait for its answer; raises Refused or Unavailable."""
+        answer: Answer = await future_of(partial(self.post, caller, posting))
+        if isinstance(answer, Refused | Unavailable):
+            raise answer
+        return answer
 
     async def _post_heavy(
         self, admitted: Sequence[Admitted], postings: Sequence[Posting], directory: Directory, answered: AnsweredAt
@@ -138,7 +137,7 @@ class AcceptStage:
         now_us = self._clock.now_us()
         together: list[IndexedPost] = []
         heavy: list[tuple[int, Admitted, Posting]] = []
-        limited = caller.service is not None and self._allowances.allowance(caller.service) != UNLIMITED
+        limited = caller.service is not None and self._quota.allowance(caller.service) != UNLIMITED
         routes, admitted, left = CallRoutes(directory), None, MANY_AT_ONCE
         for place, posting in enumerate(postings):
             if posting.message.type not in ADDRESSED:
@@ -215,16 +214,16 @@ class AcceptStage:
             self._accept(one.step, one.posting, partial(answered, one.place))
 
     def _submit_many(self, posts: list[IndexedPost], answered: AnsweredAt) -> None:
-        def done(outcomes: list[Outcome]) -> None:
+        def done(outcomes: list[StepOutcome]) -> None:
             results, noted_us = ResultBuilder(), 0
             for (place, posting, step), outcome in zip(posts, outcomes, strict=True):
-                entry: MessagePosted = step.entry  # type: ignore[assignment]
+                entry = step.entry
                 if type(outcome) is not Committed:
                     self._done(entry, posting, partial(answered, place), outcome)
                     continue
                 if entry.expires_at_us != noted_us:  # those of one call mostly expire together
                     noted_us = entry.expires_at_us
-                    self._expires(noted_us)
+                    self._note_expiry(noted_us)
                 answered(place, results.of(entry))
 
         try:
@@ -251,7 +250,7 @@ class AcceptStage:
         except Unavailable:
             answered(refusal)
 
-    def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> JournalStep:
+    def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
         copies, explanation, found_by = routed
         entry = entries.posted(
             admitted,
@@ -264,56 +263,54 @@ class AcceptStage:
         )
         return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.setting))
 
-    def _accept_allowed(self, step: JournalStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
+    def _accept_allowed(self, step: PostStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept a post if it fits the organization's quota; refresh the totals first where that is uncertain."""
-        allowance = self._allowances.allowance(admitted.sender)
+        allowance = self._quota.allowance(admitted.sender)
         if allowance == UNLIMITED:
             self._accept(step, posting, answered)
             return
         check_size(posting.size, allowance)
         charge = _charge(step, admitted.sender)
-        if self._allowances.take(charge, allowance):
-            self._accept_charged(step, posting, self._allowances.settle_after(charge, answered))
+        if self._quota.take(charge, allowance):
+            self._accept_charged(step, posting, self._quota.settle_after(charge, answered))
         else:
             self._later(self._accept_after_refresh(step, admitted, posting, charge, answered), answered)
 
     async def _accept_after_refresh(
-        self, step: JournalStep, admitted: Admitted, posting: Posting, charge: QuotaCharge, answered: Answered
+        self, step: PostStep, admitted: Admitted, posting: Posting, charge: QuotaCharge, answered: Answered
     ) -> None:
         try:
-            await self._allowances.reserve_after_refresh(charge, self._allowances.allowance(admitted.sender))
+            await self._quota.reserve_after_refresh(charge, self._quota.allowance(admitted.sender))
         except Refused as refusal:
             self.refuse(admitted.caller, posting, refusal, answered)
         else:
-            self._accept_charged(step, posting, self._allowances.settle_after(charge, answered))
+            self._accept_charged(step, posting, self._quota.settle_after(charge, answered))
 
-    def _accept_charged(self, step: JournalStep, posting: Posting, answered: Answered) -> None:
+    def _accept_charged(self, step: PostStep, posting: Posting, answered: Answered) -> None:
         """Accept a post; the charge is settled whatever the outcome."""
         try:
             self._accept(step, posting, answered)
         except Unavailable as unavailable:
             answered(unavailable)
 
-    def _accept(self, step: JournalStep, posting: Posting, answered: Answered) -> None:
-        entry: MessagePosted = step.entry  # type: ignore[assignment]
+    def _accept(self, step: PostStep, posting: Posting, answered: Answered) -> None:
+        entry = step.entry
         if step.keys or (step.absent and not self._desk.checks(step.absent[0])):
             self._later(self._accept_if_new(step, entry, posting, answered), answered)
         else:
             self._desk.submit(step, partial(self._done, entry, posting, answered))
 
-    def _done(self, entry: MessagePosted, posting: Posting, answered: Answered, outcome: Outcome) -> None:
+    def _done(self, entry: MessagePosted, posting: Posting, answered: Answered, outcome: StepOutcome) -> None:
         """Answer the sender with the outcome of the step."""
         if isinstance(outcome, Committed):
-            self._expires(entry.expires_at_us)
+            self._note_expiry(entry.expires_at_us)
             answered(build_result(entry))
         elif isinstance(outcome, Conflict):
             self._later(self._again(outcome, entry, posting, answered), answered)
         else:
             answered(outcome)
 
-    async def _accept_if_new(
-        self, step: JournalStep, entry: MessagePosted, posting: Posting, answered: Answered
-    ) -> None:
+    async def _accept_if_new(self, step: PostStep, entry: MessagePosted, posting: Posting, answered: Answered) -> None:
         """Accept a post after looking up its keys in the index; the desk checks recent keys when it commits."""
         try:
             for key in (*step.keys, *step.absent):
@@ -338,7 +335,7 @@ class AcceptStage:
 
     async def _answer(self, admitted: Admitted, posting: Posting, directory: Directory, answered: Answered) -> None:
         try:
-            answered(await self._answers.answer(admitted, posting, directory))
+            answered(await self._responses.respond(admitted, posting, directory))
         except Refused as refusal:
             self.refuse(admitted.caller, posting, refusal, answered)
         except Unavailable as unavailable:
@@ -361,8 +358,8 @@ class AcceptStage:
             answered(Refused("internal", "The post was not carried out; try again"))
 
 
-def _charge(step: JournalStep, sender: Service) -> QuotaCharge:
+def _charge(step: PostStep, sender: Service) -> QuotaCharge:
     """Return what the post adds to the quota: its body once, and one delivery per copy."""
-    entry: MessagePosted = step.entry  # type: ignore[assignment]
+    entry = step.entry
     deliveries = sum([not copy.code for copy in entry.copies])
     return QuotaCharge(sender.organization.casefold(), sender.gcid, QuotaAmount(deliveries, len(step.body or b"")))

@@ -34,9 +34,10 @@ from postroad.core.visibility.isolation import anonymous_service_label
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.posting import Posting, decode_parts, decode_wrapper, describe_parts, encode_body
-from postroad.ports import Conflict, Desk, JournalStep
+from postroad.ports import Conflict, JournalStep
 
 REJECTED = "rejected"  # the status code by which a filter says no
 AlreadyAnswered = Callable[[Conflict], Refused]
@@ -55,13 +56,15 @@ class NextHop(NamedTuple):
 class AdvanceStage:
     """Moves messages on from in-transit services."""
 
-    def __init__(self, desk: Desk, ending: EndStage, already_answered: AlreadyAnswered, heavy: HeavyWork) -> None:
-        self._desk = desk
+    def __init__(
+        self, plumbing: Plumbing, ending: EndStage, already_answered: AlreadyAnswered, heavy: HeavyWork
+    ) -> None:
+        self._desk = plumbing.desk
         self._ending = ending
         self._already_answered = already_answered
         self._heavy = heavy
 
-    async def go_on(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
+    async def advance(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
         """Process an in-transit service's answer: advance the message, or end its journey with the error."""
         status = admitted.message.status
         place = queued.hop + 1 if status is None else _after_error(queued, status)

@@ -6,7 +6,6 @@ recipient. A copy that is still with an in-transit service is withdrawn.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
@@ -20,9 +19,10 @@ from postroad.core.projection.unique_keys import answer_key, journey_key
 from postroad.core.routing.lifecycle import JourneyEvent, is_possible
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batches import BatchStore
 from postroad.flow.stages.resend import find_newest_round
-from postroad.ports import Clock, Conflict, Desk, IndexReader, JournalStep
+from postroad.ports import Conflict, JournalStep
 
 TRIES = 5
 TOO_LATE = "cancel.too-late"
@@ -43,20 +43,16 @@ class CopyToCancel(NamedTuple):
 class CancelStage:
     """Withdraws copies that are not delivered yet."""
 
-    def __init__(
-        self, desk: Desk, index: IndexReader, clock: Clock, indexed: Callable[[], Awaitable[None]], batches: BatchStore
-    ) -> None:
-        self._desk = desk
-        self._index = index
-        self._clock = clock
-        self._indexed = indexed
+    def __init__(self, plumbing: Plumbing, batches: BatchStore) -> None:
+        self._desk, self._index, self._clock = plumbing.desk, plumbing.index, plumbing.clock
+        self._wait_until_indexed = plumbing.wait_until_indexed
         self._batches = batches
 
     async def cancel(self, admitted: Admitted) -> PostResult:
         """Withdraw the undelivered copies of the message that the cancel refers to."""
         withdrawn: set[int] = set()  # ordinals of copies that have left their batches by now
         for _ in range(TRIES):
-            await self._indexed()
+            await self._wait_until_indexed()
             seq, message = await self._message(admitted)
             copies = [
                 await self._whereabouts(seq, message, at)
@@ -136,7 +132,7 @@ class CancelStage:
         waiting = tuple(copy.delivery for copy in copies if copy.waits)
         step = JournalStep(entry, None, tuple(keys), reserve=True, waiting=waiting)
         is_withdrawn = not isinstance(await commit_step(self._desk, step), Conflict)
-        self._batches.settled((*deliveries, *journeys))
+        self._batches.notify_ended((*deliveries, *journeys))
         return is_withdrawn
 
 

@@ -10,7 +10,7 @@ polls that request it.
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from operator import attrgetter
 
@@ -21,7 +21,7 @@ from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued, Wrapped
+from postroad.core.model.delivery import DeliveryState, FoundDelivery, LocalDelivery, Queued
 from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import PLAIN
 from postroad.core.model.journal import DeliveriesReturned, InvocationReturned, decode
@@ -30,27 +30,29 @@ from postroad.core.model.polling import (
     LEASE_MAX_S,
     POLL_MAX,
     WAIT_MAX_S,
+    Outcome,
     PollRequest,
     Settled,
     Settlement,
     SettlementResult,
 )
-from postroad.core.model.polling import Outcome as Wish
 from postroad.core.model.selector import EVERYTHING, PseudonymSelector, Selector
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import CONTENT
 from postroad.core.visibility.isolation import list_passed_services
 from postroad.core.visibility.pseudonyms import is_pseudonym
+from postroad.core.visibility.redact_delivery import add_cookie, apply_context, has_context
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
+from postroad.flow.plumbing import Plumbing
+from postroad.flow.registries.batches import BatchStore
 from postroad.flow.stages.acknowledge import acknowledge
-from postroad.flow.stages.delivery_view import add_cookie, apply_context, has_context
 from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.lookup import DeliveryLookup
+from postroad.flow.stages.mediate import HandedDelivery, MediateStage
 from postroad.flow.stages.posting import decode_parts, decode_wrapper
-from postroad.flow.stages.resend import mark_resent
-from postroad.flow.stages.respond import RespondStage
-from postroad.ports import Clock, Desk, IndexReader, JournalStep
+from postroad.ports import Desk, JournalStep
 
 _place = attrgetter("place")
 LEASE_S = 60.0
@@ -63,21 +65,20 @@ class DeliverStage:
 
     def __init__(
         self,
-        desk: Desk,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        answers: RespondStage,
-        trail: TraceReader,
+        plumbing: Plumbing,
         tokens: Tokens,
+        lookup: DeliveryLookup,
         ending: EndStage,
+        batches: BatchStore,
+        mediation: MediateStage,
     ) -> None:
-        self._desk = desk
-        self._directory = directory
-        self._clock = clock
-        self._answers = answers
-        self._trail = trail
+        self._desk, self._clock, self._directory = plumbing.desk, plumbing.clock, plumbing.directory
+        self._traces = TraceReader(plumbing)
         self._tokens = tokens
+        self._lookup = lookup
         self._ending = ending
+        self._batches = batches
+        self._mediation = mediation
 
     async def poll(
         self,
@@ -119,7 +120,7 @@ class DeliverStage:
                 directory = self._directory()
                 delivered = [self._delivered(queued, body, directory) for queued, body in kept]
                 handed_out = [queued for queued, _ in kept]
-                return await self._trail.add_traces(handed_out, delivered, directory) if request.trace else delivered
+                return await self._traces.add_traces(handed_out, delivered, directory) if request.trace else delivered
             if not self._desk.is_searching(service.gcid, selector):
                 await patience.wait(self._desk.arrival(service.gcid, left_s))
 
@@ -131,12 +132,24 @@ class DeliverStage:
             await self._ending.fail(queued.number, NO_LONGER_KEPT)
         return [pair for pair in found if pair[1] is not None] if dropped else found
 
-    async def waiting(self, token: str, receiver: str) -> Delivered | None:
+    async def poll_in_format(
+        self, caller: Caller, request: PollRequest, patience: InterruptibleWait | None = None
+    ) -> list[HandedDelivery]:
+        """Poll with each message in the caller's format; messages that cannot be encoded fail."""
+        began = self._clock.monotonic()
+        while waiting := await self.poll(caller, request, patience):
+            service = self._directory().services[waiting[0].recipient_gcid]
+            if prepared := await self._mediation.prepare_for_poll(service, waiting):
+                return prepared
+            request = replace(request, wait_s=max(0.0, request.wait_s - (self._clock.monotonic() - began)))
+        return []
+
+    async def find_waiting(self, token: str, receiver: str) -> Delivered | None:
         """Return a delivery as it was handed out to its receiver; None once it has ended.
 
         Raises Refused if the token was not given to this receiver.
         """
-        found = await self._answers.delivery(token, receiver)
+        found = await self._lookup.find(token, receiver)
         if found.state is not DeliveryState.QUEUED:
             return None
         [body] = await self._desk.bodies([found.queued])
@@ -145,35 +158,33 @@ class DeliverStage:
     async def settle(self, caller: Caller, settlement: Settlement, receipt: bytes | None = None) -> SettlementResult:
         """Acknowledge leased deliveries or give them back; each token gets its own result."""
         service = _receiver(caller)
-        found = await self._answers.deliveries(settlement.tokens, service.gcid)
-        taken = [one.queued for one in found.values() if one.state is DeliveryState.QUEUED]
-        answers = [_answer_of(token, found.get(token)) for token in settlement.tokens]
-        if taken and settlement.outcome is Wish.ACK:
-            over_by_now = await acknowledge(self._desk, self._clock.now_us(), service.gcid, taken, receipt)
-            answers = [
-                await self._ended_meanwhile(one.token, service)
-                if self._tokens.number(one.token) in over_by_now
-                else one
-                for one in answers
-            ]
-        elif taken:
-            await commit_step(self._desk, self._give_back(service, settlement, taken))
-        return SettlementResult(settled=tuple(answers))
+        found = await self._lookup.find_all(settlement.tokens, service.gcid)
+        open_now = {token: one.queued for token, one in found.items() if one.state is DeliveryState.QUEUED}
+        results = {token: _result(token, found.get(token)) for token in settlement.tokens}
+        if open_now and settlement.outcome is Outcome.ACK:
+            queued = list(open_now.values())
+            ended = await acknowledge(self._desk, self._clock.now_us(), service.gcid, queued, receipt)
+            for token in [token for token, one in open_now.items() if one.number in ended]:
+                results[token] = await self._ended_meanwhile(token, service)
+        elif open_now:
+            await commit_step(self._desk, self._return_step(service, settlement, list(open_now.values())))
+        self._batches.notify_ended([one.number for one in open_now.values()])
+        return SettlementResult(settled=tuple([results[token] for token in settlement.tokens]))
 
     async def _ended_meanwhile(self, token: str, service: Service) -> Settled:
         """Return the result for a delivery that ended meanwhile; a repeated acknowledgment is not an error."""
-        found = await self._answers.delivery(token, service.gcid)
+        found = await self._lookup.find(token, service.gcid)
         return Settled(token=token) if found.state is DeliveryState.DELIVERED else _over(token)
 
-    def _give_back(self, service: Service, settlement: Settlement, taken: list[Queued]) -> JournalStep:
-        numbers = tuple(dict.fromkeys(queued.number for queued in taken))
+    def _return_step(self, service: Service, settlement: Settlement, returned: list[Queued]) -> JournalStep:
+        numbers = tuple(dict.fromkeys(queued.number for queued in returned))
         delay_s = max(0.0, min(settlement.delay_s, LEASE_MAX_S))
         reason = settlement.reason[:500]
         return JournalStep(
             DeliveriesReturned(self._clock.now_us(), service.gcid, reason, delay_s, numbers), reserve=True
         )
 
-    def delivered(self, queued: Queued, body: bytes) -> Delivered:
+    def view(self, queued: Queued, body: bytes) -> Delivered:
         """Return a delivery as its receiver sees it."""
         return self._delivered(queued, body, self._directory())
 
@@ -207,10 +218,12 @@ class DeliverStage:
         hops = queued.hops
         hop = hops[queued.hop]
         if not queued.token:
-            hidden = hop.context is not None and bool(hop.context.shown_sender)
+            hidden = bool(hop.isolated_by)
             queued.token = self._tokens.token(queued.number, message.session, queued.recipient, hidden=hidden)
-        sender = message.shown_sender or message.sender
-        delivered = Delivered(
+        sender, service = message.shown_sender or message.sender, directory.services.get(queued.recipient)
+        is_external = service is not None and service.format in _PLAIN
+        kind = LocalDelivery if is_external or queued.origin else Delivered
+        delivered = kind(
             session=message.session,
             token=queued.token,
             transaction=message.transaction,
@@ -235,28 +248,29 @@ class DeliverStage:
         )
         if has_context(queued):
             delivered = apply_context(delivered, queued, directory, self._tokens.veil)
-        service = directory.services.get(queued.recipient)
-        if service is not None and service.format in _PLAIN:
-            delivered = _wrapped(delivered, queued, body or b"")
+        if is_external:
+            delivered = _add_wrapper(delivered, queued, body or b"")
         if directory.cookies:
             delivered = add_cookie(delivered, directory)
-        return mark_resent(delivered, queued, self._tokens.veil) if queued.origin else delivered
+        return self._add_origin(delivered, queued) if queued.origin else delivered
+
+    def _add_origin(self, delivered: Delivered, queued: Queued) -> Delivered:
+        """Return a resent delivery with the number by which its receiver knows the first round."""
+        origin = self._tokens.veil.number(queued.origin) if queued.shown_sender else queued.origin
+        return replace(delivered, origin=origin)
 
 
-def _wrapped(delivered: Delivered, queued: Queued, body: bytes) -> Wrapped:
+def _add_wrapper(delivered: Delivered, queued: Queued, body: bytes) -> Delivered:
     """Return the delivery with its wrapper, if nothing is withheld and no party is hidden from the receiver."""
     message = queued.message
     is_whole = len(delivered.parts) == len(queued.content.parts)
     known_by = (delivered.session, delivered.transaction, delivered.sender_gcid)
     is_open = known_by == (message.session, message.transaction, message.sender)
-    return Wrapped(
-        **{name: getattr(delivered, name) for name in Delivered.__struct_fields__},
-        form=message.form,
-        setting=decode_wrapper(queued.content, body) if is_whole and is_open else b"",
-    )
+    wrapper = decode_wrapper(queued.content, body) if is_whole and is_open else b""
+    return replace(delivered, form=message.form, wrapper=wrapper)
 
 
-def _answer_of(token: str, found: FoundDelivery | None) -> Settled:
+def _result(token: str, found: FoundDelivery | None) -> Settled:
     if found is None:
         return Settled(token=token, code="token.unknown", detail="No delivery of yours has this token")
     return Settled(token=token) if found.state in (DeliveryState.QUEUED, DeliveryState.DELIVERED) else _over(token)
@@ -316,16 +330,15 @@ FACTS = CONTENT.index("facts")
 
 
 class TraceReader:
-    def __init__(self, index: IndexReader, indexed: Callable[[], Awaitable[None]]) -> None:
-        self._index = index
-        self._indexed = indexed
+    def __init__(self, plumbing: Plumbing) -> None:
+        self._index, self._wait_until_indexed = plumbing.index, plumbing.wait_until_indexed
 
     async def add_traces(
         self, claimed: Sequence[Queued], delivered: Sequence[Delivered], directory: Directory
     ) -> list[Delivered]:
         """Return the deliveries with the stops they have passed."""
         if any(queued.hop for queued in claimed):
-            await self._indexed()
+            await self._wait_until_indexed()
         return [
             replace(message, trace=list_passed_services(queued, await self._returned(queued), directory))
             if queued.hop

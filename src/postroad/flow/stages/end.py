@@ -7,7 +7,7 @@ in the entry that ends the journey. The end of a notification is visible only in
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from postroad.core.delivery.reasons import MAX_REASON, reason_text, stored_reason
 from postroad.core.model import ids
@@ -16,15 +16,15 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import BY_NETWORK, DeliveriesEnded, JourneyEnding, MessagePosted
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.reason import Reason
-from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key, journey_key
 from postroad.core.visibility.isolation import anonymous_service_label, visible_recipient
 from postroad.flow.concurrency.commit import commit_step, submit_step, wait_until_stored
 from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batches import BatchStore
 from postroad.flow.stages import entries
 from postroad.flow.stages.resend import JourneyOrigin, find_journey_origin, find_journey_origins
-from postroad.ports import Clock, Committed, Conflict, Desk, Journal, JournalStep, Randomness
+from postroad.ports import Committed, Conflict, JournalStep
 
 TOGETHER = 100  # deliveries in one entry
 
@@ -32,21 +32,9 @@ TOGETHER = 100  # deliveries in one entry
 class EndStage:
     """Ends journeys and deliveries, and sends error responses to requesters."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        journal: Journal,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        randomness: Randomness,
-        due: DueTimes,
-        batches: BatchStore,
-    ) -> None:
-        self._desk = desk
-        self._journal = journal
-        self._directory = directory
-        self._clock = clock
-        self._randomness = randomness
+    def __init__(self, plumbing: Plumbing, due: DueTimes, batches: BatchStore) -> None:
+        self._desk, self._journal, self._clock = plumbing.desk, plumbing.journal, plumbing.clock
+        self._directory, self._randomness = plumbing.directory, plumbing.randomness
         self._due = due
         self._batches = batches
 
@@ -68,7 +56,7 @@ class EndStage:
             return
         entry = self._ended("failed", reason, (number,))
         await commit_step(self._desk, JournalStep(entry, reserve=True, waiting=(number,)))
-        self._batches.settled((number,))
+        self._batches.notify_ended((number,))
 
     async def expire(self, numbers: Sequence[int], reason: Reason) -> None:
         """End deliveries that belong to no journey; one by one if one of them was settled just now."""
@@ -78,7 +66,7 @@ class EndStage:
     async def _expire(self, numbers: tuple[int, ...], reason: Reason) -> None:
         entry = self._ended("expired", reason, numbers)
         outcome = await commit_step(self._desk, JournalStep(entry, reserve=True, waiting=numbers))
-        self._batches.settled(numbers)
+        self._batches.notify_ended(numbers)
         if isinstance(outcome, Conflict) and len(numbers) > 1:
             await asyncio.gather(*[self._expire((number,), reason) for number in numbers])
 
@@ -154,7 +142,7 @@ class EndStage:
     def _has_ended(self, step: JournalStep, journey: int, delivery: int, outcome: Committed | Conflict) -> bool:
         if isinstance(step.entry, MessagePosted):
             self._due.note(step.entry.expires_at_us)
-        self._batches.settled((journey, delivery))
+        self._batches.notify_ended((journey, delivery))
         return isinstance(outcome, Committed)
 
     def _error_response(

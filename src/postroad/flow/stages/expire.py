@@ -19,10 +19,10 @@ from postroad.core.model.message import Status
 from postroad.core.projection.queries import JOURNEY
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batches import BatchStore
 from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
-from postroad.ports import Clock, IndexReader
 
 log = logging.getLogger(__name__)
 
@@ -45,21 +45,13 @@ class ExpireStage:
     """Sleeps until the next due time, then ends what the index reports as due."""
 
     def __init__(
-        self,
-        index: IndexReader,
-        clock: Clock,
-        ending: EndStage,
-        keeping: MailboxTimeLimit,
-        due: DueTimes,
-        indexed: Callable[[], Awaitable[None]],
-        batches: BatchStore,
+        self, plumbing: Plumbing, ending: EndStage, time_limit: MailboxTimeLimit, due: DueTimes, batches: BatchStore
     ) -> None:
-        self._index = index
-        self._clock = clock
+        self._index, self._clock = plumbing.index, plumbing.clock
+        self._wait_until_indexed = plumbing.wait_until_indexed
         self._ending = ending
-        self._keeping = keeping
+        self._time_limit = time_limit
         self._due = due
-        self._indexed = indexed
         self._batches = batches
         self._look_s = 0.0  # how long the last look took that found nothing to end
 
@@ -81,7 +73,7 @@ class ExpireStage:
         """End everything that is due; returns the next due time, None if there is none."""
         self._due.begin()
         while True:
-            await self._indexed()
+            await self._wait_until_indexed()
             began, now_us = self._clock.monotonic(), self._clock.now_us()
             # Deliveries first: a journey that moves on in between leaves one that is over, and is not taken for what it left.
             deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
@@ -93,7 +85,7 @@ class ExpireStage:
             expired = await self._expire([row for row in deliveries if row[0] not in on_the_way])
             if not ended and not expired:  # also when something has moved on just now: it is looked at again soon
                 break
-        kept_us = await self._keeping.expire_overdue()
+        kept_us = await self._time_limit.expire_overdue()
         [upcoming] = await self._index.query("next_due")
         self._look_s = self._clock.monotonic() - began
         soonest_us = self._soon_us()  # for what could not be ended now

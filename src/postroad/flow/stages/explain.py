@@ -8,7 +8,8 @@ message.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
+from typing import Any
 
 import msgspec
 from msgspec.structs import replace
@@ -36,11 +37,13 @@ from postroad.core.routing.explain.explanation import (
 )
 from postroad.core.routing.itinerary import AttemptedRoute, attempt_itineraries
 from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.refused_post import load_explained_refusal
 from postroad.flow.stages.routed_post import check_recipients
-from postroad.ports import BodyAt, Clock, IndexReader, Journal
+from postroad.ports import BodyAt
 
 BODY_OF_MESSAGE = MESSAGE.index("body_segment")
 BODY_OF_CONTENT = CONTENT.index("body_segment")
@@ -50,45 +53,11 @@ VALUE, VERSION = 3, 2  # of a row of object_versions
 COPIES_A_TURN = 200  # that are told of in some milliseconds
 
 
-class ExplanationReader:
-    """The viewer of an explanation, and what the viewer may see of it."""
-
-    def __init__(self, organization: str | None, directory: Directory) -> None:
-        self.sees_values = organization is not None
-        self._organization = organization.casefold() if organization is not None else None
-        self._directory = directory
-
-    def owns(self, gcid: str) -> bool:
-        service = self._directory.services.get(gcid)
-        return self._organization is None or (
-            service is not None and service.organization.casefold() == self._organization
-        )
-
-    def is_hidden(self, hop: Hop) -> bool:
-        """Whether another party included this service and keeps it isolated."""
-        return self.is_kept_back(hop.service, hop.context.shown_sender if hop.context is not None else "")
-
-    def is_kept_back(self, service: str, isolating: str) -> bool:
-        return bool(isolating) and not self.owns(isolating) and not self.owns(service)
-
-
 class ExplainStage:
-    def __init__(
-        self,
-        journal: Journal,
-        index: IndexReader,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        indexed: Callable[[], Awaitable[None]],
-        veil: Pseudonyms,
-        heavy: HeavyWork,
-    ) -> None:
-        self._journal = journal
-        self._index = index
-        self._directory = directory
-        self._clock = clock
-        self._indexed = indexed
-        self._veil = veil
+    def __init__(self, plumbing: Plumbing, pseudonyms: Pseudonyms, heavy: HeavyWork) -> None:
+        self._journal, self._index, self._clock = plumbing.journal, plumbing.index, plumbing.clock
+        self._directory, self._wait_until_indexed = plumbing.directory, plumbing.wait_until_indexed
+        self._pseudonyms = pseudonyms
         self._heavy = heavy
 
     async def hypothetical(self, caller: Caller, message: Message) -> RouteExplanation:
@@ -105,40 +74,39 @@ class ExplainStage:
             return attempt_itineraries(admitted, directory, Budget(at_once))
 
         found = await self._heavy.route(admitted.sender.organization, attempt)
-        reader = ExplanationReader(admitted.sender.organization, directory)
+        viewer = Viewer(directory, admitted.sender.organization)
         return RouteExplanation(
             session="",
             sender=admitted.sender.address,
             directory=directory.version,
-            services=await self._services(found.tried, reader),
-            copies=await _explain_copies(found.copies, lambda copy: explained_copy(copy, directory, reader)),
+            services=await self._services(found.tried, viewer),
+            copies=await _explain_copies(found.copies, lambda copy: explained_copy(copy, directory, viewer)),
             code=found.refusal.code if found.refusal else "",
             detail=found.refusal.detail if found.refusal else "",
         )
 
     async def stored(self, session: str, organization: str | None) -> RouteExplanation | None:
         """Explain the route of a posted message; None if the organization took no part in it."""
-        await self._indexed()
-        for row in await self._index.query("message", self._veil.real_session(session)):
+        await self._wait_until_indexed()
+        for row in await self._index.query("message", self._pseudonyms.real_session(session)):
             message = decode(row[MESSAGE.index("header")])
             if isinstance(message, MessagePosted) and self._took_part(message, organization):
-                return await self._stored(row, message, ExplanationReader(organization, self._directory()))
-        return await self._refused(session, ExplanationReader(organization, self._directory()))
+                return await self._stored(row, message, Viewer(self._directory(), organization))
+        return await self._refused(session, Viewer(self._directory(), organization))
 
-    async def _refused(self, session: str, reader: ExplanationReader) -> RouteExplanation | None:
+    async def _refused(self, session: str, viewer: Viewer) -> RouteExplanation | None:
         """Explain why a post was rejected, for its sender's organization."""
         directory = self._directory()
         for seq, *_ in await self._index.query("refused", session):
             entry, tried, forgotten = await load_explained_refusal(self._journal, seq)
-            if entry.sender and reader.owns(entry.sender):
-                sender = directory.services.get(entry.sender)
+            if entry.sender and viewer.owns(entry.sender):
                 return RouteExplanation(
                     session=session,
-                    sender=sender.address if sender is not None else entry.sender,
+                    sender=directory.address_of(entry.sender),
                     directory=entry.directory,
-                    services=await self._services(tried, reader),
+                    services=await self._services(tried, viewer),
                     copies=await _explain_copies(
-                        refused_copies(entry), lambda copy: explained_copy(copy, directory, reader)
+                        refused_copies(entry), lambda copy: explained_copy(copy, directory, viewer)
                     ),
                     code=entry.code,
                     detail=entry.detail,
@@ -147,13 +115,11 @@ class ExplainStage:
         return None
 
     def _took_part(self, message: MessagePosted, organization: str | None) -> bool:
-        reader = ExplanationReader(organization, self._directory())
+        viewer = Viewer(self._directory(), organization)
         services = [message.sender, *[hop.service for copy in message.copies for hop in (*copy.hops, *copy.logical)]]
-        return any(reader.owns(gcid) for gcid in services)
+        return any(viewer.owns(gcid) for gcid in services)
 
-    async def _stored(
-        self, row: tuple[object, ...], message: MessagePosted, reader: ExplanationReader
-    ) -> RouteExplanation:
+    async def _stored(self, row: tuple[Any, ...], message: MessagePosted, viewer: Viewer) -> RouteExplanation:
         directory = self._directory()
         tried, forgotten = await self._tried(message.explained, row[BODY_OF_MESSAGE : BODY_OF_MESSAGE + 4])
         copies = list(message.copies)
@@ -166,46 +132,43 @@ class ExplainStage:
                     copies[returned.copy] = Copy(copies[returned.copy].named, returned.hops, logical=returned.logical)
         return RouteExplanation(
             session=message.session,
-            sender=_shown_sender(message, directory, reader),
+            sender=_shown_sender(message, directory, viewer),
             directory=message.directory,
-            services=await self._services(_visible_services(message, tried, reader), reader),
-            copies=await _explain_copies(copies, lambda copy: _explain_copy(message, copy, directory, reader)),
+            services=await self._services(_visible_services(message, tried, viewer), viewer),
+            copies=await _explain_copies(copies, lambda copy: _explain_copy(message, copy, directory, viewer)),
             forgotten=forgotten,
         )
 
-    async def _tried(self, size: int, at: tuple[object, ...]) -> tuple[tuple[ServiceTried, ...], bool]:
+    async def _tried(self, size: int, at: tuple[Any, ...]) -> tuple[tuple[ServiceTried, ...], bool]:
         """Return the explanation stored behind a body, and whether it has been dropped by retention."""
         if not size:
             return (), False
-        body = await self._journal.body(BodyAt(*at))  # type: ignore[arg-type]
+        body = await self._journal.body(BodyAt(*at))
         return (unpack_tried(body[-size:]), False) if body is not None else ((), True)
 
-    async def _services(
-        self, tried: tuple[ServiceTried, ...], reader: ExplanationReader
-    ) -> tuple[ExplainedService, ...]:
+    async def _services(self, tried: tuple[ServiceTried, ...], viewer: Viewer) -> tuple[ExplainedService, ...]:
         return tuple(
-            [await self._service(one, reader) for one in tried if not reader.is_kept_back(one.service, one.isolated_by)]
+            [await self._service(one, viewer) for one in tried if not viewer.is_hidden(one.service, one.isolated_by)]
         )
 
-    async def _service(self, one: ServiceTried, reader: ExplanationReader) -> ExplainedService:
+    async def _service(self, one: ServiceTried, viewer: Viewer) -> ExplainedService:
         directory = self._directory()
-        withheld = not reader.owns(one.service)
-        rules = () if withheld else tuple([await self._rule(one, rule, reader) for rule in one.rules])
-        service, invoker = directory.services.get(one.service), directory.services.get(one.invoker)
+        withheld = not viewer.owns(one.service)
+        rules = () if withheld else tuple([await self._rule(one, rule, viewer) for rule in one.rules])
         return ExplainedService(
-            service=service.address if service is not None else one.service,
+            service=directory.address_of(one.service),
             gcid=one.service,
             role=one.role,
-            invoker=invoker.address if invoker is not None else one.invoker,
+            invoker=directory.address_of(one.invoker),
             rules=rules,
             faults=() if withheld else one.faults,
             withheld=withheld,
-            isolated=bool(one.isolated_by) and not reader.owns(one.isolated_by),
+            isolated=bool(one.isolated_by) and not viewer.owns(one.isolated_by),
         )
 
-    async def _rule(self, one: ServiceTried, tried: RuleTried, reader: ExplanationReader) -> ExplainedRule:
+    async def _rule(self, one: ServiceTried, tried: RuleTried, viewer: Viewer) -> ExplainedRule:
         told = None
-        if reader.sees_values:
+        if not viewer.is_network:
             rule = await self._rule_at(rule_key(one.service, tried.name), tried.version)
             told = explain_condition(rule.when, one.seen) if rule is not None else None
             await asyncio.sleep(0)  # a message may pass thousands of rules; others take their turn between them
@@ -234,44 +197,43 @@ async def _explain_copies(
     return tuple(told)
 
 
-def _shown_sender(message: MessagePosted, directory: Directory, reader: ExplanationReader) -> str:
+def _shown_sender(message: MessagePosted, directory: Directory, viewer: Viewer) -> str:
     """Return the sender as the receiver of a response knows it."""
-    shown = message.shown_sender if message.shown_sender and not reader.owns(message.sender) else message.sender
-    service = directory.services.get(shown)
-    return service.address if service is not None else shown
+    shown = message.shown_sender if message.shown_sender and not viewer.owns(message.sender) else message.sender
+    return directory.address_of(shown)
 
 
-def _explain_copy(message: MessagePosted, copy: Copy, directory: Directory, reader: ExplanationReader) -> ExplainedCopy:
+def _explain_copy(message: MessagePosted, copy: Copy, directory: Directory, viewer: Viewer) -> ExplainedCopy:
     """Explain a copy's route; a response to a hidden requester ends at the service that hides it."""
-    shown = _unknown_requester(message, reader)
+    shown = _unknown_requester(message, viewer)
     if shown:
-        return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, reader)
+        return explained_copy(Copy(shown, (Hop(shown, (), message.sender),)), directory, viewer)
     is_named_for_sender = message.answers is not None and message.answers.shown_requester and copy.hops
-    if is_named_for_sender and not _is_beside_sender(message, copy, reader):
+    if is_named_for_sender and not _is_beside_sender(message, copy, viewer):
         copy = Copy(copy.hops[-1].service, copy.hops, logical=copy.logical)
-    return explained_copy(copy, directory, reader)
+    return explained_copy(copy, directory, viewer)
 
 
-def _is_beside_sender(message: MessagePosted, copy: Copy, reader: ExplanationReader) -> bool:
-    """Whether the reader is only on the side of a responder that does not know the requester."""
-    own = [place for place, hop in enumerate(copy.hops) if reader.owns(hop.service)]
+def _is_beside_sender(message: MessagePosted, copy: Copy, viewer: Viewer) -> bool:
+    """Whether the viewer is only on the side of a responder that does not know the requester."""
+    own = [place for place, hop in enumerate(copy.hops) if viewer.owns(hop.service)]
     return bool(own) and all(is_requester_hidden(message, place, copy.hops, copy.logical) for place in own)
 
 
 def _visible_services(
-    message: MessagePosted, tried: tuple[ServiceTried, ...], reader: ExplanationReader
+    message: MessagePosted, tried: tuple[ServiceTried, ...], viewer: Viewer
 ) -> tuple[ServiceTried, ...]:
-    """Return the services whose rules were tried, without those of a side hidden from the reader."""
-    if _unknown_requester(message, reader):
-        return tuple([one for one in tried if reader.owns(one.service)])
-    if not message.shown_sender or reader.owns(message.sender):
+    """Return the services whose rules were tried, without those of a side hidden from the viewer."""
+    if _unknown_requester(message, viewer):
+        return tuple([one for one in tried if viewer.owns(one.service)])
+    if not message.shown_sender or viewer.owns(message.sender):
         return tried
     return tuple(
         [replace(one, invoker=message.shown_sender) if one.invoker == message.sender else one for one in tried]
     )
 
 
-def _unknown_requester(message: MessagePosted, reader: ExplanationReader) -> str:
+def _unknown_requester(message: MessagePosted, viewer: Viewer) -> str:
     """Return the service that replaces the requester for the sender of this response; '' if it is known."""
     shown = message.answers.shown_requester if message.answers is not None else ""
-    return shown if shown and reader.owns(message.sender) and not reader.owns(shown) else ""
+    return shown if shown and viewer.owns(message.sender) and not viewer.owns(shown) else ""

@@ -19,7 +19,7 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import Queued
+from postroad.core.model.delivery import DeliveryState, Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Delivered, Message, MessageType, Part
@@ -40,12 +40,15 @@ from postroad.core.routing.forward import (
     with_content,
 )
 from postroad.core.routing.itinerary import Routed
-from postroad.errors import Unavailable
+from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import submit_step, wait_until_stored
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
+from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.posting import decode_wrapper, encode_body
-from postroad.ports import Clock, Committed, Conflict, Desk, JournalStep, Outcome, Randomness
+from postroad.ports import Committed, Conflict, JournalStep, StepOutcome
 
 TOGETHER = 250  # entries on their way at a time: an interchange may have a million documents
 
@@ -66,35 +69,29 @@ class ForwardResult(Struct, gc=False, frozen=True):
 class ForwardStage:
     """Makes forwards durable, each at most once."""
 
-    def __init__(
-        self,
-        desk: Desk,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        randomness: Randomness,
-        expires: Callable[[int], None],
-        heavy: HeavyWork,
-    ) -> None:
-        self._desk = desk
-        self._directory = directory
-        self._clock = clock
-        self._randomness = randomness
-        self._expires = expires
+    def __init__(self, plumbing: Plumbing, lookup: DeliveryLookup, due: DueTimes, heavy: HeavyWork) -> None:
+        self._desk, self._clock = plumbing.desk, plumbing.clock
+        self._directory, self._randomness = plumbing.directory, plumbing.randomness
+        self._lookup = lookup
+        self._due = due
         self._heavy = heavy
 
     async def forward(
         self,
         caller: Caller,
         delivered: Delivered,
-        queued: Queued,
         forwards: Sequence[Forward],
         on_its_way: Callable[[], None] = do_nothing,
     ) -> ForwardResult:
         """Store all forwards of one delivery; ``caller`` is the exchange or model that received it.
 
-        ``on_its_way`` is called when every later forward will also arrive later at every receiver.
+        ``on_its_way`` is called when every later forward will also arrive later at every receiver. Raises Refused if the
+        delivery has ended meanwhile.
         """
-        directory = self._directory()
+        found = await self._lookup.find(delivered.token, delivered.recipient_gcid)
+        if found.state is not DeliveryState.QUEUED:
+            raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
+        queued, directory = found.queued, self._directory()
         through = (*list_passed_services(queued.message), queued.recipient)
         wanted, faults = _wanted(forwards, queued.recipient, through, directory)
         sent = ForwardOrigin(caller, delivered, queued, through, await self._setting(delivered, queued))
@@ -111,7 +108,9 @@ class ForwardStage:
             on_its_way()
         return ForwardResult(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.told())
 
-    async def tell(self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward) -> Conflict | None:
+    async def send_acknowledgment(
+        self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward
+    ) -> Conflict | None:
         """Send a splitter's acknowledgment to a partner; None once it is durable, now or earlier.
 
         A conflict means that another writer used one of its numbers meanwhile.
@@ -133,11 +132,11 @@ class ForwardStage:
 
     async def _submitted(
         self, sent: ForwardOrigin, name: str, group: Sequence[Forward], directory: Directory
-    ) -> tuple[JournalStep, Sequence[Forward], asyncio.Future[Outcome]]:
+    ) -> tuple[JournalStep, Sequence[Forward], asyncio.Future[StepOutcome]]:
         step = await self._step(sent, name, group, directory)
         return step, group, await self._earlier(sent, step) or submit_step(self._desk, step)
 
-    async def _earlier(self, sent: ForwardOrigin, step: JournalStep) -> asyncio.Future[Outcome] | None:
+    async def _earlier(self, sent: ForwardOrigin, step: JournalStep) -> asyncio.Future[StepOutcome] | None:
         """Return the outcome of forwards from an interrupted earlier run, found by its key.
 
         The desk may no longer have them in memory, since neither their age nor the number of later entries is known.
@@ -147,7 +146,7 @@ class ForwardStage:
         first = await self._desk.seen(step.keys[0]) if comes_again else None
         if first is None:
             return None
-        outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+        outcome: asyncio.Future[StepOutcome] = asyncio.get_running_loop().create_future()
         outcome.set_result(Conflict(step.keys[0], *first))
         return outcome
 
@@ -157,7 +156,7 @@ class ForwardStage:
             return b""
         return decode_wrapper(queued.content, await self._desk.body(queued) or b"")
 
-    async def _committed(self, step: JournalStep, forward: Forward, future: asyncio.Future[Outcome]) -> bool:
+    async def _committed(self, step: JournalStep, forward: Forward, future: asyncio.Future[StepOutcome]) -> bool:
         outcome = await wait_until_stored(future)
         if isinstance(outcome, Committed):
             self._note_expiry(step)
@@ -169,7 +168,7 @@ class ForwardStage:
 
     def _note_expiry(self, step: JournalStep) -> None:
         if isinstance(step.entry, MessagePosted):
-            self._expires(step.entry.expires_at_us)
+            self._due.note(step.entry.expires_at_us)
 
     async def _step(
         self, sent: ForwardOrigin, name: str, group: Sequence[Forward], directory: Directory

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 
 from postroad.core.audit.history.builder import build_history
 from postroad.core.model.history import History
 from postroad.core.model.journal import Entry, MessagePosted, decode
-from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import JOURNEY, QUERIES
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batch_history import list_batch_ids, load_known_batches
-from postroad.ports import IndexReader, Journal
 
 SETTLED_BY = JOURNEY.index("settle_seq")
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
@@ -21,26 +20,16 @@ TOLD_AT_ONCE = 500  # entries and copies that are told of on the event loop, in 
 
 
 class HistoryStage:
-    def __init__(
-        self,
-        journal: Journal,
-        index: IndexReader,
-        directory: Callable[[], Directory],
-        indexed: Callable[[], Awaitable[None]],
-        veil: Pseudonyms,
-        heavy: HeavyWork,
-    ) -> None:
-        self._journal = journal
-        self._index = index
-        self._directory = directory
-        self._veil = veil
+    def __init__(self, plumbing: Plumbing, pseudonyms: Pseudonyms, heavy: HeavyWork) -> None:
+        self._journal, self._index, self._directory = plumbing.journal, plumbing.index, plumbing.directory
+        self._wait_until_indexed = plumbing.wait_until_indexed
+        self._pseudonyms = pseudonyms
         self._heavy = heavy
-        self._indexed = indexed  # waits until the index knows everything that is durable now
 
     async def trace(self, session: str, organization: str | None, service: str = "") -> History | None:
         """Return the history of a session's transaction, as far as the organization or its service may see it."""
-        await self._indexed()
-        rows = await self._index.query("message", self._veil.real_session(session))
+        await self._wait_until_indexed()
+        rows = await self._index.query("message", self._pseudonyms.real_session(session))
         if not rows:
             return None
         entries = await self._entries(rows[0][TRANSACTION])
@@ -53,7 +42,7 @@ class HistoryStage:
                 directory=directory,
                 organization=organization,
                 asked=session,
-                veil=self._veil,
+                veil=self._pseudonyms,
                 batches=batches,
                 service=service,
             )

@@ -18,21 +18,23 @@ from postroad.flow.stages.posting import Answer, AnsweredAt, Posting
 from postroad.ports import JournalStep
 
 
+class PostStep(JournalStep, gc=False, frozen=True):
+    """The step that stores a post."""
+
+    entry: MessagePosted
+
+
 class IndexedPost(NamedTuple):
     """One post of many, with its index."""
 
     place: int
     posting: Posting
-    step: JournalStep
-
-    @property
-    def entry(self) -> MessagePosted:
-        return self.step.entry  # type: ignore[return-value]
+    step: PostStep
 
     @property
     def bulk(self) -> int:
         """The key of the call that it came with; 0 if that has none."""
-        return bulk_key(self.entry.sender, self.posting.bulk) if self.posting.bulk else 0
+        return bulk_key(self.step.entry.sender, self.posting.bulk) if self.posting.bulk else 0
 
     @property
     def looked_up(self) -> tuple[int, ...]:
@@ -50,17 +52,17 @@ def derive_post_keys(sender: str, message: Message, posting: Posting) -> tuple[i
     return (*keys, bulk_key(sender, posting.bulk)) if posting.bulk else keys
 
 
-def build_unique_step(entry: MessagePosted, body: bytes | None) -> JournalStep:
+def build_unique_step(entry: MessagePosted, body: bytes | None) -> PostStep:
     """Return the step that stores a post unless one with the same keys exists."""
     keys: tuple[int, ...] = ()
     if entry.idempotency:  # before the handle: what is repeated with its key gets the first answer
         keys = (idempotency_key(entry.sender, entry.idempotency),)
     if not entry.handle:
-        return JournalStep(entry, body, keys)
+        return PostStep(entry, body, keys)
     handle = entry.keys[0]
     if entry.possible_duplicate:
-        return JournalStep(entry, body, (*keys, handle, flagged_key(handle)))
-    return JournalStep(entry, body, keys, absent=(flagged_key(handle),))
+        return PostStep(entry, body, (*keys, handle, flagged_key(handle)))
+    return PostStep(entry, body, keys, absent=(flagged_key(handle),))
 
 
 def duplicate_error(entry: MessagePosted, session: str) -> Refused:

@@ -13,9 +13,9 @@ from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.flow.concurrency.next_due import DueTimes
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batches import BatchStore
 from postroad.flow.stages.end import EndStage
-from postroad.ports import Clock, Desk, IndexReader
 
 AT_ONCE = 500  # rows of the index at a time
 
@@ -23,12 +23,8 @@ AT_ONCE = 500  # rows of the index at a time
 class MailboxTimeLimit:
     """Expires deliveries that waited longer than their receiver's profile allows."""
 
-    def __init__(
-        self, desk: Desk, index: IndexReader, clock: Clock, ending: EndStage, due: DueTimes, batches: BatchStore
-    ) -> None:
-        self._desk = desk
-        self._index = index
-        self._clock = clock
+    def __init__(self, plumbing: Plumbing, ending: EndStage, due: DueTimes, batches: BatchStore) -> None:
+        self._desk, self._index, self._clock = plumbing.desk, plumbing.index, plumbing.clock
         self._ending = ending
         self._due = due
         self._batches = batches

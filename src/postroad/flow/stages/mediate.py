@@ -16,13 +16,12 @@ from msgspec.structs import replace
 
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.delivery.reasons import make_reason
-from postroad.core.identity.tokens import Tokens
 from postroad.core.mediation.conversion_losses import LOSSY
 from postroad.core.mediation.formats import decode_wire, encode_delivery, external_format_of, message_of
 from postroad.core.mediation.header_fields import PREFIX, fit_header_fields, write_delivered
 from postroad.core.mediation.model import EncodedMessage, Wire
 from postroad.core.mediation.wrapper import pack_wrapper
-from postroad.core.model.delivery import Wrapped
+from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import DeliveryTranslated
@@ -30,9 +29,11 @@ from postroad.core.model.message import Delivered
 from postroad.core.model.part_facts import MessageArrival
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.posting import Posting, compute_fingerprint
-from postroad.ports import Clock, Desk, JournalStep
+from postroad.ports import JournalStep
 
 WRITTEN_AT_ONCE_BYTES = 256 << 10
 MAX_REMEMBERED = 100_000
@@ -89,10 +90,9 @@ def build_header_fields(handed: HandedDelivery) -> dict[str, str]:
 class MediateStage:
     """Encodes deliveries for their receivers and records what a format cannot carry."""
 
-    def __init__(self, desk: Desk, clock: Clock, tokens: Tokens, ending: EndStage) -> None:
-        self._desk = desk
-        self._clock = clock
-        self._tokens = tokens
+    def __init__(self, plumbing: Plumbing, lookup: DeliveryLookup, ending: EndStage) -> None:
+        self._desk, self._clock = plumbing.desk, plumbing.clock
+        self._lookup = lookup
         self._ending = ending
         self._on_record: dict[tuple[int, Format], None] = {}  # deliveries and formats, the oldest first
 
@@ -121,12 +121,12 @@ class MediateStage:
         if not dropped:
             return True
         delivered = handed.delivered
-        number = self._number(delivered)
+        number = self._lookup.number(delivered)
         if service.whole_only:
             await self._ending.fail(number, make_reason(LOSSY, detail="; ".join(dropped)))
             return False
         if (number, format) not in self._on_record:
-            form = delivered.form if isinstance(delivered, Wrapped) else ""
+            form = delivered.form if isinstance(delivered, LocalDelivery) else ""
             now_us = self._clock.now_us()
             entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
             await commit_step(self._desk, JournalStep(entry, reserve=True))
@@ -138,12 +138,6 @@ class MediateStage:
         self._on_record[number, format] = None
         if len(self._on_record) > MAX_REMEMBERED:
             del self._on_record[next(iter(self._on_record))]
-
-    def _number(self, delivered: Delivered) -> int:
-        number = self._tokens.number(delivered.token)
-        if number is None:
-            raise RuntimeError("a delivery of this network has a token of another")
-        return number
 
 
 async def _handed_beside(delivered: Delivered, format: Format, soap_body: str) -> HandedDelivery:

@@ -34,10 +34,11 @@ from postroad.core.projection.unique_keys import unique_keys
 from postroad.core.routing.forward import Forward
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.interchanges import InterchangeRegistry
 from postroad.flow.stages.forward import ForwardStage
-from postroad.flow.stages.respond import RespondStage
-from postroad.ports import Clock, Desk, JournalStep
+from postroad.flow.stages.lookup import DeliveryLookup
+from postroad.ports import JournalStep
 
 MAX_DRAWS = 10  # times that others may draw the same numbers at the same moment
 MAX_DIGITS = 18  # of a control number that could be ours
@@ -72,33 +73,30 @@ class PartnerAcknowledgments:
     """Sends acknowledgments to partners and records those that they send."""
 
     def __init__(
-        self,
-        desk: Desk,
-        clock: Clock,
-        book: InterchangeRegistry,
-        answers: RespondStage,
-        forwarding: ForwardStage,
+        self, plumbing: Plumbing, lookup: DeliveryLookup, interchanges: InterchangeRegistry, forwarding: ForwardStage
     ) -> None:
-        self._desk = desk
-        self._clock = clock
-        self._book = book
-        self._answers = answers
+        self._desk, self._clock = plumbing.desk, plumbing.clock
+        self._lookup = lookup
+        self._interchanges = interchanges
         self._forwarding = forwarding
         self._drawing = asyncio.Lock()  # one at a time: those of other processes are collisions enough
 
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         """Return the forwards that another delivery has already made."""
-        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
         return [one for one in forwards if await self._forwarding.came_before(queued, one)]
 
-    async def tell(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None:
+    async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None:
         """Send the acknowledgment to the partner, if one is due; raises Refused if it cannot be written."""
         caller = Caller(service=splitter, level=AuthenticationLevel.CERTIFICATE, secure=True)
-        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
         async with self._drawing:
             for _ in range(MAX_DRAWS):
                 forward = await self._answer(splitter.organization, telling)
-                if forward is None or await self._forwarding.tell(caller, delivered, queued, forward) is None:
+                if (
+                    forward is None
+                    or await self._forwarding.send_acknowledgment(caller, delivered, queued, forward) is None
+                ):
                     return
         raise Unavailable(
             "network.busy", "Other interchanges are using the same control numbers; the acknowledgment is retried"
@@ -110,35 +108,37 @@ class PartnerAcknowledgments:
             return None
         envelope = standard.answering(found, self._clock.now_us(), dict(telling.facts))
         sides = NumberingParties(organization, standard.name, envelope.sender, envelope.receiver)
-        drawing = await self._book.drawing(sides)
+        drawing = await self._interchanges.drawing(sides)
         pieces = standard.acknowledge(found, envelope, drawing, taken=telling.taken, rejected=telling.rejected)
         stream = await asyncio.to_thread(b"".join, pieces)
         return _as_forward(telling, stream, drawing) if stream else None
 
-    async def hear(self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]) -> None:
+    async def record(
+        self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
+    ) -> None:
         """Record the acknowledgments in one message, once for each batch they concern.
 
         Applies only to batches of the splitter's organization, whatever names an interchange has.
         """
-        queued = (await self._answers.delivery(delivered.token, delivered.recipient_gcid)).queued
+        queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
         told = _AcknowledgmentLog(queued.recipient, queued.message.session, self._clock.now_us())
-        of_nothing: list[tuple[ReceivedAcknowledgments, ReportedStatus]] = []
+        unmatched: list[tuple[ReceivedAcknowledgments, ReportedStatus]] = []
         for hearing in _by_sides(hearings):
-            sent = _SentInterchanges(self._book, splitter.organization, hearing)
-            of_nothing += [(hearing, said) for said in await self._hear(told, hearing, sent)]
-        if of_nothing:
-            await self._write(told.unmatched_entry(of_nothing))
+            sent = _SentInterchanges(self._interchanges, splitter.organization, hearing)
+            unmatched += [(hearing, said) for said in await self._record(told, hearing, sent)]
+        if unmatched:
+            await self._write(told.unmatched_entry(unmatched))
 
-    async def _hear(
+    async def _record(
         self, told: _AcknowledgmentLog, hearing: ReceivedAcknowledgments, sent: _SentInterchanges
     ) -> tuple[ReportedStatus, ...]:
         """Record one acknowledgment; returns the verdicts that match nothing that was sent."""
         about = {batch: filed async for batch, filed in sent.referenced_interchanges()}
         # There may be a hundred thousand documents, each with a word about it: others are not kept waiting for that.
-        by_batch, unmatched = await asyncio.to_thread(_verdicts_by_batch, hearing.said, about)
+        by_batch, unknown = await asyncio.to_thread(_verdicts_by_batch, hearing.said, about)
         for batch, found in by_batch.items():
             await self._write(told.of_batch(hearing, batch, found))
-        return unmatched
+        return unknown
 
     async def _write(self, entry: InterchangeAnswered) -> None:
         await commit_step(self._desk, JournalStep(entry, None, tuple(unique_keys(entry)), reserve=True))
@@ -147,22 +147,22 @@ class PartnerAcknowledgments:
 class _SentInterchanges:
     """The sent interchanges that an acknowledgment may refer to."""
 
-    def __init__(self, book: InterchangeRegistry, organization: str, hearing: ReceivedAcknowledgments) -> None:
-        self._book, self._said = book, hearing.said
+    def __init__(self, interchanges: InterchangeRegistry, organization: str, hearing: ReceivedAcknowledgments) -> None:
+        self._interchanges, self._said = interchanges, hearing.said
         self._sides = NumberingParties(organization, hearing.standard, hearing.ours, hearing.partner)
 
     async def referenced_interchanges(self) -> AsyncIterator[tuple[str, tuple[DocumentPosition, ...]]]:
         """Yield the batches that may be meant, each with all its documents."""
         seen: set[str] = set()
-        async for assembled in self._interchanges():
+        async for assembled in self._list():
             if assembled.batch is not None and assembled.batch.id not in seen:
                 seen.add(assembled.batch.id)
                 yield assembled.batch.id, assembled.filed
 
-    async def _interchanges(self) -> AsyncIterator[AssembledInterchange]:
+    async def _list(self) -> AsyncIterator[AssembledInterchange]:
         """Yield interchanges by their numbers if given; otherwise by their documents."""
         held: set[str] = set()
-        await self._book.caught_up()
+        await self._interchanges.caught_up()
         for scope, number in dict.fromkeys([named for one in self._said if (named := _number_named(one))]):
             found = await self._by_number(self._sides.series(scope), number)
             if found is not None:
@@ -176,10 +176,10 @@ class _SentInterchanges:
     async def _by_number(self, series: str, number: str) -> AssembledInterchange | None:
         """Find an interchange by number; numbers longer than ours can be match nothing."""
         could_be = number.isdecimal() and len(number.lstrip("0")) <= MAX_DIGITS
-        return await self._book.sent(series, int(number)) if could_be else None
+        return await self._interchanges.sent(series, int(number)) if could_be else None
 
     async def _by_document(self, document: str) -> AssembledInterchange | None:
-        return await self._book.holding(self._sides.series(StatusScope.MEMBER), document) if document else None
+        return await self._interchanges.holding(self._sides.series(StatusScope.MEMBER), document) if document else None
 
 
 def _verdicts_by_batch(

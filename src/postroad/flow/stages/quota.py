@@ -9,15 +9,13 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Awaitable, Callable
 
 from postroad.core.admission.quota import Allowance, QuotaAccount, QuotaAmount, QuotaCharge, allowance_of, limits_of
 from postroad.core.model.directory import OrganizationLimits, Service
 from postroad.core.model.message import PostResult
-from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.posting import Answer, Answered
-from postroad.ports import Clock, IndexReader
 
 # A look takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
 # nodes accept posts too; but never more than a twentieth of the time, unless somebody is at the limit.
@@ -31,18 +29,9 @@ MAX_WAITING = 100  # posts of one organization that wait for a look
 class Quota:
     """Reserves quota for new posts, using totals that are refreshed from the index when a limit is near."""
 
-    def __init__(
-        self,
-        index: IndexReader,
-        directory: Callable[[], Directory],
-        clock: Clock,
-        indexed: Callable[[], Awaitable[None]],
-        usual: OrganizationLimits,
-    ) -> None:
-        self._index = index
-        self._directory = directory
-        self._clock = clock
-        self._indexed = indexed
+    def __init__(self, plumbing: Plumbing, usual: OrganizationLimits) -> None:
+        self._index, self._clock, self._directory = plumbing.index, plumbing.clock, plumbing.directory
+        self._wait_until_indexed = plumbing.wait_until_indexed
         self._usual = usual
         self._account = QuotaAccount()
         self._looking: asyncio.Task[None] | None = None
@@ -123,7 +112,7 @@ class Quota:
         charges: list[QuotaCharge] | None = None
         self._account.begin_refresh()
         try:
-            await self._indexed()
+            await self._wait_until_indexed()
             services = self._directory().services
             charges = [
                 QuotaCharge(services[gcid].organization.casefold(), gcid, QuotaAmount(*amounts))

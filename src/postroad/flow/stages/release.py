@@ -7,27 +7,24 @@ Polls are not held back: a poll is itself a request.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.delivery.release_schedule import HeldDeliveries
 from postroad.core.model.journal import DeliveriesReleased
 from postroad.flow.concurrency.commit import commit_step
-from postroad.ports import Clock, Desk, IndexReader, JournalStep
+from postroad.flow.plumbing import Plumbing
+from postroad.ports import JournalStep
 
 
 class ReleaseStage:
     """Releases deliveries by schedule or on request."""
 
-    def __init__(self, desk: Desk, index: IndexReader, clock: Clock, indexed: Callable[[], Awaitable[None]]) -> None:
-        self._desk = desk
-        self._index = index
-        self._clock = clock
-        self._indexed = indexed
+    def __init__(self, plumbing: Plumbing) -> None:
+        self._desk, self._index, self._clock = plumbing.desk, plumbing.index, plumbing.clock
+        self._wait_until_indexed = plumbing.wait_until_indexed
 
     async def released_to(self, gcid: str) -> int:
         """Return the highest delivery number that was released for the service."""
-        await self._indexed()
+        await self._wait_until_indexed()
         [(up_to,)] = await self._index.query("released_to", gcid)
         return up_to or 0
 

@@ -9,27 +9,27 @@ A round is found through the post that began the journey.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any, NamedTuple
 
 from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.delivery.dead_letters import DeadLetter, round_expiry_us
 from postroad.core.model import ids
 from postroad.core.model.contexts import Ancestry
-from postroad.core.model.delivery import Queued, Resent, is_followed
+from postroad.core.model.delivery import is_followed
 from postroad.core.model.directory import Service
+from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesDropped, DeliveryResent, MessagePosted, decode
-from postroad.core.model.message import Delivered
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import LETTER, WAITING
 from postroad.core.projection.tables import TABLES
 from postroad.core.projection.unique_keys import dead_letter_key
-from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.next_due import DueTimes
-from postroad.ports import Clock, Committed, Conflict, Desk, IndexReader, Journal, JournalRecord, JournalStep
+from postroad.flow.plumbing import Plumbing
+from postroad.ports import Committed, Conflict, IndexReader, Journal, JournalRecord, JournalStep
 
 OWN = len(LETTER) - len(WAITING)  # columns that are the letter's own
 
@@ -37,10 +37,8 @@ OWN = len(LETTER) - len(WAITING)  # columns that are the letter's own
 class DeadLetterStage:
     """Resends and drops dead letters, each at most once."""
 
-    def __init__(self, desk: Desk, directory: Callable[[], Directory], clock: Clock, due: DueTimes) -> None:
-        self._desk = desk
-        self._directory = directory
-        self._clock = clock
+    def __init__(self, plumbing: Plumbing, due: DueTimes) -> None:
+        self._desk, self._clock, self._directory = plumbing.desk, plumbing.clock, plumbing.directory
         self._due = due
 
     async def find(self, index: IndexReader, number: int) -> DeadLetter | None:
@@ -75,7 +73,7 @@ class DeadLetterStage:
         if isinstance(outcome, Conflict):
             raise already_handled_error()
         self._due.note(entry.expires_at_us)
-        return outcome.seq << 16
+        return delivery_number(outcome.seq, 0)
 
     def _entry(self, letter: DeadLetter, by: str, reason: str, expires_at_us: int | None) -> DeliveryResent:
         queued, now_us = letter.queued, self._clock.now_us()
@@ -162,12 +160,6 @@ class DeliveryRound(NamedTuple):
 
     delivery: int
     journey: int
-
-
-def mark_resent(delivered: Delivered, queued: Queued, veil: Pseudonyms) -> Resent:
-    """Return a resent delivery with the number by which its receiver knows the first round."""
-    origin = veil.number(queued.origin) if queued.shown_sender else queued.origin
-    return Resent(**{name: getattr(delivered, name) for name in delivered.__struct_fields__}, origin=origin)
 
 
 async def find_journey_origin(journal: Journal, journey: int) -> JourneyOrigin | None:

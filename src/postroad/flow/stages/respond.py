@@ -6,12 +6,8 @@ request's journey and expires with it.
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from hmac import compare_digest
-
 from postroad.core.admission.admit import Admitted
 from postroad.core.delivery.reasons import make_reason, reason_text
-from postroad.core.identity.tokens import Tokens
 from postroad.core.model import ids
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.directory import Service
@@ -23,15 +19,18 @@ from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.rules.return_route import ReturnRoute, return_route
 from postroad.core.visibility.isolation import anonymous_service_label
+from postroad.core.visibility.pseudonyms import Pseudonyms
+from postroad.core.visibility.redact_delivery import redact_refusal, redact_result
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.heavy_work import HeavyWork
+from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
 from postroad.flow.stages.acknowledge import acknowledge
 from postroad.flow.stages.advance import AdvanceStage
 from postroad.flow.stages.cancel import CancelStage
-from postroad.flow.stages.delivery_view import redact_refusal, redact_result
 from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.posting import (
     Posting,
     build_result,
@@ -40,7 +39,7 @@ from postroad.flow.stages.posting import (
     load_post,
     replay_result,
 )
-from postroad.ports import Conflict, Desk, Journal, JournalStep, Randomness
+from postroad.ports import Conflict, JournalStep
 
 NO_RETURN = "The response had no valid way back"
 NO_WAY_BACK = (
@@ -54,29 +53,27 @@ class RespondStage:
 
     def __init__(
         self,
-        desk: Desk,
-        journal: Journal,
-        randomness: Randomness,
-        tokens: Tokens,
+        plumbing: Plumbing,
+        lookup: DeliveryLookup,
+        pseudonyms: Pseudonyms,
         ending: EndStage,
         cancelling: CancelStage,
         heavy: HeavyWork,
     ) -> None:
-        self._desk = desk
-        self._journal = journal
-        self._randomness = randomness
-        self._tokens = tokens
+        self._desk, self._journal, self._randomness = plumbing.desk, plumbing.journal, plumbing.randomness
+        self._lookup = lookup
+        self._pseudonyms = pseudonyms
         self._ending = ending
         self._cancelling = cancelling
         self._heavy = heavy
-        self._going_on = AdvanceStage(desk, ending, _answered, heavy)
+        self._advancing = AdvanceStage(plumbing, ending, _answered, heavy)
 
-    async def answer(self, admitted: Admitted, posting: Posting, directory: Directory) -> PostResult:
+    async def respond(self, admitted: Admitted, posting: Posting, directory: Directory) -> PostResult:
         """Carry out a response or an acknowledgment; raises Refused if it does not fit what was delivered."""
         message = admitted.message
         if message.type is MessageType.CANCEL:
             return await self._cancelling.cancel(admitted)
-        found = await self.delivery(message.reference, admitted.sender.gcid)
+        found = await self._lookup.find(message.reference, admitted.sender.gcid)
         if message.type is MessageType.ACKNOWLEDGEMENT:
             return await self._acknowledge(admitted, found)
         if found.state not in (DeliveryState.QUEUED, DeliveryState.DELIVERED):
@@ -90,41 +87,12 @@ class RespondStage:
             if (earlier := await self._earlier(found)) is not None:
                 result = await self._again(earlier, posting)
             elif queued.in_transit:
-                result = await self._going_on.go_on(admitted, posting, queued, directory)
+                result = await self._advancing.advance(admitted, posting, queued, directory)
             else:
                 result = await self._respond(admitted, posting, queued, directory)
         except Refused as refusal:
-            raise redact_refusal(refusal, queued, self._tokens.veil) from None
-        return redact_result(result, queued, self._tokens.veil)
-
-    async def delivery(self, token: str, receiver: str) -> FoundDelivery:
-        """Return the delivery for which this receiver was given this token."""
-        found = (await self.deliveries((token,), receiver)).get(token)
-        if found is None:
-            raise Refused(
-                "reference.invalid",
-                "The reference is not the token of a message that this service received; use the token it came with",
-                pointer="/reference",
-            )
-        return found
-
-    async def deliveries(self, tokens: Collection[str], receiver: str) -> dict[str, FoundDelivery]:
-        """Return the deliveries of this receiver's tokens; unknown tokens and those of other receivers are left out."""
-        numbers = {token: number for token in tokens if (number := self._tokens.number(token)) is not None}
-        found = await self._desk.find_all(numbers.values())
-        return {
-            token: one
-            for token, number in numbers.items()
-            if (one := found.get(number)) is not None
-            and one.queued.recipient == receiver
-            and self._holds(token, one.queued)
-        }
-
-    def _holds(self, token: str, queued: Queued) -> bool:
-        if queued.token:  # worked out when it was handed out
-            return compare_digest(token.encode(), queued.token.encode())
-        session, hidden = queued.message.session, bool(queued.shown_sender)
-        return self._tokens.holds(token, queued.number, session, queued.recipient, hidden=hidden)
+            raise redact_refusal(refusal, queued, self._pseudonyms) from None
+        return redact_result(result, queued, self._pseudonyms)
 
     async def _earlier(self, found: FoundDelivery) -> Conflict | None:
         """Find an earlier answer to the delivery; old ones are known to the index only.
@@ -149,7 +117,7 @@ class RespondStage:
             raise Refused("delivery.over", "The delivery has come to its end before this acknowledgement")
         message = found.queued.message
         result = PostResult(session=message.session, transaction=message.transaction)
-        return redact_result(result, found.queued, self._tokens.veil)
+        return redact_result(result, found.queued, self._pseudonyms)
 
     async def _respond(self, admitted: Admitted, posting: Posting, queued: Queued, directory: Directory) -> PostResult:
         request = queued.message

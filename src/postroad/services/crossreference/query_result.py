@@ -44,5 +44,4 @@ def _xml(records: Sequence[CrossReferenceRecord], shared: SharedMap) -> str:
 
 
 def _address(record: CrossReferenceRecord, shared: SharedMap) -> str:
-    service = shared.tools.directory.services.get(record.key.service)
-    return service.address if service is not None else record.key.service
+    return shared.tools.directory.address_of(record.key.service)

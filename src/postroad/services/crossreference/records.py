@@ -65,7 +65,7 @@ class JournalRecordStore:
             await self._write(owner, name, cause, missing, tuple(pairs))
 
     async def related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
-        await self._network.indexed()
+        await self._network.wait_until_indexed()
         return [await self._related(owner, name, key) for key in keys]
 
     async def _related(self, owner: str, name: str, key: Key) -> list[CrossReferenceRecord]:

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from postroad.core.configuration.document import DocumentError
 from postroad.core.model.asset import AssetKind
-from postroad.core.model.directory import Service
+from postroad.core.model.directory import Service, is_same_organization
 from postroad.core.model.message import Delivered
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments, bad_argument
@@ -44,7 +44,7 @@ class SharedMap:
     sharers: frozenset[str] | None  # None: everybody
 
     def shares(self, service: Service) -> bool:
-        return self.sharers is None or not self.sharers.isdisjoint(list_names(service))
+        return self.sharers is None or not self.sharers.isdisjoint(service.names)
 
     def party(self, argument: str, named: str) -> Service:
         """Return a service that is named in an argument and shares the map."""
@@ -60,13 +60,8 @@ class SharedMap:
 
     def may_relate(self, one: Service, other: Service) -> bool:
         """Whether the acting service may relate records of these two."""
-        houses = {house.organization.casefold() for house in (one, other, self.owner)}
-        return self.acting.organization.casefold() in houses
-
-
-def list_names(service: Service) -> set[str]:
-    """Return the names by which a list may refer to a service: organization, address, GCID."""
-    return {service.organization.casefold(), service.address.casefold(), service.gcid}
+        acting = self.acting.organization
+        return any(is_same_organization(acting, party.organization) for party in (one, other, self.owner))
 
 
 def open_map(message: Delivered, arguments: Arguments, tools: Tools) -> SharedMap:
@@ -79,7 +74,7 @@ def open_map(message: Delivered, arguments: Arguments, tools: Tools) -> SharedMa
         raise _no_map(name) if name else refusal from None
     services = read_map(asset.content).services
     sharers = None if services == "*" else frozenset(named.casefold() for named in services)
-    if acting is None or (sharers is not None and sharers.isdisjoint(list_names(acting))):
+    if acting is None or (sharers is not None and sharers.isdisjoint(acting.names)):
         raise _no_map(name)
     return SharedMap(name=asset.name, owner=tools.service, acting=acting, tools=tools, sharers=sharers)
 

@@ -22,7 +22,7 @@ from postroad.core.model.message import Message, Part
 from postroad.core.routing.forward import NOT_OPEN
 from postroad.errors import Refused
 from postroad.flow.administration import bindings
-from postroad.flow.administration.base import Administration, permission_denied
+from postroad.flow.administration.base import Administration, can_know, permission_denied
 from postroad.flow.network import Network
 from postroad.flow.registries.open_exchange import OpenExchange
 from postroad.services.exchange.binding_matches import BindingMatch, build_incoming, choose_content, find_matches
@@ -120,10 +120,8 @@ def _sender(network: Network, caller: Caller, message: Message) -> str:
     """Return the sender as deliveries name it: by address if the caller may know it."""
     if not message.sender:
         return caller.service.address if caller.service is not None else ""
-    directory = network.directory
-    service = directory.service(message.sender)
-    known = service is not None and (caller.operator or directory.visible(service, caller.organization))
-    return service.address if service is not None and known else message.sender
+    service = network.directory.service(message.sender)
+    return service.address if service is not None and can_know(caller, service, network.directory) else message.sender
 
 
 def _met(network: Network, caller: Caller, opened: OpenExchange, one: BindingMatch) -> MatchedBinding:

@@ -55,7 +55,7 @@ class DeliveryRunner:
         self._network = network
         self._engines = engines
         self._references = references
-        self._trust = ProvisioningChanges(network.configuration, network.clock, network.indexed)
+        self._trust = ProvisioningChanges(network.configuration, network.clock, network.wait_until_indexed)
         self._lines: defaultdict[tuple[str, str], FifoOrder] = defaultdict(
             FifoOrder
         )  # by service and, in transit, sender

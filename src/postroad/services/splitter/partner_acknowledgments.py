@@ -64,7 +64,7 @@ class SplitterPartner:
                 rejected=(rejected or {}).get(number, ()),
             )
             try:
-                await self._tools.partners.tell(self._tools.service, self._message, telling)
+                await self._tools.partners.send(self._tools.service, self._message, telling)
             except Refused as refusal:
                 log.warning(
                     "%s cannot answer session %s: %s", self._tools.service.address, self._message.session, refusal
@@ -87,7 +87,7 @@ class SplitterPartner:
             for found, said in one.said
         ]
         if hearings:
-            await self._tools.partners.hear(self._tools.service, self._message, hearings)
+            await self._tools.partners.record(self._tools.service, self._message, hearings)
 
     def named(self, every: Sequence[OpenedInterchanges], places: Collection[int]) -> str:
         """Return a description of the interchanges for people."""

@@ -188,13 +188,13 @@ class SimulatedNetwork:
             journal,
             index,
             self.clock,
-            indexed=keeper.wait_for,
+            wait_for_entry=keeper.wait_for,
             attempts_most=build.attempts_most,
             head_most=build.head_most,
             on_committed=keeper.notify,
         )
 
-        async def indexed() -> None:
+        async def wait_until_indexed() -> None:
             await keeper.wait_for((await journal.head()).seq)
 
         network = Network(
@@ -204,13 +204,13 @@ class SimulatedNetwork:
             clock=self.clock,
             randomness=self._randomness,
             token_key=TOKEN_KEY,
-            indexed=indexed,
+            wait_until_indexed=wait_until_indexed,
         )
         return SimulatedProcess(disk, network, keeper)
 
     async def _open(self, process: SimulatedProcess) -> None:
         self._loop.create_task(process.keeper.run(), name="index")
-        await process.network.indexed()
+        await process.network.wait_until_indexed()
         desk = process.network.desk
         assert isinstance(desk, LocalDesk)
         await desk.open()

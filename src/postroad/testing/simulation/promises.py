@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from postroad.core.model.delivery import DeliveryState
-from postroad.core.model.ids import delivery_number
+from postroad.core.model.ids import delivery_number, delivery_origin
 from postroad.testing.simulation.observations import EmptiedMailbox, Observations
 from postroad.testing.simulation.recorded_history import RecordedEnd, RecordedHistory, RecordedJourney, RecordedLeg
 
@@ -88,7 +88,10 @@ def a_dead_letter_is_dealt_with_once(outcome: SimulationOutcome) -> Iterator[str
         if leg.dealt and not any(end.state is DeliveryState.FAILED for end in leg.ends):
             yield f"{_named(leg, outcome)} was {leg.dealt[0][0]}, and had not failed"
     for number, delivery in outcome.ledger.resent.items():
-        if outcome.books.legs[number].dealt != [("resent", delivery >> 16)] or delivery not in outcome.books.legs:
+        if (
+            outcome.books.legs[number].dealt != [("resent", delivery_origin(delivery)[0])]
+            or delivery not in outcome.books.legs
+        ):
             yield f"dead letter {number:x} was resent as {delivery:x}, which the journal does not know"
     for number in outcome.ledger.dropped:
         if [how for how, _ in outcome.books.legs[number].dealt] != ["dropped"]:

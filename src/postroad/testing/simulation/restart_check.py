@@ -34,11 +34,11 @@ async def check_restart(
     faults = [*await _table_differences(index, live)] if await live.position() == head else []
     books = RecordedHistory(await read_all_records(journal))
 
-    async def indexed(seq: int) -> None:
+    async def wait_for_entry(seq: int) -> None:
         """Bring the index of the copy up to the hand-outs of this rehearsal."""
         await catch_up(journal, index)
 
-    desk = build.desk(journal, index, clock, indexed=indexed, attempts_most=build.attempts_most)
+    desk = build.desk(journal, index, clock, wait_for_entry=wait_for_entry, attempts_most=build.attempts_most)
     await desk.open()
     try:
         faults += await _state_differences(desk, books, chance)

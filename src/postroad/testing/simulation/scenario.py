@@ -209,7 +209,7 @@ class Scenario:
             chore.cancel()
         self.running.crash(index_lost=False)
         await self.running.start()
-        await self.running.network.indexed()
+        await self.running.network.wait_until_indexed()
         await self._rehearse()
         self._books = RecordedHistory(await read_all_records(self.running.journal))
         self.faults += await find_history_differences(self.running.network, self._books, self.chance)

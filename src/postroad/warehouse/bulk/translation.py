@@ -58,13 +58,13 @@ def _recipients(archived: ArchivedMessage, directory: Directory) -> Iterator[str
 
 
 def _outgoing(archived: ArchivedMessage, recipient: str, directory: Directory) -> OutgoingMessage:
-    message, sender = archived.message, directory.service(archived.sender)
+    message = archived.message
     session = archived.session or f"{archived.place.file}:{archived.place.position}"
     return OutgoingMessage(
         parts=message.parts,
         setting=unpack_wrapper(archived.setting) if archived.setting else None,
         seed=seed_of(session, recipient),
-        sender=sender.address if sender is not None else archived.sender,
+        sender=directory.address_named(archived.sender),
         topic=message.topic,
         handle=message.handle,
         session=archived.session,

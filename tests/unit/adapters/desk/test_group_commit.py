@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
-from postroad.ports import Committed, JournalStep, Outcome
+from postroad.ports import Committed, JournalStep, StepOutcome
 from postroad.testing.random_journals.journals import make_plain_posts
 
 LARGE = b"x" * 1_000
@@ -25,9 +25,9 @@ def acknowledgement(number: int, keys: tuple[int, ...] = ()) -> JournalStep:
 async def groups_of(steps: Sequence[JournalStep]) -> list[list[JournalStep]]:
     """The groups that are made of these steps, handed in together."""
     groups: list[list[JournalStep]] = []
-    answered: list[Outcome] = []
+    answered: list[StepOutcome] = []
 
-    async def commit(group: Sequence[JournalStep]) -> list[Outcome]:
+    async def commit(group: Sequence[JournalStep]) -> list[StepOutcome]:
         groups.append(list(group))
         await asyncio.sleep(0)
         return [Committed(1)] * len(group)

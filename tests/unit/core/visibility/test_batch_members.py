@@ -14,7 +14,8 @@ from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.batch_membership import KnownBatch
 from postroad.core.visibility.pseudonyms import Pseudonyms
-from postroad.core.visibility.redact_batch_member import MemberViewer, RedactedMember
+from postroad.core.visibility.redact_batch_member import BatchMemberRedactor, RedactedMember
+from postroad.core.visibility.viewer import Viewer
 
 BUYER, BATCHER, BANK = "b" * 16, "ba" * 8, "5" * 16
 DIRECTORY = Directory(
@@ -23,7 +24,7 @@ DIRECTORY = Directory(
         for gcid, organization in ((BUYER, "Buyer"), (BATCHER, "Hub"), (BANK, "Bank"))
     }
 )
-VEIL = Pseudonyms(b"only for tests")
+PSEUDONYMS = Pseudonyms(b"only for tests")
 SESSION, NUMBER, SINCE_US = f"{1:032x}", delivery_number(1, 0), 1_500_000
 FACTS = BatchMember(number=NUMBER, bytes=9, kind="850")
 OPEN = Batch(id="0" * 20, key=(), opened_at_us=1, latest_at_us=1, changed_at_us=1, count=1, service=BATCHER)
@@ -51,11 +52,7 @@ def found(hop: Hop, state: DeliveryState = DeliveryState.QUEUED) -> FoundDeliver
 def member(
     known: KnownBatch, hop: Hop, state: DeliveryState = DeliveryState.QUEUED, owner: str | None = "Hub"
 ) -> RedactedMember:
-    def owns(gcid: str) -> bool:
-        return DIRECTORY.services[gcid].organization == owner
-
-    sight = MemberViewer(DIRECTORY, VEIL, owns if owner is not None else None, known)
-    return sight.member(FACTS, found(hop, state), SINCE_US)
+    return BatchMemberRedactor(Viewer(DIRECTORY, owner), PSEUDONYMS, known).member(FACTS, found(hop, state), SINCE_US)
 
 
 def test_a_member_of_an_open_batch_is_told_as_it_came() -> None:
@@ -85,7 +82,7 @@ def test_a_batcher_that_is_kept_from_the_wider_route_knows_its_members_under_pse
     hidden = Hop(BATCHER, (), BANK, Context(1, shown_sender=BANK, isolated=True))
     told = member(KnownBatch(OPEN), hidden)
     assert (told.sender, told.since_us) == ("Bank/Orders", 1_000_000)
-    assert (VEIL.real_session(told.session), VEIL.real_number(told.id)) == (SESSION, NUMBER)
+    assert (PSEUDONYMS.real_session(told.session), PSEUDONYMS.real_number(told.id)) == (SESSION, NUMBER)
     assert SESSION not in told.session
     for owner in ("Bank", None):
         assert member(KnownBatch(OPEN), hidden, owner=owner).sender == "Buyer/Orders"

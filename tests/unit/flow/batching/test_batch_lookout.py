@@ -60,7 +60,7 @@ async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch
         await port.work(2)
         await port.acknowledge(interchange)
         with monkeypatch.context() as broken:
-            broken.setattr(port.network, "indexed", failing)
+            broken.setattr(port.network, "wait_until_indexed", failing)
             with pytest.raises(RuntimeError):
                 await port.work()
         await port.work()

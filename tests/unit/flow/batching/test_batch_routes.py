@@ -48,7 +48,7 @@ async def answer(port: Bench, address: str) -> None:
 
 
 async def journey_of(port: Bench, posted: PostResult) -> DeliveryState:
-    await port.network.indexed()
+    await port.network.wait_until_indexed()
     [row] = await port.network.index.query("transaction_journeys", posted.transaction)
     return DeliveryState(row[JOURNEY_STATE])
 

@@ -218,7 +218,7 @@ async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() 
         assert batch.state is BatchState.DROPPED
         [ended] = [one for one in await port.entries() if isinstance(one, DeliveriesEnded) and one.batch is not None]
         assert (ended.by, ended.state, len(ended.deliveries)) == ("ada@acme.example", "failed", 2)
-        await port.network.indexed()
+        await port.network.wait_until_indexed()
         for number in ended.deliveries:
             letter = await port.network.dead_letters.find(port.network.index, number)
             assert letter is not None
@@ -229,7 +229,7 @@ async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() 
 
 
 async def letters(port: Bench) -> list[int]:
-    await port.network.indexed()
+    await port.network.wait_until_indexed()
     return [row[LETTER.index("number")] for row in await port.network.index.query("dead_letters", 0, 10)]
 
 

@@ -158,10 +158,10 @@ async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[
     stores.lives += 1
     keeper = SimulatedIndexKeeper(journal, index)
     following = asyncio.get_running_loop().create_task(keeper.run())
-    desk = LocalDesk(journal, index, clock, indexed=keeper.wait_for, on_committed=keeper.notify)
+    desk = LocalDesk(journal, index, clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
     await desk.open()
 
-    async def indexed() -> None:
+    async def wait_until_indexed() -> None:
         await keeper.wait_for((await journal.head()).seq)
 
     network = Network(
@@ -171,7 +171,7 @@ async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[
         clock=clock,
         randomness=SeededRandomness(random_for(stores.lives, "pushes")),
         token_key=b"only for tests, never in service",
-        indexed=indexed,
+        wait_until_indexed=wait_until_indexed,
     )
     await network.configuration.load()
     passwords = Argon2Passwords(**CHEAP)
@@ -180,7 +180,7 @@ async def virtual_network(clock: VirtualClock, stores: Stores) -> AsyncIterator[
     yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
     expiring.cancel()
     await desk.close()
-    await indexed()
+    await wait_until_indexed()
     following.cancel()
 
 

@@ -44,7 +44,7 @@ async def test_the_directory_survives_in_the_index_with_its_versions() -> None:
         network = running.network
         await network.configuration.change("ann", [build_save(ACME), build_save(SUPPLY)])
         await network.configuration.change("ann", [DirectoryChange(kind="service", key=SUPPLY.gcid, value=None)])
-        await network.indexed()
+        await network.wait_until_indexed()
         again = Configuration(network.desk, network.index, network.clock)
         await again.load()
         assert again.directory().service("Acme/Supply") is None

@@ -142,7 +142,7 @@ async def test_every_copy_counts_and_the_body_once(trade: Trade) -> None:
     await trade.running.register("Acme/Archive", visibility=Visibility.PUBLIC)
     await trade.limit(stored_bytes=150, queued_messages=2)
     await trade.post(100, to=(Recipient("Acme/Supply"), Recipient("Acme/Archive"), Recipient("Nobody/There")))
-    assert await trade.network.allowances.usage("MYBIZ") == (2, 100)
+    assert await trade.network.quota.usage("MYBIZ") == (2, 100)
 
 
 @pytest.mark.req("Z6")
@@ -157,7 +157,7 @@ async def test_answers_polls_and_acknowledgements_go_on(trade: Trade) -> None:
     assert (await trade.refused()).code == "limit.storage"
     for delivered in await trade.network.poll(sales, PollRequest(max=5)):
         await trade.network.post(sales, Message(type=MessageType.RESPONSE, reference=delivered.token))
-    assert await trade.network.allowances.usage("MyBiz") == (1, 1)
+    assert await trade.network.quota.usage("MyBiz") == (1, 1)
 
 
 @pytest.mark.req("Z6")
@@ -174,7 +174,7 @@ async def test_a_service_may_have_a_smaller_limit_of_its_own(trade: Trade) -> No
 async def test_the_network_has_usual_limits_and_organizations_their_own(
     trade: Trade, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trade.network.allowances, "_usual", OrganizationLimits(queued_messages=1))
+    monkeypatch.setattr(trade.network.quota, "_usual", OrganizationLimits(queued_messages=1))
     await trade.limit(queued_messages=2)
     for caller, most in ((trade.buyer, 2), (trade.other, 1)):
         for _ in range(most):
@@ -195,13 +195,13 @@ async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest
     await trade.limit(queued_messages=1)
     await trade.post()
     monkeypatch.setattr(quota, "MAX_WAITING", 3)
-    indexed, goes_on = trade.network.allowances._indexed, asyncio.Event()
+    wait_until_indexed, goes_on = trade.network.quota._wait_until_indexed, asyncio.Event()
 
     async def held() -> None:
         await goes_on.wait()
-        await indexed()
+        await wait_until_indexed()
 
-    monkeypatch.setattr(trade.network.allowances, "_indexed", held)
+    monkeypatch.setattr(trade.network.quota, "_wait_until_indexed", held)
     posts = [asyncio.create_task(trade.refused()) for _ in range(10)]
     await eventually_async(lambda: sum(post.done() for post in posts) >= 7)
     assert sum(post.done() for post in posts) == 7
@@ -214,9 +214,7 @@ async def test_what_other_nodes_accept_is_noticed_soon(trade: Trade, monkeypatch
     monkeypatch.setattr(quota, "REFRESH_EVERY_S", 0.0)
     network = trade.network
     await trade.limit(queued_messages=3)
-    elsewhere = quota.Quota(
-        network.index, network.configuration.directory, network.clock, network.indexed, OrganizationLimits()
-    )
+    elsewhere = quota.Quota(network.plumbing, OrganizationLimits())
     assert trade.buyer.service is not None
     allowance = elsewhere.allowance(trade.buyer.service)
     charge = QuotaCharge("mybiz", trade.buyer.service.gcid, QuotaAmount(1, 1))

@@ -234,7 +234,7 @@ def test_a_look_that_takes_long_is_not_taken_again_at_once(monkeypatch: pytest.M
         monkeypatch.setattr(network.index, "query", slow_query)
         until = network.clock.monotonic() + 0.5
         while network.clock.monotonic() < until:
-            network.expires(network.clock.now_us() + 1)
+            network.note_expiry(network.clock.now_us() + 1)
             await asyncio.sleep(0.005)
         assert 1 <= looks <= 3
 

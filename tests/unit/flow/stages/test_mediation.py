@@ -11,7 +11,7 @@ from postroad.core.codecs.dime import read_dime
 from postroad.core.mediation.formats import decode_wire
 from postroad.core.mediation.model import Wire
 from postroad.core.model.caller import Caller
-from postroad.core.model.delivery import Wrapped
+from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import DocumentAccess, Visibility
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.journal import DeliveriesEnded, DeliveryTranslated, MessagePosted, decode
@@ -296,8 +296,8 @@ async def test_a_wrapping_is_kept_from_explanations(running: MemoryNetwork) -> N
     await sent(running, ACME)
     [posted] = await entries(running, MessagePosted)
     [delivered] = await running.network.poll(acme, PollRequest())
-    assert isinstance(delivered, Wrapped)
-    assert posted.came == MessageArrival(len(delivered.setting))
+    assert isinstance(delivered, LocalDelivery)
+    assert posted.came == MessageArrival(len(delivered.wrapper))
     assert [part.data for part in delivered.parts] == [b"<order/>", b"%PDF"]
 
 

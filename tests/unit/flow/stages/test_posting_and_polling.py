@@ -389,7 +389,7 @@ async def test_a_mistake_of_ours_is_answered(house: House, monkeypatch: pytest.M
     async def broken(*_: object) -> None:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr("postroad.flow.stages.respond.RespondStage.answer", broken)
+    monkeypatch.setattr("postroad.flow.stages.respond.RespondStage.respond", broken)
     refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)
     assert refusal.code == "internal"
 
@@ -406,7 +406,7 @@ async def test_one_answer_is_all_it_takes_also_when_memory_has_forgotten_it(
     first = await house.network.post(house.supply, answer, idempotency="once")
     for number in range(6):
         await house.order(handle=f"PO-{number}")
-    await house.network.indexed()
+    await house.network.wait_until_indexed()
     again = await house.network.post(house.supply, answer, idempotency="once")
     assert again.session == first.session
     refusal = await house.refusal(house.supply, type=MessageType.RESPONSE, reference=request.token)

@@ -410,7 +410,7 @@ async def test_nor_when_memory_has_forgotten_what_it_was_forwarded_by(
         [handed] = await market.network.poll(caller, PollRequest(wait_s=SOON_S))
         assert (await market.network.forward(caller, handed, forwards)).copies == 8
         await market.network.settle(caller, Settlement(tokens=(handed.token,), outcome=Outcome.NACK))
-        await market.network.indexed()
+        await market.network.wait_until_indexed()
     got = await market.network.poll(market.callers["north"], PollRequest(max=100))
     assert sorted(int(one.parts[0].data) for one in got) == list(range(8))
 

@@ -92,7 +92,7 @@ async def letters_at(running: MemoryNetwork, address: str) -> list[str]:
     assert service is not None
 
     async def found() -> list[tuple[Any, ...]]:
-        await running.network.indexed()
+        await running.network.wait_until_indexed()
         return await running.network.index.query("dead_letters_at", service.gcid, 0, 10)
 
     return [str(row[1]) for row in await eventually_async(found, why="no dead letter")]

@@ -19,7 +19,7 @@ from postroad.errors import Unavailable
 from postroad.flow.administration.dead_letters import DeadLetterSearch, browse, resend
 from postroad.flow.registries.configuration import build_save
 from postroad.flow.stages.forward import ForwardStage
-from postroad.ports import JournalStep, Outcome
+from postroad.ports import JournalStep, StepOutcome
 from tests.samples.interchange_members import TWO_MEMBERS
 from tests.samples.splitting_house import House, house, interchange, told
 from tests.samples.x12 import ORDER, SECOND
@@ -128,9 +128,11 @@ async def test_an_interruption_anywhere_loses_and_repeats_nothing(
 ) -> None:
     """Each document, and the answer, is interrupted once, right before or right after it has become durable."""
     interrupted: set[tuple[str, str]] = set()
-    committing, telling = ForwardStage._committed, ForwardStage.tell
+    committing, telling = ForwardStage._committed, ForwardStage.send_acknowledgment
 
-    async def commit(self: ForwardStage, step: JournalStep, forward: Forward, future: asyncio.Future[Outcome]) -> bool:
+    async def commit(
+        self: ForwardStage, step: JournalStep, forward: Forward, future: asyncio.Future[StepOutcome]
+    ) -> bool:
         interrupt("before", forward)
         is_new = await committing(self, step, forward, future)
         interrupt("after", forward)
@@ -148,7 +150,7 @@ async def test_an_interruption_anywhere_loses_and_repeats_nothing(
             raise Unavailable("network.unavailable", "the power is gone")
 
     monkeypatch.setattr(ForwardStage, "_committed", commit)
-    monkeypatch.setattr(ForwardStage, "tell", tell)
+    monkeypatch.setattr(ForwardStage, "send_acknowledgment", tell)
     await house.send(interchange("x12", [ORDER, SECOND, ORDER]))
     got = await house.got("inbox", 3)
     assert sorted(told(one)["document.number"] for one in got) == ["1", "2", "3"]

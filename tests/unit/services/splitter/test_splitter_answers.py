@@ -45,7 +45,7 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
     assert {str(one.verdict) for one in standard.answers(found)} <= {"accepted", "received"}
     assert (answer.sender, answer.parts[0].content_type) == ("MyBiz/from-acme", standard.content_type)
     assert told(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
-    book = InterchangeRegistry(house.network.index, house.network.indexed)
+    book = InterchangeRegistry(house.network.plumbing)
     scope = "member" if name == "hl7" else "interchange"
     assert (await book.drawing(NumberingParties("MyBiz", name, "MYBIZ", "ACME"))).next(scope) == (
         3 if name == "hl7" else 2
@@ -55,7 +55,7 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
 @pytest.mark.req("B6")
 async def test_whoever_takes_the_same_names_uses_up_no_numbers_of_others(house: House) -> None:
     await sent_to_acme(house, "x12", "others", by="acme")
-    book = InterchangeRegistry(house.network.index, house.network.indexed)
+    book = InterchangeRegistry(house.network.plumbing)
     assert (await book.drawing(NumberingParties("Acme", "x12", "MYBIZ", "ACME"))).next("interchange") == 2
     assert (await book.drawing(NumberingParties("MyBiz", "x12", "MYBIZ", "ACME"))).next("interchange") == 1
 
@@ -96,7 +96,7 @@ async def sent_to_acme(
     """An interchange of a batch, as a batcher posts it; its members have the deliveries 70 and 71."""
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
-    book = InterchangeRegistry(house.network.index, house.network.indexed)
+    book = InterchangeRegistry(house.network.plumbing)
     drawing = await book.drawing(NumberingParties(house.callers[by].organization, name, "MYBIZ", "ACME"))
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=ASKS.get(name, {}))
     stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
@@ -259,7 +259,7 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stream = await sent_to_acme(house, "x12", "batch")
-    hearing, heard = PartnerAcknowledgments.hear, list[str]()
+    hearing, heard = PartnerAcknowledgments.record, list[str]()
 
     async def hear(
         self: PartnerAcknowledgments, splitter: Service, delivered: Delivered, what: Iterable[ReceivedAcknowledgments]
@@ -269,7 +269,7 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
         if len(heard) == 1:
             raise Unavailable("network.unavailable", "the power is gone")
 
-    monkeypatch.setattr(PartnerAcknowledgments, "hear", hear)
+    monkeypatch.setattr(PartnerAcknowledgments, "record", hear)
     session = await house.send(answered("x12", stream))
     [entry] = await house.answers("batch")
     assert (entry.session, heard) == (session, [session, session])

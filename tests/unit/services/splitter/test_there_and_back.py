@@ -78,7 +78,7 @@ async def answered(running: MemoryNetwork, count: int) -> list[InterchangeAnswer
     """What was said of all batches, once so much was said."""
 
     async def so_many() -> list[InterchangeAnswered]:
-        await running.network.indexed()
+        await running.network.wait_until_indexed()
         rows = await running.network.index.rows("batch_answer")
         found = [one for one in (decode(row[-1]) for row in rows) if isinstance(one, InterchangeAnswered)]
         return found if len(found) >= count else []

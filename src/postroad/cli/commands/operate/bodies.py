@@ -40,7 +40,7 @@ def drop(out: Output, before: str, settings: Settings) -> None:
 
 async def _drop_bodies(settings: Settings, before_us: int) -> dict[str, int]:
     async with open_network(settings) as running:
-        await running.network.indexed()
+        await running.network.wait_until_indexed()
         before_seq = await find_retention_limit(running.network.index, before_us)
         match running.network.journal:
             case SegmentJournal() as segments:

@@ -62,5 +62,4 @@ def _changed(batch: str, entry: BatchesChanged) -> BatchChange:
 
 
 def _named(by: str, directory: Directory) -> str:
-    service = directory.services.get(by)
-    return service.address if service is not None else by
+    return directory.address_of(by)

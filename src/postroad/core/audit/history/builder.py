@@ -48,7 +48,6 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import FOREIGN_RULE
 from postroad.core.routing.layout import Route
 from postroad.core.visibility.batch_membership import KnownBatch, describe_contents, describe_membership
-from postroad.core.visibility.isolation import find_isolating_service
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.core.visibility.redact_history import HistoryRedactor, restrict_to_stops
 from postroad.core.visibility.viewer import Viewer
@@ -160,7 +159,7 @@ class _HistoryBuilder:
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
             expires_at_us=entry.expires_at_us,
-            found_by=find_visible_keys(entry, self._viewer.owns, self._directory),
+            found_by=find_visible_keys(entry, self._viewer),
         )
         self._messages[seq] = entry, story
         for ordinal, copy in enumerate(entry.copies):
@@ -293,7 +292,7 @@ class _HistoryBuilder:
             size=size,
             invoker=self._viewer.address_of(hops[hop].invoker),
             rule=self._rule(hops[hop]),
-            isolated_by=find_isolating_service(hops[hop]),
+            isolated_by=hops[hop].isolated_by,
         )
         self._stops[number] = stop
         self._invokers[number] = hops[hop].invoker
@@ -351,21 +350,20 @@ class _HistoryBuilder:
         """Replace recipients hidden from the viewer by the names that the sender used."""
         for ordinal, copy in enumerate(story.copies):
             hops = self._routes[story.seq, ordinal].hops
-            if hops and self._is_kept_back(hops[-1].service, find_isolating_service(hops[-1])):
-                named = self._directory.service(entry.copies[ordinal].named)
-                copy.recipient = named.address if named is not None else entry.copies[ordinal].named
+            if hops and self._viewer.is_hidden(hops[-1].service, hops[-1].isolated_by):
+                copy.recipient = self._directory.address_named(entry.copies[ordinal].named)
 
     def _show_own(self, entry: MessagePosted, story: MessageHistory, faces: HistoryRedactor) -> None:
         if shown := self._shown_requester(entry):
             faces.hidden.append(faces.redact_response_target(story, self._viewer.address_of(shown)))
             return
         for ordinal, copy in enumerate(story.copies):
-            copy.stops = [stop for stop in copy.stops if not self._is_kept_back(stop.gcid, stop.isolated_by)]
+            copy.stops = [stop for stop in copy.stops if not self._viewer.is_hidden(stop.gcid, stop.isolated_by)]
             ways = self._routes[story.seq, ordinal].hops
             copy.route = [
                 self._viewer.address_of(hop.service)
                 for hop in ways
-                if not self._is_kept_back(hop.service, find_isolating_service(hop))
+                if not self._viewer.is_hidden(hop.service, hop.isolated_by)
             ]
         faces.open.append(story)
 
@@ -390,10 +388,6 @@ class _HistoryBuilder:
         name = hop.context.rule.partition("/")[2] if hop.context is not None else ""
         may_know = self._viewer.owns(hop.invoker)
         return name if may_know or not name else FOREIGN_RULE
-
-    def _is_kept_back(self, service: str, isolated_by: str) -> bool:
-        """True if another organization added this service and isolates it from the viewer."""
-        return bool(isolated_by) and not (self._viewer.owns(isolated_by) or self._viewer.owns(service))
 
 
 def _arrival(came: MessageArrival) -> ArrivalNotes:

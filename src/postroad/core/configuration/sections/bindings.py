@@ -18,7 +18,7 @@ from postroad.core.configuration.entries.bindings import RESERVED, BindingEntry,
 from postroad.core.exchange.binding_limits import find_exceeded_limit
 from postroad.core.exchange.exchange import decider_of, is_always_evaluated
 from postroad.core.model.asset import Hosting
-from postroad.core.model.directory import Service
+from postroad.core.model.directory import Service, is_same_organization
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.snapshot import Directory
 
@@ -82,7 +82,7 @@ def _faults(
         yield DocumentError(place, f"{RESERVED} names what is done with bindings; choose another")
     if queue.gcid == exchange.gcid:
         yield DocumentError(place + "/queue", "an exchange is not bound to itself; name another service")
-    foreign = queue.organization.casefold() != exchange.organization.casefold()
+    foreign = not is_same_organization(queue.organization, exchange.organization)
     if foreign and not planning.may_choose_ids:
         yield DocumentError(
             place + "/queue", "a queue of another organization is bound by that organization, not for it"

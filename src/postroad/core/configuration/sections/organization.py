@@ -21,7 +21,7 @@ from postroad.core.configuration.sections.cookies import exported_cookies, pruna
 from postroad.core.configuration.sections.credentials import wanted_credentials
 from postroad.core.configuration.sections.rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.model.asset import Hosting
-from postroad.core.model.directory import OrganizationLimits, Person, Role, Service
+from postroad.core.model.directory import OrganizationLimits, Person, Role, Service, is_same_organization
 from postroad.core.model.snapshot import Directory
 
 GCID_DRAWN = "the network draws GCIDs itself; leave it out, or give the one it has"
@@ -58,7 +58,7 @@ class People:
         for email, person in entry.people.items():
             existing = planning.directory.person(email)
             here = place + pointer("people", email)
-            if existing and (existing.operator or existing.organization.casefold() != organization.casefold()):
+            if existing and (existing.operator or not is_same_organization(existing.organization, organization)):
                 if all(
                     fault.detail != FOREIGN_ACCOUNT for fault in planning.faults
                 ):  # one at a time: it tells who is there
@@ -115,7 +115,7 @@ class Services:
         existing = directory.service(f"{organization}/{name}")
         if wish.gcid is not None and (existing is None or existing.gcid != wish.gcid):
             other = directory.services.get(wish.gcid)
-            moved = other is not None and other.organization.casefold() == organization.casefold() and existing is None
+            moved = other is not None and is_same_organization(other.organization, organization) and existing is None
             if not moved and (other is not None or existing is not None or not planning.may_choose_ids):
                 planning.fault(here + "/gcid", NAME_TAKEN if existing is not None else GCID_DRAWN)
                 return None

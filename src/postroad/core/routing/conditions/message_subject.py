@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.delivery.document_access import access_of, readable_parts
+from postroad.core.model.contexts import truncate_to_second
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.message import MessageType, Part, Property, Recipient
@@ -116,7 +117,7 @@ def _responsible_services(node: Invocation) -> Iterator[str]:
 def _between_hidden_parties(header: RuleHeader, node: Invocation) -> RuleHeader:
     """Redact the header of a response for one side, if requester and responder are hidden from each other."""
     if node.root.role is RuleRole.SENDER and header.shown_requester is not None:
-        expires_at_us = _in_seconds(header.expires_at_us)  # it is the request's
+        expires_at_us = truncate_to_second(header.expires_at_us)  # it is the request's
         to = (Addressed(party=header.shown_requester),)
         return replace(header, to=to, reference="", expires_at_us=expires_at_us)
     if node.root.role is not RuleRole.SENDER and header.shown_sender is not None:
@@ -136,13 +137,9 @@ def _isolated(header: RuleHeader, node: Invocation, directory: Directory) -> Rul
         reference="",
         route=(),
         routing="",
-        posted_at_us=_in_seconds(header.posted_at_us),  # by more exact ones it could be found among others
-        expires_at_us=_in_seconds(header.expires_at_us),
+        posted_at_us=truncate_to_second(header.posted_at_us),  # by more exact ones it could be found among others
+        expires_at_us=truncate_to_second(header.expires_at_us),
     )
-
-
-def _in_seconds(at_us: int) -> int:
-    return at_us - at_us % 1_000_000
 
 
 def _addressed(recipient: Recipient, sender: Service, directory: Directory) -> Addressed:

@@ -117,8 +117,8 @@ class RouteReader(Protocol):
 
     def owns(self, gcid: str) -> bool: ...
 
-    def is_hidden(self, hop: Hop) -> bool:
-        """Whether an invoker keeps this service to itself."""
+    def is_hidden(self, gcid: str, isolated_by: str) -> bool:
+        """Whether another party isolates this service from the reader."""
         ...
 
 
@@ -131,7 +131,13 @@ def explained_copy(copy: Copy, directory: Directory, reader: RouteReader) -> Exp
         recipient=directory.address_named(copy.named),
         code=copy.code,
         detail=copy.detail,
-        route=tuple([directory.address_named(hop.service) for hop in copy.hops if not reader.is_hidden(hop)]),
+        route=tuple(
+            [
+                directory.address_named(hop.service)
+                for hop in copy.hops
+                if not reader.is_hidden(hop.service, hop.isolated_by)
+            ]
+        ),
         tree=_children(0, _nodes(copy, reader), directory, reader),
     )
 
@@ -142,7 +148,7 @@ _Node = tuple[Context, Hop, int | None]
 def _nodes(copy: Copy, reader: RouteReader) -> list[_Node]:
     delivered = [(context_of(hop, place), hop, place) for place, hop in enumerate(copy.hops)]
     logical: list[_Node] = [(context_of(hop, 0), hop, None) for hop in copy.logical]
-    return [node for node in (*delivered, *logical) if not reader.is_hidden(node[1])]
+    return [node for node in (*delivered, *logical) if not reader.is_hidden(node[1].service, node[1].isolated_by)]
 
 
 def _children(

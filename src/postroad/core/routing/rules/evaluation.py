@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from postroad.core.admission.permission import find_permitted_recipient
-from postroad.core.model.directory import Routing, Service
+from postroad.core.model.directory import Routing, Service, is_same_organization
 from postroad.core.model.message import Argument
 from postroad.core.model.rule import INCLUDING, ActionKind, Rule, RuleAction, RuleRole, rules_in_order
 from postroad.core.model.snapshot import Directory
@@ -218,8 +218,8 @@ class RuleEvaluation:
     def _as_sender_may_know(self, refusal: Refused, node: Invocation, isolating: str) -> Refused:
         """Return the refusal without its chain, if that would name services hidden from the sender."""
         keeper = self.directory.services.get(isolating)
-        house = node.sender.service.organization.casefold()
-        if keeper is None or keeper.organization.casefold() == house:
+        sender = node.sender.service
+        if keeper is None or is_same_organization(keeper.organization, sender.organization):
             return refusal
         return Refused(refusal.code, HIDDEN_CHAIN)
 

@@ -20,7 +20,7 @@ def isolated_in_trees(sender: Service, roots: Iterable[Invocation], directory: D
 
 def isolated_on_route(sender: Service, hops: Iterable[Hop], directory: Directory) -> frozenset[str]:
     """Return the GCIDs on a laid-out route that a service of another organization isolates."""
-    isolated = [(hop.service, hop.context.shown_sender) for hop in hops if hop.context and hop.context.shown_sender]
+    isolated = [(hop.service, hop.isolated_by) for hop in hops if hop.isolated_by]
     return _isolated_by_others(sender, isolated, directory)
 
 

@@ -13,7 +13,7 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.admission.policy import check_policies
 from postroad.core.model.contexts import Ancestry
 from postroad.core.model.delivery import Queued
-from postroad.core.model.directory import Service
+from postroad.core.model.directory import Service, is_same_organization
 from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Status
 from postroad.core.model.rule import RuleRole
@@ -70,15 +70,14 @@ def _shown_requester(queued: Queued, requester: Service, directory: Directory) -
     """Return the requester as the responder knows it, even if it no longer exists."""
     if not queued.shown_sender:
         return requester.address
-    shown = directory.services.get(queued.shown_sender)
-    return shown.address if shown is not None else queued.shown_sender
+    return directory.address_of(queued.shown_sender)
 
 
 def _hidden_requester(queued: Queued, requester: Service, admitted: Admitted, directory: Directory) -> frozenset[str]:
     """Return the requester's GCID if it is hidden from the responder; otherwise an empty set."""
     shown = directory.services.get(queued.shown_sender)
     known = [admitted.sender] if shown is None else [admitted.sender, shown]
-    is_known = requester.organization.casefold() in [one.organization.casefold() for one in known]
+    is_known = any(is_same_organization(requester.organization, one.organization) for one in known)
     return frozenset([requester.gcid]) if queued.shown_sender and not is_known else frozenset()
 
 
@@ -118,7 +117,7 @@ def _seen_again(hop: Hop, directory: Directory) -> Invocation:
     invoker = Invocation(invoking, RuleRole.SENDER) if invoking is not None else None
     service = directory.services[hop.service]
     if directory.is_suspended(service):
-        is_kept = hop.context is not None and hop.context.shown_sender
+        is_kept = hop.isolated_by
         raise Refused(
             "recipient.suspended",
             HIDDEN_CHAIN if is_kept else f"{service.address}, which asked to see it, is suspended",

@@ -13,28 +13,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from msgspec.structs import replace
-
 from postroad.core.delivery.document_access import access_at, access_of_invoker, may_read
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import AccessRecorded, Copy, DeliveriesAcknowledged, Hop, MessagePosted, decode
-from postroad.core.model.message import MessageType, Part
+from postroad.core.model.journal import AccessRecorded, DeliveriesAcknowledged, MessagePosted, decode
+from postroad.core.model.message import Part
 from postroad.core.model.part_facts import PartFacts
-from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.core.visibility.pseudonyms import is_pseudonym
+from postroad.core.visibility.redact_delivery import redact_recipients
+from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.administration.base import not_found
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.network import Network
-from postroad.flow.stages.delivery_view import truncate_to_second
 from postroad.flow.stages.posting import decode_parts
 from postroad.ports import BodyAt, JournalStep
 
 MAX_DELIVERY = (1 << 63) - 1  # what an index can be asked for
-OwnershipTest = Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,24 +74,8 @@ async def read_message(network: Network, caller: Caller, session: str) -> tuple[
     header = decode(row[QUERIES["message"][1].index("header")])
     if not isinstance(header, MessagePosted):
         raise not_found()
-    return _as_received(header, contents[0].stop), parts
-
-
-def _as_received(header: MessagePosted, stop: Queued | None) -> MessagePosted:
-    """Return the header without other recipients; an isolated receiver sees the service that isolates it as sender.
-
-    Recipient arguments are not shown to in-transit services.
-    """
-    if stop is None:
-        return header
-    hop = stop.hops[stop.hop]
-    if hop.context is None or not hop.context.shown_sender:
-        own = () if stop.in_transit else (Hop(hop.service, hop.arguments, hop.invoker),)
-        copy = Copy(header.copies[stop.copy].named, own)
-        return replace(header, sender=header.shown_sender or header.sender, copies=(copy,))
-    kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (header.type, (Copy(hop.service, (hop,)),))
-    at_us = truncate_to_second(header.at_us)
-    return replace(header, sender=hop.context.shown_sender, type=kind, handle="", copies=copies, at_us=at_us)
+    stop = contents[0].stop
+    return header if stop is None else redact_recipients(header, stop), parts
 
 
 async def list_parts_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> tuple[PartFacts, ...]:
@@ -121,43 +102,41 @@ async def read_part_at_stop(network: Network, caller: Caller, session: str, deli
 
 async def _contents(network: Network, caller: Caller, session: str) -> list[VisibleContent]:
     """Return the contents that the caller may see, as sender or at its own stops."""
-    await network.indexed()
+    await network.wait_until_indexed()
     real = network.tokens.veil.real_session(session) if SESSION.match(session) else ""
     rows = await network.index.query("message", real) if real else []
     header = decode(rows[0][QUERIES["message"][1].index("header")]) if rows else None
     if not isinstance(header, MessagePosted):
         return []
     row = dict(zip(QUERIES["message"][1], rows[0], strict=True))
-    mine = make_ownership_test(caller, network.directory)
-    if mine(header.sender):
+    viewer = Viewer.of_party(caller, network.directory)
+    if viewer.owns(header.sender):
         at = BodyAt(row["body_segment"], row["body_offset"], row["body_length"], row["body_digest"])
         return [VisibleContent(visible=header.parts, parts=header.parts, body=at)]
     columns = QUERIES["transaction_deliveries"][1]
     deliveries = await network.index.query("transaction_deliveries", header.transaction)
     stops = [dict(zip(columns, delivery, strict=True)) for delivery in deliveries]
-    own = [stop["number"] for stop in stops if stop["message_seq"] == row["seq"] and mine(stop["recipient"])]
+    own = [stop["number"] for stop in stops if stop["message_seq"] == row["seq"] and viewer.owns(stop["recipient"])]
     found = [await _found(network, caller, session, number) for number in own]
     return [content for content in found if content is not None]
 
 
 async def find_content_at_stop(network: Network, caller: Caller, session: str, delivery: int) -> VisibleContent:
     """Return the content at a stop that the caller may see; raises Refused for any other."""
-    await network.indexed()
+    await network.wait_until_indexed()
     if not SESSION.match(session) or not 0 < delivery <= MAX_DELIVERY:
         raise not_found()
     number = network.tokens.veil.real_number(delivery)
     content = await _found(network, caller, session, number)
-    if content is None or (
-        number == delivery and _is_isolated(content, make_ownership_test(caller, network.directory))
-    ):
+    if content is None or (number == delivery and _is_isolated(content, Viewer.of_party(caller, network.directory))):
         raise not_found()
     return content
 
 
-def _is_isolated(content: VisibleContent, mine: OwnershipTest) -> bool:
-    """Whether these services know the delivery only by a pseudonym."""
+def _is_isolated(content: VisibleContent, viewer: Viewer) -> bool:
+    """Whether the viewer knows the delivery only by a pseudonym."""
     stop = content.stop
-    return stop is not None and bool(stop.shown_sender) and not (mine(stop.message.sender) or mine(stop.shown_sender))
+    return stop is not None and viewer.is_hidden(stop.message.sender, stop.shown_sender)
 
 
 async def _found(network: Network, caller: Caller, session: str, number: int) -> VisibleContent | None:
@@ -165,32 +144,32 @@ async def _found(network: Network, caller: Caller, session: str, number: int) ->
     found = await network.desk.find(number)
     if found is None or found.queued.message.session != network.tokens.veil.real_session(session):
         return None
-    queued, mine = found.queued, make_ownership_test(caller, network.directory)
-    sees = _sight(queued, mine, network.directory)
-    if sees is None or not _is_known_as(session, queued, mine):
+    queued, viewer = found.queued, Viewer.of_party(caller, network.directory)
+    sees = _document_test(queued, viewer)
+    if sees is None or not _is_known_as(session, queued, viewer):
         return None
     parts = queued.content.parts
     at = BodyAt(*queued.content.body) if queued.content.body is not None else None
     return VisibleContent(visible=tuple([one for one in parts if sees(one.id)]), parts=parts, body=at, stop=queued)
 
 
-def _is_known_as(session: str, queued: Queued, mine: OwnershipTest) -> bool:
-    """Whether these services know the delivery under this session; isolated ones by a pseudonym only."""
-    if mine(queued.message.sender) or mine(queued.shown_sender):
+def _is_known_as(session: str, queued: Queued, viewer: Viewer) -> bool:
+    """Whether the viewer knows the delivery under this session; an isolated receiver by a pseudonym only."""
+    if viewer.owns(queued.message.sender) or viewer.owns(queued.shown_sender):
         return True
     return is_pseudonym(session) == bool(queued.shown_sender)
 
 
-def _sight(queued: Queued, mine: OwnershipTest, directory: Directory) -> Callable[[str], bool] | None:
-    """Return a test for the documents that these services may see; None if they may not know of the delivery."""
+def _document_test(queued: Queued, viewer: Viewer) -> Callable[[str], bool] | None:
+    """Return a test for the documents that the viewer may see; None if the delivery is hidden from the viewer."""
     hop = queued.hops[queued.hop]
-    given = access_at(queued, directory)
-    isolating = hop.context.shown_sender if hop.context is not None else ""
-    if mine(hop.service) or (mine(queued.message.sender) and (not isolating or mine(isolating))):
+    given = access_at(queued, viewer.directory)
+    is_sender = viewer.owns(queued.message.sender)
+    if viewer.owns(hop.service) or (is_sender and not viewer.is_hidden(hop.service, hop.isolated_by)):
         return lambda part_id: may_read(part_id, given)
-    if not mine(hop.invoker):
+    if not viewer.owns(hop.invoker):
         return None
-    own = access_of_invoker(queued, directory)
+    own = access_of_invoker(queued, viewer.directory)
     return lambda part_id: may_read(part_id, given) and may_read(part_id, own)
 
 
@@ -208,14 +187,6 @@ async def _body(network: Network, caller: Caller, content: VisibleContent, looke
     if body is None:
         raise Refused("body.dropped", "The body of this message is no longer kept; its history still is")
     return body
-
-
-def make_ownership_test(caller: Caller, directory: Directory) -> OwnershipTest:
-    if caller.service is not None:
-        own = caller.service.gcid
-        return lambda gcid: gcid == own
-    mine = {service.gcid for service in directory.services_of(caller.organization)} if caller.organization else set()
-    return lambda gcid: gcid in mine
 
 
 COLUMNS = QUERIES["transaction_deliveries"][1]

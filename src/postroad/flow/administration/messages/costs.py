@@ -26,8 +26,7 @@ async def quote_costs(network: Network, caller: Caller, session: str) -> list[Qu
     directory = network.directory
     owners = {gcid: service.organization for gcid, service in directory.services.items()}
     found = list_quotes(list_uses(await _entries(network, session)), directory.tariffs, owners, directory.books)
-    own = caller.organization.casefold()
-    return [one for one in found if caller.operator or one.organization.casefold() == own]
+    return [one for one in found if caller.can_view(one.organization)]
 
 
 async def _entries(network: Network, session: str) -> list[tuple[int, Entry]]:

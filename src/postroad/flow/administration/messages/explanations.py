@@ -7,7 +7,6 @@ recorded like access to its payload.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 from postroad.core.model.caller import Caller
@@ -19,6 +18,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import RouteExplanation
 from postroad.core.visibility.pseudonyms import is_pseudonym
 from postroad.core.visibility.redact_explanation import redact_explanation, redact_foreign_rules, takes_part_by_rules
+from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.administration.base import not_found
 from postroad.flow.administration.messages import message_list as reading
@@ -36,7 +36,7 @@ async def explain_hypothetical(network: Network, caller: Caller, message: Messag
 def as_asked(caller: Caller, directory: Directory, found: RouteExplanation) -> RouteExplanation:
     """An explanation of the caller's own message: without entry numbers, and for a service with its own rules only."""
     if caller.service is not None:
-        found = redact_foreign_rules(found, make_owner_test(caller, directory))
+        found = redact_foreign_rules(found, Viewer.of_party(caller, directory))
     return found if caller.operator else replace(found, directory=0)
 
 
@@ -53,7 +53,7 @@ def find_sender(caller: Caller, directory: Directory, message: Message) -> Calle
 
 def can_explain_for(caller: Caller, service: Service) -> bool:
     """Whether a person may see explanations for this service's messages."""
-    return caller.operator or service.organization.casefold() == caller.organization.casefold()
+    return caller.can_view(service.organization)
 
 
 async def explain_stored(network: Network, caller: Caller, session: str) -> RouteExplanation:
@@ -73,22 +73,13 @@ async def explain_stored(network: Network, caller: Caller, session: str) -> Rout
 
 
 async def _as_seen(network: Network, caller: Caller, found: RouteExplanation, session: str) -> RouteExplanation:
-    mine = make_owner_test(caller, network.directory)
+    viewer = Viewer.of_party(caller, network.directory)
     sender = network.directory.service(found.sender)
-    if sender is not None and mine(sender.gcid):
-        return redact_foreign_rules(found, mine)
-    cut = redact_explanation(found, mine, hidden=is_pseudonym(session))
+    if sender is not None and viewer.owns(sender.gcid):
+        return redact_foreign_rules(found, viewer)
+    cut = redact_explanation(found, viewer, hidden=is_pseudonym(session))
     if cut is None:
         raise not_found()
-    if not takes_part_by_rules(cut, mine):
+    if not takes_part_by_rules(cut, viewer):
         await reading.load_message(network, caller, session)  # whom it has not reached does not know of it yet
     return replace(cut, session=session)
-
-
-def make_owner_test(caller: Caller, directory: Directory) -> Callable[[str], bool]:
-    """Return a test for the caller's own services: itself, or those of its organization."""
-    if caller.service is not None:
-        own = caller.service.gcid
-        return lambda gcid: gcid == own
-    mine = {service.gcid for service in directory.services_of(caller.organization)} if caller.organization else set()
-    return lambda gcid: gcid in mine

@@ -14,23 +14,22 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any, NamedTuple
 
-from msgspec.structs import replace
-
 from postroad.core.audit.history.refused_post import refused_history
 from postroad.core.delivery.release_schedule import next_release
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.history import History, MessageHistory, ReleaseHold, Stop
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import Hop, InvocationReturned, MessagePosted, decode
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.core.visibility.pseudonyms import Pseudonyms, is_pseudonym
+from postroad.core.visibility.redact_delivery import redact_header
+from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.administration.base import find_visible_service, not_found
 from postroad.flow.administration.services import list_owned_services
 from postroad.flow.network import Network
-from postroad.flow.stages.delivery_view import truncate_to_second
 from postroad.flow.stages.refused_post import load_refusal
 
 MAX_SCAN = 4_000  # rows looked at for one page, however few of them fit the filters
@@ -68,7 +67,7 @@ BOXES = {"sent": ("sent_by", "seq"), "received": ("received_by", "number"), "ref
 
 async def browse(network: Network, caller: Caller, wish: MessageSearch) -> MessageList:
     """Return one page of messages, newest first."""
-    await network.indexed()
+    await network.wait_until_indexed()
     services = _services(caller, network.directory, wish.service)
     query, order = BOXES[wish.box]
     rows: list[Row] = []
@@ -151,7 +150,7 @@ class _HeaderReader:
         if "header" in row:
             row["message"] = self._read(row["header"])
         if "content_facts" in row:
-            row["message"] = _as_told(row["message"], row, self._veil)
+            row["message"] = redact_header(row["message"], _hop(row["message"], row), self._veil)
         return row
 
     def _read(self, header: bytes) -> Any:
@@ -160,29 +159,18 @@ class _HeaderReader:
         return self._known[header]
 
 
-def _as_told(message: MessagePosted, row: Row, veil: Pseudonyms) -> MessagePosted:
-    """Return the message as its receiver knows it; the service that isolates the receiver replaces the sender."""
-    if message.shown_sender:
-        return replace(message, sender=message.shown_sender)
+def _hop(message: MessagePosted, row: Row) -> Hop:
+    """Return the hop of the delivery, on the route of its copy as it is now."""
     changed = decode(row["content_facts"]) if row["content_facts"] else None
     hops = (changed.hops if isinstance(changed, InvocationReturned) else ()) or message.copies[row["copy"]].hops
-    context = hops[row["hop"]].context
-    if context is None or not context.shown_sender:
-        return message
-    session, at_us = veil.session(message.session), truncate_to_second(message.at_us)
-    return replace(message, session=session, at_us=at_us, sender=context.shown_sender, handle="")
+    return hops[row["hop"]]
 
 
 def _services(caller: Caller, directory: Directory, named: str) -> list[str]:
     """Return the GCIDs of the services to list, if the caller may see them."""
     if named:
         service = find_visible_service(caller, directory, named)
-        own = (
-            service.gcid == caller.service.gcid
-            if caller.service
-            else service.organization.casefold() == caller.organization.casefold()
-        )
-        if not own and not caller.operator:
+        if not Viewer.of_caller(caller, directory).owns(service.gcid):
             raise not_found()
         return [service.gcid]
     if caller.service is not None:
@@ -253,7 +241,7 @@ def list_outcomes(message: MessageHistory) -> CopyOutcomes:
 
 async def find_refusal(network: Network, caller: Caller, session: str) -> Row:
     """Return a rejected post, for its sender."""
-    await network.indexed()
+    await network.wait_until_indexed()
     for row in await network.index.query("refused", session) if SESSION.match(session) else []:
         found = dict(zip(QUERIES["refused"][1], row, strict=True))
         if caller.operator or found["sender"] in _services(caller, network.directory, ""):
@@ -279,7 +267,7 @@ async def load_trace(network: Network, caller: Caller, session: str) -> History:
 
 async def count_waiting(network: Network, caller: Caller) -> list[tuple[str, int]]:
     """Return the caller's services with the number of waiting messages."""
-    await network.indexed()
+    await network.wait_until_indexed()
     counts = dict(await network.index.query("mailboxes"))
     directory = network.directory
     return [(directory.services[gcid].address, counts.get(gcid, 0)) for gcid in _services(caller, directory, "")]

@@ -167,11 +167,10 @@ async def _refused(network: Network, caller: Caller, candidate: SearchCandidate,
         return None
     if candidate.is_refused and not is_same_value(row["handle"], asked):
         return None  # only the hash is the same
-    sender = network.directory.services.get(row["sender"])
     return FoundMessage(
         session=candidate.session,
         at_us=row["at_us"],
-        sender=sender.address if sender is not None else row["sender"],
+        sender=network.directory.address_of(row["sender"]),
         handle=row["handle"],
         by=candidate.by,
         state="refused",

@@ -17,11 +17,10 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import Entry, MessagePosted, decode
-from postroad.core.model.snapshot import Directory
 from postroad.core.projection.search_keys import ViewerRole, matching_search_keys, search_key_hash
 from postroad.core.projection.unique_keys import handle_key
+from postroad.core.visibility.viewer import Viewer
 from postroad.core.visibility.visible_keys import find_visible_keys
-from postroad.flow.administration.messages.contents import OwnershipTest, make_ownership_test
 from postroad.flow.administration.services import list_owned_services
 from postroad.flow.network import Network
 
@@ -42,21 +41,15 @@ class SearchCandidate(NamedTuple):
 async def find_exact(network: Network, caller: Caller, asked: str) -> list[SearchCandidate]:
     """Return the messages that the text identifies uniquely."""
     found = list(_by_session(asked))
-    number = network.tokens.number(asked)
-    delivery = await network.desk.find(number) if number is not None else None
-    if delivery is not None and _is_token_of(network, delivery.queued, asked):
-        found.append(SearchCandidate(_session_told(network, caller, delivery.queued), ("token",)))
+    delivery = await network.lookup.find_of_any(asked)
+    if delivery is not None:
+        found.append(SearchCandidate(_session_told(network, caller, delivery), ("token",)))
     return found
 
 
 def _by_session(asked: str) -> Iterator[SearchCandidate]:
     if SESSION.match(asked.lower()):
         yield SearchCandidate(asked.lower(), ("session",))
-
-
-def _is_token_of(network: Network, queued: Queued, asked: str) -> bool:
-    session, is_hidden = queued.message.session, bool(queued.shown_sender)
-    return network.tokens.holds(asked, queued.number, session, queued.recipient, hidden=is_hidden)
 
 
 def _session_told(network: Network, caller: Caller, queued: Queued) -> str:
@@ -74,38 +67,34 @@ async def find_by_own_handle(network: Network, caller: Caller, asked: str) -> li
 
 async def find_by_value(network: Network, caller: Caller, asked: str, before: int) -> AsyncIterator[SearchCandidate]:
     """Yield messages by any other search key, newest first."""
-    await network.indexed()
-    mine = _everybody if caller.operator else make_ownership_test(caller, network.directory)
+    await network.wait_until_indexed()
+    viewer = Viewer.of_caller(caller, network.directory)
     key = search_key_hash(asked)
     for _ in range(MAX_LOOKED // PORTION):
         rows = await network.index.query("found", key, before, PORTION)
         for seq, session, header in rows:
             if header is None:
                 yield SearchCandidate(session, ("handle",), seq, is_refused=True)
-            elif by := _known_as(decode(header), asked, mine, network.directory):
+            elif by := _known_as(decode(header), asked, viewer):
                 yield SearchCandidate(session, by, seq)
         if len(rows) < PORTION:
             return
         before = rows[-1][0]
 
 
-def _everybody(_gcid: str) -> bool:
-    return True
-
-
-def _known_as(entry: Entry, asked: str, mine: OwnershipTest, directory: Directory) -> tuple[str, ...]:
-    """Return the kinds of search key by which the caller may find the message; empty if none."""
+def _known_as(entry: Entry, asked: str, viewer: Viewer) -> tuple[str, ...]:
+    """Return the kinds of search key by which the viewer may find the message; empty if none."""
     if not isinstance(entry, MessagePosted):
         return ()
-    nearness = _nearness(entry, mine)
-    told = replace(entry, found_by=find_visible_keys(entry, mine, directory)) if entry.found_by else entry
+    nearness = _nearness(entry, viewer)
+    told = replace(entry, found_by=find_visible_keys(entry, viewer)) if entry.found_by else entry
     return matching_search_keys(told, asked, nearness) if nearness is not None else ()
 
 
-def _nearness(entry: MessagePosted, mine: OwnershipTest) -> ViewerRole | None:
-    if mine(entry.sender):
+def _nearness(entry: MessagePosted, viewer: Viewer) -> ViewerRole | None:
+    if viewer.owns(entry.sender):
         return ViewerRole.SENDER
     ways = [copy.hops for copy in entry.copies if copy.hops]
-    if any(mine(way[-1].service) for way in ways):
+    if any(viewer.owns(way[-1].service) for way in ways):
         return ViewerRole.RECEIVER
-    return ViewerRole.ON_THE_WAY if any(mine(hop.service) for way in ways for hop in way) else None
+    return ViewerRole.ON_THE_WAY if any(viewer.owns(hop.service) for way in ways for hop in way) else None

@@ -196,15 +196,7 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     kind, key = object_key(rule)
     change = ObjectChange(kind, key, directory.object_version(kind, key) + 1, msgspec.to_builtins(rule))
     changed = directory.changed([change], directory.version)
-    veil = network.tokens.veil
-    stage = ExplainStage(
-        journal=network.journal,
-        index=network.index,
-        directory=lambda: changed,
-        clock=network.clock,
-        indexed=network.indexed,
-        veil=veil,
-        heavy=network.heavy_requests,
-    )
+    plumbing = replace(network.plumbing, directory=lambda: changed)
+    stage = ExplainStage(plumbing, network.tokens.veil, network.heavy_requests)
     found = await stage.hypothetical(find_sender(caller, directory, message), message)
     return as_asked(caller, directory, found)

@@ -21,7 +21,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesReturned
 from postroad.core.projection.unique_keys import flagged_key, handle_key, unique_keys
 from postroad.errors import Unavailable
-from postroad.ports import Committed, Conflict, JournalStep, Outcome
+from postroad.ports import Committed, Conflict, JournalStep, StepOutcome
 from postroad.testing.contracts.desk.batches import BatchContract
 from postroad.testing.contracts.desk.dead_letters import DeadLetterContract
 from postroad.testing.contracts.desk.desk_under_test import (
@@ -104,7 +104,7 @@ class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterCon
         await network.post(network.message())
         await network.post(network.message())
         queued, unanswered = await network.poll()
-        outcomes: list[Outcome] = []
+        outcomes: list[StepOutcome] = []
         async with self.stalled(network.desk):
             with pytest.raises(Unavailable, match=r"network\.busy"):
                 self._flood(network, outcomes)
@@ -123,7 +123,7 @@ class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterCon
             unanswered.number
         ]  # an answer that was not taken settles nothing
 
-    def _flood(self, network: DeskHarness, outcomes: list[Outcome]) -> None:
+    def _flood(self, network: DeskHarness, outcomes: list[StepOutcome]) -> None:
         body = bytes(1 << 20)
         for _ in range(200):
             network.desk.submit(JournalStep(network.message(to=("?",)), body), outcomes.append)

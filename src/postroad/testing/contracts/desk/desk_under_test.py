@@ -36,7 +36,7 @@ from postroad.core.model.part_facts import PartFacts
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.project import project
 from postroad.core.projection.unique_keys import unique_keys
-from postroad.ports import Clock, Committed, Desk, Index, Journal, JournalStep, Outcome
+from postroad.ports import Clock, Committed, Desk, Index, Journal, JournalStep, StepOutcome
 
 BUYER, SELLER, CARRIER = "00000000000000b1", "00000000000000e1", "00000000000000c1"
 LEASE_S = 30.0
@@ -136,13 +136,13 @@ class DeskHarness:
     ) -> DeliveriesAcknowledged:
         return DeliveriesAcknowledged(self.clock.now_us(), SELLER, deliveries, journeys, batch)
 
-    async def write(self, entry: Entry) -> Outcome:
+    async def write(self, entry: Entry) -> StepOutcome:
         """Submit an entry with all of its keys."""
         body = b"" if isinstance(entry, MessagePosted) else None
         return await self.submit(JournalStep(entry, body, tuple(unique_keys(entry)), reserve=True))
 
-    async def submit(self, step: JournalStep) -> Outcome:
-        future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
+    async def submit(self, step: JournalStep) -> StepOutcome:
+        future: asyncio.Future[StepOutcome] = asyncio.get_running_loop().create_future()
         self.desk.submit(step, future.set_result)
         return await future
 
@@ -162,7 +162,7 @@ class DeskHarness:
     ) -> list[Queued]:
         return await self.desk.claim(mailbox, selector, most, lease_s, early=early)
 
-    async def fail_push(self, *numbers: int, delay_s: float, status: int = 503) -> Outcome:
+    async def fail_push(self, *numbers: int, delay_s: float, status: int = 503) -> StepOutcome:
         """Record that the push of these deliveries failed; the next one is due after the delay."""
         entry = DeliveryAttempted(
             at_us=self.clock.now_us(),
@@ -175,14 +175,14 @@ class DeskHarness:
         )
         return await self.submit(JournalStep(entry, reserve=True))
 
-    async def acknowledge(self, *numbers: int, by: str = SELLER) -> Outcome:
+    async def acknowledge(self, *numbers: int, by: str = SELLER) -> StepOutcome:
         return await self.submit(JournalStep(DeliveriesAcknowledged(self.clock.now_us(), by, numbers), reserve=True))
 
-    async def give_back(self, *numbers: int, delay_s: float = 0.0, by: str = SELLER) -> Outcome:
+    async def give_back(self, *numbers: int, delay_s: float = 0.0, by: str = SELLER) -> StepOutcome:
         entry = DeliveriesReturned(self.clock.now_us(), by, "not now", delay_s, numbers)
         return await self.submit(JournalStep(entry, reserve=True))
 
-    async def end(self, state: str, *numbers: int) -> Outcome:
+    async def end(self, state: str, *numbers: int) -> StepOutcome:
         return await self.submit(JournalStep(self.ended(state, numbers), reserve=True))
 
     async def pass_on(
@@ -192,7 +192,7 @@ class DeskHarness:
         hops: tuple[Hop, ...] = (),
         logical: tuple[Hop, ...] = (),
         returned: tuple[ReturnedContext, ...] = (),
-    ) -> Outcome:
+    ) -> StepOutcome:
         """Answer as an in-transit service, so that the message continues to its next hop, optionally on a new route."""
         entry = InvocationReturned(
             at_us=self.clock.now_us(),

@@ -103,12 +103,10 @@ def find_exchange(name: str, directory: Directory) -> Service:
 def typed_header_items(archived: ArchivedMessage, directory: Directory) -> dict[str, TypedItem]:
     """Return the header's items as the exchange receives them."""
     message = archived.message
-    sender = archived.shown_sender or archived.sender
-    known = directory.service(sender)
     return header_items(
         message.properties,
         topic=message.topic,
-        sender=known.address if known is not None else sender,
+        sender=directory.address_named(archived.shown_sender or archived.sender),
         type=message.type.value,
         handle=message.handle,
     )

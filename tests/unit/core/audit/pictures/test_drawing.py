@@ -22,12 +22,15 @@ from postroad.core.audit.pictures.route_picture import (
 )
 from postroad.core.audit.pictures.route_rows import route_rows
 from postroad.core.codecs import xml
+from postroad.core.model.directory import Service
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import FOREIGN_RULE, RouteExplanation
 from postroad.core.visibility.redact_explanation import (
     HIDDEN_NAME,
     redact_explanation,
     redact_foreign_rules,
 )
+from postroad.core.visibility.viewer import Viewer
 from tests.source_tree import ROOT
 from tests.unit.core.audit.history.test_whereabouts import message, stop
 from tests.unit.core.audit.pictures.explained import EXPLANATION, GCIDS, invocation
@@ -126,9 +129,10 @@ def test_a_deep_route_stays_within_the_picture() -> None:
     assert all(int(box.attrib["x"]) < rail < int(box.attrib["x"]) + int(box.attrib["width"]) for box in boxes)
 
 
-def owner_of(*services: str) -> Callable[[str], bool]:
-    gcids = {GCIDS.get(service, service) for service in services}
-    return lambda gcid: gcid in gcids
+def owner_of(*services: str) -> Viewer:
+    gcids = [GCIDS.get(service, service) for service in services]
+    owned = {gcid: Service(gcid=gcid, organization="Owner", name=str(number)) for number, gcid in enumerate(gcids)}
+    return Viewer(Directory(services=owned), "Owner")
 
 
 @pytest.mark.req("Z5")

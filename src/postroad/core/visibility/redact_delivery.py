@@ -1,4 +1,4 @@
-"""What the receiver of a delivery may see: its invocation context, without withheld documents.
+"""Redacts a delivery for its receiver: its invocation context, without withheld documents.
 
 Rule: an isolated service gets nothing by which it could recognise the message among those it receives openly: no
 name, handle, session or number of it, and no time more exact than a second. The receiver of such a service's response
@@ -10,8 +10,9 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postroad.core.delivery.document_access import access_at, readable_parts
-from postroad.core.model.contexts import Ancestry, is_requester_hidden, merge_properties
+from postroad.core.model.contexts import Ancestry, is_requester_hidden, merge_properties, truncate_to_second
 from postroad.core.model.delivery import Queued
+from postroad.core.model.journal import Copy, Hop, MessagePosted
 from postroad.core.model.message import AnsweredMessage, Cookie, Delivered, MessageType, PostResult, Property
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.pseudonyms import Pseudonyms
@@ -63,14 +64,13 @@ def _redact_requester(delivered: Delivered, veil: Pseudonyms) -> Delivered:
 
 def isolate_delivery(delivered: Delivered, shown_sender: str, directory: Directory, veil: Pseudonyms) -> Delivered:
     """Return the delivery without any trace of the wider route; the service that isolates appears as its sender."""
-    service = directory.services.get(shown_sender)
     return replace(
         delivered,
         session=veil.session(delivered.session),
         transaction=veil.session(delivered.transaction),
         posted_at_us=truncate_to_second(delivered.posted_at_us),
         expires_at_us=truncate_to_second(delivered.expires_at_us),
-        sender=service.address if service is not None else shown_sender,
+        sender=directory.address_of(shown_sender),
         sender_gcid=shown_sender,
         handle="",
         reference=None,
@@ -80,15 +80,35 @@ def isolate_delivery(delivered: Delivered, shown_sender: str, directory: Directo
     )
 
 
-def truncate_to_second(at_us: int) -> int:
-    """Truncate a time in microseconds to the full second."""
-    return at_us - at_us % 1_000_000
-
-
 def add_cookie(delivered: Delivered, directory: Directory) -> Delivered:
     """Return the delivery with the cookie that its receiver registered for this sender."""
     found = directory.cookie_for(delivered.recipient_gcid, delivered.sender_gcid)
     return replace(delivered, cookie=Cookie(found.content, found.content_type)) if found is not None else delivered
+
+
+def redact_header(message: MessagePosted, hop: Hop, pseudonyms: Pseudonyms) -> MessagePosted:
+    """Return the header of a message as the receiver at this hop knows it; its isolator replaces the sender."""
+    if message.shown_sender:
+        return replace(message, sender=message.shown_sender)
+    if not hop.isolated_by:
+        return message
+    session, at_us = pseudonyms.session(message.session), truncate_to_second(message.at_us)
+    return replace(message, session=session, at_us=at_us, sender=hop.isolated_by, handle="")
+
+
+def redact_recipients(message: MessagePosted, stop: Queued) -> MessagePosted:
+    """Return the header of a message without other recipients; the receiver's isolator replaces the sender.
+
+    Recipient arguments are not shown to in-transit services.
+    """
+    hop = stop.hops[stop.hop]
+    if not hop.isolated_by:
+        own = () if stop.in_transit else (Hop(hop.service, hop.arguments, hop.invoker),)
+        copy = Copy(message.copies[stop.copy].named, own)
+        return replace(message, sender=message.shown_sender or message.sender, copies=(copy,))
+    kind, copies = (MessageType.REQUEST, ()) if stop.in_transit else (message.type, (Copy(hop.service, (hop,)),))
+    at_us = truncate_to_second(message.at_us)
+    return replace(message, sender=hop.isolated_by, type=kind, handle="", copies=copies, at_us=at_us)
 
 
 def redact_result(result: PostResult, queued: Queued, veil: Pseudonyms) -> PostResult:

@@ -41,9 +41,9 @@ from postroad.client.steps import (
     Talk,
 )
 from postroad.client.stop_signals import Stopping
-from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.histories import Trace
 
 _Value = TypeVar("_Value")
 TIMEOUT_S = 30.0
@@ -171,7 +171,7 @@ class Client:
         """
         return self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 
-    def trace(self, session: str) -> History:
+    def trace(self, session: str) -> Trace:
         """Return the full history of the session's transaction."""
         return self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
@@ -183,7 +183,7 @@ class Client:
         """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
         return self._run(contents.load_mdn(self._talks, session, delivery))
 
-    def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+    def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         """Return what was delivered to each stop of a history, by delivery number."""
         return self._run(contents.load_contents(self._talks, history))
 

@@ -44,9 +44,9 @@ from postroad.client.steps import (
     Talk,
 )
 from postroad.client.stop_signals import AsyncStopping
-from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.histories import Trace
 
 _Value = TypeVar("_Value")
 Function = Callable[[Received], Any]  # may be a coroutine function
@@ -155,7 +155,7 @@ class AsyncClient:
     async def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
         return await self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 
-    async def trace(self, session: str) -> History:
+    async def trace(self, session: str) -> Trace:
         return await self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
     async def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
@@ -164,7 +164,7 @@ class AsyncClient:
     async def receipt_at(self, session: str, delivery: int) -> bytes:
         return await self._run(contents.load_mdn(self._talks, session, delivery))
 
-    async def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+    async def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         return await self._run(contents.load_contents(self._talks, history))
 
     async def get(self, path: str, **query: str | int) -> Any:

@@ -43,6 +43,7 @@ from postroad.client.steps import (
 from postroad.client.stop_signals import Stopping
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.configuration import PlanView
 from postroad.core.resources.histories import Trace
 
 _Value = TypeVar("_Value")
@@ -207,11 +208,11 @@ class Client:
         """Return the configuration that the caller may see, without secrets."""
         return self._run(self._talks.ask(configuration.export(), configuration.parse_export))
 
-    def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.PlannedChanges:
+    def plan(self, desired: dict[str, Any], *, prune: bool = False) -> PlanView:
         """Return what ``apply`` would change."""
         return self._run(self._talks.ask(configuration.plan(desired, prune), configuration.parse_plan))
 
-    def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> configuration.PlannedChanges:
+    def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> PlanView:
         """Apply the configuration atomically; ``version`` is that of the plan that was agreed to."""
         return self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.parse_plan))
 

@@ -46,6 +46,7 @@ from postroad.client.steps import (
 from postroad.client.stop_signals import AsyncStopping
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.configuration import PlanView
 from postroad.core.resources.histories import Trace
 
 _Value = TypeVar("_Value")
@@ -181,12 +182,10 @@ class AsyncClient:
     async def export(self) -> dict[str, Any]:
         return await self._run(self._talks.ask(configuration.export(), configuration.parse_export))
 
-    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.PlannedChanges:
+    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> PlanView:
         return await self._run(self._talks.ask(configuration.plan(desired, prune), configuration.parse_plan))
 
-    async def apply(
-        self, desired: dict[str, Any], *, prune: bool = False, version: str = ""
-    ) -> configuration.PlannedChanges:
+    async def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> PlanView:
         return await self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.parse_plan))
 
     # ---- rules and assets of services

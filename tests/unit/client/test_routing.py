@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from postroad.client import Refused, Unavailable, routing
 from postroad.client.steps import ApiRequest, ApiResponse
+from postroad.core.resources.explanations import ExplanationView, RouteView
 from tests.unit.client.scripted import LOST, Script, conversations, ok, problem
 
 ABSENT = problem(404, "not-found")
@@ -77,5 +79,25 @@ def test_or_as_far_as_wanted() -> None:
 def test_an_explanation_is_json_or_a_drawing() -> None:
     drawn = ApiResponse(status=200, headers={"content-type": "image/svg+xml"}, body=b"<svg/>")
     assert routing.parse_explanation(drawn) == "<svg/>"
-    told_it = ApiResponse(status=200, headers={"content-type": "application/json"}, body=b'{"copies":[]}')
-    assert routing.parse_explanation(told_it) == {"copies": []}
+    copy = RouteView(recipient="Acme/Supply", code="", detail="", route=["Acme/Supply"], invocations=[])
+    explained = ExplanationView(
+        session="",
+        sender="MyBiz/Purchasing",
+        directory=1,
+        code="",
+        detail="",
+        forgotten=False,
+        services=[],
+        copies=[copy],
+    )
+    answer = ApiResponse(status=200, headers={"content-type": "application/json"}, body=msgspec.json.encode(explained))
+    assert routing.parse_explanation(answer) == explained
+
+
+def test_a_trial_has_what_it_was_about() -> None:
+    trial = routing.parse_trial(ApiResponse(status=200, headers={}, body=b'{"valid":false,"faults":["no total"]}'))
+    assert (trial.valid, trial.faults, trial.output) == (False, ["no total"], UNSET)
+    assert trial.keys() == ["valid", "faults"]
+    assert "output" not in trial
+    with pytest.raises(KeyError):
+        trial["output"]

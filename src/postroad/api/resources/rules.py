@@ -10,16 +10,18 @@ from pydantic import Field, StrictBool, StrictInt, model_validator
 
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import XML, GuardedRoute, RuleRoute, prefers
 from postroad.api.resources.rule_forms import write_rules_xml
-from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.configuration.object_fields import written_fields
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.directory import Role
 from postroad.core.model.rule import Rule, rule_key
+from postroad.core.resources.configuration import VersionPage
 from postroad.errors import Refused
 from postroad.flow.administration import rules as changing
 from postroad.flow.administration.base import require_service
@@ -140,7 +142,7 @@ async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_matc
     return empty_answer()
 
 
-@switching.get(RULE + "/versions", response_model=VersionPage)
+@switching.get(RULE + "/versions", **returns(VersionPage))
 async def list_rule_versions(
     request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
 ) -> Response:

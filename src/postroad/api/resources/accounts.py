@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from msgspec.structs import asdict
 from pydantic import Field, StrictInt
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import (
     Api,
@@ -20,7 +21,6 @@ from postroad.api.resources.context import (
     time_or_none,
 )
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute, OpenRoute, peer_of, proof_of
 from postroad.core.configuration.shapes import Email, Line, Name, Password, StrictShape, Word
 from postroad.core.identity import api_key

@@ -7,12 +7,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
 
-from postroad.api.pagination import PageQuery
+from postroad.api.pagination import PageQuery, Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of, version_to_replace
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import ASSET_TYPES, AssetRoute, GuardedRoute
 from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.entries.assets import asset_summary

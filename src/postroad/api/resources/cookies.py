@@ -7,10 +7,10 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictStr
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.message import Cookie

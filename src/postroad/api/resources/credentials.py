@@ -9,11 +9,11 @@ from msgspec import UNSET, UnsetType
 from msgspec.structs import asdict
 from pydantic import Field, StrictInt
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.accounts import key_view
 from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer, time_or_none
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute, proof_of
 from postroad.core.configuration.key_possession import KeyPossessionProof
 from postroad.core.configuration.shapes import Password, Pem, StrictShape, Word

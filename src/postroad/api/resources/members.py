@@ -5,10 +5,10 @@ from __future__ import annotations
 from fastapi import APIRouter, Request, Response
 from msgspec.structs import asdict
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import Email, Line, RoleName, StrictShape
 from postroad.core.model.directory import Person, Role

@@ -8,10 +8,10 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.document import OrganizationLimitsProfile

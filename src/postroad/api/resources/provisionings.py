@@ -12,6 +12,7 @@ from fastapi import APIRouter, Request, Response
 from msgspec.structs import asdict
 from pydantic import Field, StrictStr
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.context import (
     Api,
     ApiContext,
@@ -23,7 +24,6 @@ from postroad.api.resources.context import (
     time_or_none,
 )
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import Name, StrictShape, Word
 from postroad.core.model.trust import Provisioning

@@ -11,13 +11,12 @@ from fastapi import APIRouter, Query, Request, Response
 from msgspec.structs import fields
 from pydantic import Field
 
-from postroad.api.pagination import PageQuery
+from postroad.api.pagination import PageQuery, Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of, tag_of_view
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.organizations import Suspension
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.profile.service import ServiceProfile, profile_of

@@ -7,9 +7,9 @@ from typing import Annotated
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.context import Api, Asking, answer, make_page, page_answer
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import StrictShape

@@ -9,6 +9,7 @@ from msgspec import UNSET
 from postroad.client import Refused, Unavailable, routing
 from postroad.client.steps import ApiRequest, ApiResponse
 from postroad.core.resources.explanations import ExplanationView, RouteView
+from postroad.core.resources.services import AssetView
 from tests.unit.client.scripted import LOST, Script, conversations, ok, problem
 
 ABSENT = problem(404, "not-found")
@@ -47,12 +48,13 @@ def test_other_refusals_and_silence_are_not_taken_for_absence() -> None:
 
 
 def test_an_asset_is_made_only_where_there_is_none_and_replaced_as_it_was_read() -> None:
-    script = Script([ABSENT, ok({}, 201)])
-    script.play(routing.save_asset(conversations(), "A/B", "table", "a/b", "zip\n", "codes & more"))
+    saved = AssetView(kind="table", name="a/b", description="codes & more", digest="0", bytes=4, version=1)
+    script = Script([ABSENT, ok(saved, 201)])
+    assert saved == script.play(routing.save_asset(conversations(), "A/B", "table", "a/b", "zip\n", "codes & more"))
     put = script.requests[1]
     assert (put.method, put.path) == ("PUT", "/v1/services/A/B/assets/table/a%2Fb?description=codes%20%26%20more")
     assert (dict(put.headers)["If-None-Match"], dict(put.headers)["Content-Type"]) == ("*", "text/csv")
-    script = Script([ApiResponse(status=200, headers={"etag": '"4"'}, body=b"zip\n"), ok({})])
+    script = Script([ApiResponse(status=200, headers={"etag": '"4"'}, body=b"zip\n"), ok(saved)])
     script.play(routing.save_asset(conversations(), "A/B", "table", "t", "zip\n", None))
     assert dict(script.requests[1].headers)["If-Match"] == '"4"'
 

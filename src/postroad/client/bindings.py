@@ -3,7 +3,7 @@
     with Client(…) as network:
         network.bindings.bind("Acme/Orders", "North/Desk", query="$msg/order/region = 'north'", name="north")
         for binding in network.bindings.listed("Acme/Orders"):
-            print(binding["name"], binding["state"]["matched"], binding["state"]["errors"])
+            print(binding.name, binding.state.matched, binding.state.errors)
 
 Rule: the conversations exist once, and the two shells only run them. Replacing reads the current version first, in
 the same conversation.
@@ -18,10 +18,18 @@ import msgspec
 from postroad.client import requests
 from postroad.client.conversations import Conversations
 from postroad.client.dead_letters import RunConversation, RunConversationAsync
-from postroad.client.routing import list_all, load_existing, send_change, service_path
+from postroad.client.responses import parser
+from postroad.client.routing import list_items, load_existing, send_change, service_path
 from postroad.client.steps import ApiRequest, Talk
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Message
+from postroad.core.resources.bindings import (
+    BindingExplanation,
+    BindingPage,
+    BindingView,
+    ListedBinding,
+    TrialResult,
+)
 
 Value = dict[str, Any]
 WRITTEN = {"routing_key": "routingKey"}
@@ -44,14 +52,17 @@ class BindingConversations:
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
-    def listed(self, exchange: str, queue: str) -> Talk[list[Value]]:
-        return list_all(self._talks, service_path(exchange, "bindings"), queue=queue)
+    def listed(self, exchange: str, queue: str) -> Talk[list[ListedBinding]]:
+        return list_items(self._talks, service_path(exchange, "bindings"), BindingPage, 0, queue=queue)
 
-    def read(self, exchange: str, *steps: str) -> Talk[Value]:
-        found: Value = yield from self._talks.value(requests.read(service_path(exchange, "bindings", *steps)))
-        return found
+    def read(self, exchange: str, name: str) -> Talk[BindingView]:
+        return self._talks.ask(requests.read(service_path(exchange, "bindings", name)), parser(BindingView))
 
-    def bind(self, exchange: str, queue: str, name: str, wanted: BindingFields) -> Talk[Value]:
+    def explain(self, exchange: str, name: str) -> Talk[BindingExplanation]:
+        path = service_path(exchange, "bindings", name, "explanation")
+        return self._talks.ask(requests.read(path), parser(BindingExplanation))
+
+    def bind(self, exchange: str, queue: str, name: str, wanted: BindingFields) -> Talk[BindingView]:
         """Create the binding, or replace the one with its name; without a name, equal bindings are created only once."""
         wish = {"queue": queue} | _written(wanted)
         current = (yield from load_existing(self._talks, service_path(exchange, "bindings", name))) if name else None
@@ -61,25 +72,22 @@ class BindingConversations:
         else:
             path = service_path(exchange, "bindings", current["name"])
             request = send_change("PUT", path, wish, version=current["version"])
-        bound: Value = yield from self._talks.value(request)
-        return bound
+        return (yield from self._talks.ask(request, parser(BindingView)))
 
-    def switch(self, exchange: str, name: str, enabled: bool) -> Talk[Value]:
+    def switch(self, exchange: str, name: str, enabled: bool) -> Talk[BindingView]:
         current = yield from self.read(exchange, name)
-        wish = {field: value for field, value in current.items() if field not in ("name", "version")}
-        path = service_path(exchange, "bindings", current["name"])
-        request = send_change("PUT", path, wish | {"enabled": enabled}, version=current["version"])
-        switched: Value = yield from self._talks.value(request)
-        return switched
+        wish = {field: value for field, value in dict(current).items() if field not in ("name", "version")}
+        path = service_path(exchange, "bindings", current.name)
+        request = send_change("PUT", path, wish | {"enabled": enabled}, version=current.version)
+        return (yield from self._talks.ask(request, parser(BindingView)))
 
     def unbind(self, exchange: str, name: str) -> Talk[None]:
         current = yield from self.read(exchange, name)
-        path = service_path(exchange, "bindings", current["name"])
-        yield from self._talks.value(send_change("DELETE", path, None, version=current["version"]))
+        path = service_path(exchange, "bindings", current.name)
+        yield from self._talks.value(send_change("DELETE", path, None, version=current.version))
 
-    def try_out(self, exchange: str, on: Message | str, wanted: BindingFields) -> Talk[Value]:
-        found: Value = yield from self._talks.value(build_trial(exchange, on, wanted))
-        return found
+    def try_out(self, exchange: str, on: Message | str, wanted: BindingFields) -> Talk[TrialResult]:
+        return self._talks.ask(build_trial(exchange, on, wanted), parser(TrialResult))
 
 
 def build_trial(exchange: str, on: Message | str, wanted: BindingFields) -> ApiRequest:
@@ -100,29 +108,29 @@ class Bindings:
         self._say = BindingConversations(talks)
         self._run = run
 
-    def listed(self, exchange: str, *, queue: str = "") -> list[Value]:
+    def listed(self, exchange: str, *, queue: str = "") -> list[ListedBinding]:
         """Return the bindings; ``state`` shows how each is evaluated and its counts."""
         return self._run(self._say.listed(exchange, queue))
 
-    def binding(self, exchange: str, name: str) -> Value:
+    def binding(self, exchange: str, name: str) -> BindingView:
         return self._run(self._say.read(exchange, name))
 
-    def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> Value:
+    def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> BindingView:
         """Create the binding, or replace the one with its name; without a name, equal bindings are created only once."""
         return self._run(self._say.bind(exchange, queue, name, wanted))
 
-    def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
+    def switch(self, exchange: str, name: str, *, enabled: bool) -> BindingView:
         """Enable or disable a binding; nothing else changes."""
         return self._run(self._say.switch(exchange, name, enabled))
 
     def unbind(self, exchange: str, name: str) -> None:
         self._run(self._say.unbind(exchange, name))
 
-    def explain(self, exchange: str, name: str) -> Value:
+    def explain(self, exchange: str, name: str) -> BindingExplanation:
         """Return how a binding is decided: shared, prefiltered by what, or always evaluated."""
-        return self._run(self._say.read(exchange, name, "explanation"))
+        return self._run(self._say.explain(exchange, name))
 
-    def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> Value:
+    def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> TrialResult:
         """Return the bindings that match a message or a posted session; with fields, tries an unsaved one."""
         return self._run(self._say.try_out(exchange, on, wanted))
 
@@ -134,23 +142,23 @@ class AsyncBindings:
         self._say = BindingConversations(talks)
         self._run = run
 
-    async def listed(self, exchange: str, *, queue: str = "") -> list[Value]:
+    async def listed(self, exchange: str, *, queue: str = "") -> list[ListedBinding]:
         return await self._run(self._say.listed(exchange, queue))
 
-    async def binding(self, exchange: str, name: str) -> Value:
+    async def binding(self, exchange: str, name: str) -> BindingView:
         return await self._run(self._say.read(exchange, name))
 
-    async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> Value:
+    async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> BindingView:
         return await self._run(self._say.bind(exchange, queue, name, wanted))
 
-    async def switch(self, exchange: str, name: str, *, enabled: bool) -> Value:
+    async def switch(self, exchange: str, name: str, *, enabled: bool) -> BindingView:
         return await self._run(self._say.switch(exchange, name, enabled))
 
     async def unbind(self, exchange: str, name: str) -> None:
         await self._run(self._say.unbind(exchange, name))
 
-    async def explain(self, exchange: str, name: str) -> Value:
-        return await self._run(self._say.read(exchange, name, "explanation"))
+    async def explain(self, exchange: str, name: str) -> BindingExplanation:
+        return await self._run(self._say.explain(exchange, name))
 
-    async def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> Value:
+    async def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> TrialResult:
         return await self._run(self._say.try_out(exchange, on, wanted))

@@ -44,9 +44,12 @@ from postroad.client.steps import (
     Talk,
 )
 from postroad.client.stop_signals import AsyncStopping
-from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.configuration import PlanView
+from postroad.core.resources.histories import Trace
+from postroad.core.resources.messages import Found
+from postroad.core.resources.services import AssetView, BegunProvisioning, CookieView, ProvisioningView, ReleaseView
 
 _Value = TypeVar("_Value")
 Function = Callable[[Received], Any]  # may be a coroutine function
@@ -152,10 +155,10 @@ class AsyncClient:
 
     # ---- looking and configuring
 
-    async def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
-        return await self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
+    async def find(self, text: str, *, most: int = 0) -> list[Found]:
+        return await self._run(routing.find(self._talks, text, most))
 
-    async def trace(self, session: str) -> History:
+    async def trace(self, session: str) -> Trace:
         return await self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
     async def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
@@ -164,7 +167,7 @@ class AsyncClient:
     async def receipt_at(self, session: str, delivery: int) -> bytes:
         return await self._run(contents.load_mdn(self._talks, session, delivery))
 
-    async def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+    async def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         return await self._run(contents.load_contents(self._talks, history))
 
     async def get(self, path: str, **query: str | int) -> Any:
@@ -181,12 +184,10 @@ class AsyncClient:
     async def export(self) -> dict[str, Any]:
         return await self._run(self._talks.ask(configuration.export(), configuration.parse_export))
 
-    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.PlannedChanges:
+    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> PlanView:
         return await self._run(self._talks.ask(configuration.plan(desired, prune), configuration.parse_plan))
 
-    async def apply(
-        self, desired: dict[str, Any], *, prune: bool = False, version: str = ""
-    ) -> configuration.PlannedChanges:
+    async def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> PlanView:
         return await self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.parse_plan))
 
     # ---- rules and assets of services
@@ -209,9 +210,9 @@ class AsyncClient:
     async def remove_rule(self, service: str, name: str) -> None:
         await self._run(routing.remove_rule(self._talks, service, name))
 
-    async def assets(self, service: str, kind: str = "") -> list[dict[str, Any]]:
+    async def assets(self, service: str, kind: str = "") -> list[AssetView]:
         """The assets of a service, without their contents."""
-        return await self._run(routing.list_all(self._talks, routing.service_path(service, "assets"), kind=kind))
+        return await self._run(routing.list_assets(self._talks, service, kind))
 
     async def asset(self, service: str, kind: str, name: str) -> str:
         """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
@@ -219,15 +220,15 @@ class AsyncClient:
 
     async def save_asset(
         self, service: str, kind: str, name: str, content: str, *, description: str | None = None
-    ) -> dict[str, Any]:
+    ) -> AssetView:
         """Make the asset, or replace the one of its name, once the network has found it in order."""
         return await self._run(routing.save_asset(self._talks, service, kind, name, content, description))
 
     async def remove_asset(self, service: str, kind: str, name: str) -> None:
         await self._run(routing.remove_asset(self._talks, service, kind, name))
 
-    async def release(self, service: str) -> Any:
-        return await self.change("POST", routing.service_path(service, "release"))
+    async def release(self, service: str) -> ReleaseView:
+        return await self._run(routing.release(self._talks, service))
 
     # ---- why a message goes its way
 
@@ -244,7 +245,7 @@ class AsyncClient:
 
     async def try_out(self, **wish: Any) -> Any:
         """Try a rule, condition, stylesheet or schema on a message; nothing is stored or sent."""
-        return await self._run(self._talks.value(routing.build_trial(wish)))
+        return await self._run(self._talks.ask(routing.build_trial(wish), routing.parse_trial))
 
     # ---- exchanges
 
@@ -278,9 +279,8 @@ class AsyncClient:
             )
         )
 
-    async def inspect_provisioning(self, gcid: str, token: str) -> dict[str, Any]:
-        found: dict[str, Any] = await self.change("POST", provisioning.inspection_path(gcid), {"token": token})
-        return found
+    async def inspect_provisioning(self, gcid: str, token: str) -> ProvisioningView:
+        return await self._run(provisioning.inspect(self._talks, gcid, token))
 
     async def revoke_provisioning(self, gcid: str) -> None:
         await self._run(
@@ -292,26 +292,22 @@ class AsyncClient:
 
     async def begin_provisioning(
         self, organization: str, provider: str, service: str, *, return_path: str = ""
-    ) -> dict[str, Any]:
-        wish = {"provider": provider, "service": service, "returnPath": return_path}
-        begun: dict[str, Any] = await self.change("POST", provisioning.provisionings_path(organization), wish)
-        return begun
+    ) -> BegunProvisioning:
+        return await self._run(provisioning.begin(self._talks, organization, provider, service, return_path))
 
-    async def provisionings(self, organization: str) -> list[dict[str, Any]]:
-        return await self.every(provisioning.provisionings_path(organization))
+    async def provisionings(self, organization: str) -> list[ProvisioningView]:
+        return await self._run(provisioning.list_provisionings(self._talks, organization))
 
     async def end_provisioning(self, service: str) -> None:
         await self.change("DELETE", provisioning.provisioning_path(service))
 
-    async def cookies(self, service: str) -> list[dict[str, Any]]:
-        return await self.every(routing.service_path(service, "cookies"))
+    async def cookies(self, service: str) -> list[CookieView]:
+        return await self._run(provisioning.list_cookies(self._talks, service))
 
     async def set_cookie(
         self, service: str, sender: str, content: str, *, content_type: str = "text/plain"
-    ) -> dict[str, Any]:
-        wish = {"content": content, "contentType": content_type}
-        saved: dict[str, Any] = await self.change("PUT", provisioning.cookie_path(service, sender), wish)
-        return saved
+    ) -> CookieView:
+        return await self._run(provisioning.set_cookie(self._talks, service, sender, content, content_type))
 
     async def remove_cookie(self, service: str, sender: str) -> None:
         await self.change("DELETE", provisioning.cookie_path(service, sender))

@@ -7,11 +7,8 @@ rule at the same moment do not overwrite each other unnoticed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
-
-import msgspec
-from msgspec import Struct
 
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
@@ -19,6 +16,10 @@ from postroad.client.steps import ApiRequest, RequestOutcome, Talk
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Message
+from postroad.core.resources.base import Page
+from postroad.core.resources.explanations import ExplanationView, TrialView
+from postroad.core.resources.messages import Found, FoundPage
+from postroad.core.resources.services import AssetPage, AssetView, ReleaseView
 from postroad.errors import Refused
 
 PAGE = 200
@@ -43,31 +44,44 @@ def service_path(service: str, *steps: str) -> str:
     return "/".join(["/v1/services", quote(service), *(quote(step, safe="") for step in steps)])
 
 
-class _Page(Struct):
-    items: list[Any]
-    next: str | None = None
+Item = TypeVar("Item")
 
 
-def _page(outcome: RequestOutcome) -> _Page:
-    return responses.parse_as(outcome, _Page)
+class _ValuePage(Page[Any]):
+    """Items of any kind, as dicts."""
 
 
 def list_all(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
     """Return all items of a list, over all pages."""
-    return (yield from list_first(talks, path, 0, **query))
+    return (yield from list_items(talks, path, _ValuePage, 0, **query))
 
 
 def list_first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[list[Value]]:
     """Return the first items of a list, over several pages; 0 means all."""
-    items: list[Value] = []
+    return (yield from list_items(talks, path, _ValuePage, most, **query))
+
+
+def list_items(talks: Conversations, path: str, kind: type[Page[Item]], most: int, /, **query: str) -> Talk[list[Item]]:
+    """Return the first items of a list of resources, over several pages; 0 means all."""
+    items: list[Item] = []
     cursor = ""
     while True:
         limit = min(most - len(items), PAGE) if most else PAGE
-        page = yield from talks.ask(requests.read(path, limit=limit, cursor=cursor, **query), _page)
+        page = yield from talks.ask(requests.read(path, limit=limit, cursor=cursor, **query), responses.parser(kind))
         items += page.items
         cursor = page.next or ""
         if not cursor or (most and len(items) >= most):
             return items
+
+
+def find(talks: Conversations, text: str, most: int) -> Talk[list[Found]]:
+    """Return the first results of a search; 0 means all."""
+    return list_items(talks, "/v1/find", FoundPage, most, q=text)
+
+
+def release(talks: Conversations, service: str) -> Talk[ReleaseView]:
+    request = requests.change("POST", service_path(service, "release"), None, doubles=True)
+    return talks.ask(request, responses.parser(ReleaseView))
 
 
 # ---- rules
@@ -117,6 +131,10 @@ def load_existing(talks: Conversations, path: str) -> Talk[Value | None]:
 # ---- assets
 
 
+def list_assets(talks: Conversations, service: str, kind: str) -> Talk[list[AssetView]]:
+    return list_items(talks, service_path(service, "assets"), AssetPage, 0, kind=kind)
+
+
 def load_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[str]:
     answer = yield from talks.ask(_file(service_path(service, "assets", kind, name)), responses.require_success)
     return answer.body.decode()
@@ -124,7 +142,7 @@ def load_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk
 
 def save_asset(
     talks: Conversations, service: str, kind: str, name: str, content: str, description: str | None
-) -> Talk[Value]:
+) -> Talk[AssetView]:
     """Create the asset or replace the one of that name."""
     path = service_path(service, "assets", kind, name)
     version = yield from _version_of(talks, path)
@@ -132,8 +150,7 @@ def save_asset(
     headers = (("Content-Type", MEDIA_TYPES[AssetKind(kind)]), ("Accept", "*/*"), condition)
     described = "" if description is None else f"?description={quote(description, safe='')}"
     request = ApiRequest(method="PUT", path=path + described, headers=headers, body=content.encode())
-    saved: Value = yield from talks.value(request)
-    return saved
+    return (yield from talks.ask(request, responses.parser(AssetView)))
 
 
 def remove_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[None]:
@@ -176,8 +193,12 @@ def parse_explanation(outcome: RequestOutcome) -> Any:
     """Return the explanation: JSON decoded, drawings as text."""
     answer = responses.require_success(outcome)
     if answer.headers.get("content-type", "").startswith("application/json"):
-        return msgspec.json.decode(answer.body)
+        return responses.parse_as(answer, ExplanationView)
     return answer.body.decode()
+
+
+def parse_trial(outcome: RequestOutcome) -> TrialView:
+    return responses.parse_as(outcome, TrialView)
 
 
 def build_trial(wish: Mapping[str, Any]) -> ApiRequest:

@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
+from postroad.api.resources.message_views import trace_view
 from postroad.cli.commands.messages.post import compose_message
-from postroad.cli.commands.messages.trace import part_value
+from postroad.cli.commands.messages.trace import history_value, part_value
 from postroad.cli.commands.operate.bench import percentile_ms
 from postroad.cli.commands.operate.health_checks import check_port
 from postroad.cli.commands.operate.support import show_request
@@ -39,11 +40,19 @@ from postroad.cli.views.deliveries import delivered_lines
 from postroad.cli.views.plans import plan_lines
 from postroad.cli.views.traces import trace_tree
 from postroad.client import Client, Part, Status
-from postroad.client.configuration import PlanFieldChange, PlannedChanges, PlanStep
-from postroad.core.model.history import ArrivalNotes, CopyHistory, History, HistoryEvent, MessageHistory, Stop
+from postroad.core.model.history import (
+    ArrivalNotes,
+    CopyHistory,
+    History,
+    HistoryEvent,
+    MessageHistory,
+    ReleaseHold,
+    Stop,
+)
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.snapshot import Directory
+from postroad.core.resources.configuration import FieldView, PlanView, StepView
 from postroad.errors import Misconfigured, Refused
 from tests.unit.client.scripted import delivered
 
@@ -206,13 +215,11 @@ def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
 
 def test_a_plan_reads_like_a_difference() -> None:
     steps = (
-        PlanStep(action="add", kind="service", name="A/B", fields=(PlanFieldChange(field="format", after="soap"),)),
-        PlanStep(
-            action="change", kind="service", name="A/C", fields=(PlanFieldChange(field="tries", before=1, after=2),)
-        ),
-        PlanStep(action="remove", kind="person", name="a@b"),
+        StepView(action="add", kind="service", name="A/B", fields=(FieldView(field="format", after="soap"),)),
+        StepView(action="change", kind="service", name="A/C", fields=(FieldView(field="tries", before=1, after=2),)),
+        StepView(action="remove", kind="person", name="a@b"),
     )
-    assert [line.plain for line in plan_lines(PlannedChanges(version="v", steps=steps))] == [
+    assert [line.plain for line in plan_lines(PlanView(version="v", steps=steps))] == [
         "+ service A/B",
         "    format: soap",
         "~ service A/C",
@@ -220,7 +227,7 @@ def test_a_plan_reads_like_a_difference() -> None:
         "- person a@b",
         "1 to add, 1 to change, 1 to remove.",
     ]
-    assert [line.plain for line in plan_lines(PlannedChanges(version="v"))] == [
+    assert [line.plain for line in plan_lines(PlanView(version="v"))] == [
         "Nothing to change: the network is as the files say."
     ]
 
@@ -246,7 +253,7 @@ def test_a_trace_is_a_tree_with_times() -> None:
     history = History(
         transaction="t", messages=[told("s1", 1_000, "", copies), told("s2", 21_000_000, "s1", [answer_copy])]
     )
-    lines = [line.rstrip() for line in drawn(trace_tree(history)).splitlines()]
+    lines = [line.rstrip() for line in drawn(trace_tree(trace_view(history, shows_counters=True))).splitlines()]
     assert lines == [
         "transaction t  1970-01-01T00:00:00.001000Z",
         "└── request M/P → A/B, No/Body  orders, 9 bytes, json  +0.0 ms",
@@ -262,6 +269,23 @@ def test_a_trace_is_a_tree_with_times() -> None:
     ]
 
 
+def test_a_trace_in_json_has_times_in_microseconds() -> None:
+    event = HistoryEvent(seq=2, at_us=3_000, what="handed out", by="A/B")
+    held = ReleaseHold(until_us=5_000_000)
+    stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=True, state="queued", size=9, events=[event], held=held)
+    copy = CopyHistory(recipient="A/B", code="", detail="", route=["A/B"], stops=[stop])
+    message = MessageHistory(
+        seq=1, session="s", at_us=1_000, type="notification", sender="M/P", topic="", handle="", size=9, form="json",
+        directory=1, answers="", copies=[copy], wire_size=11,
+    )  # fmt: skip
+    trace = trace_view(History(transaction="t", messages=[message]), shows_counters=True)
+    [shown] = history_value(trace)["messages"]
+    assert (shown["at_us"], shown["sender"], shown["wire_size"], shown["came"]) == (1_000, "M/P", 11, None)
+    [stopped] = shown["copies"][0]["stops"]
+    assert (stopped["in_transit"], stopped["held"], stopped["paused"]) == (True, {"until_us": 5_000_000}, None)
+    assert stopped["events"] == [{"seq": 2, "at_us": 3_000, "what": "handed out", "by": "A/B", "detail": ""}]
+
+
 def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
     translated = HistoryEvent(
         seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out"
@@ -273,7 +297,8 @@ def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
         directory=1, answers="", copies=[CopyHistory(recipient="A/B", code="", detail="", route=["A/B"], stops=[stop])],
         came=came,
     )  # fmt: skip
-    lines = [line.rstrip() for line in drawn(trace_tree(History(transaction="t", messages=[message]))).splitlines()]
+    history = trace_view(History(transaction="t", messages=[message]), shows_counters=True)
+    lines = [line.rstrip() for line in drawn(trace_tree(history)).splitlines()]
     assert lines[2:] == [
         "    ├── session s",
         "    ├── by AS2 as <1@mybiz>, signed; MIC abc=, sha256",
@@ -353,9 +378,9 @@ def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.Ca
 
 
 def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
-    change = PlanFieldChange(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
-    step = PlanStep(action="change", kind="service", name="A/B", fields=(change,))
-    lines = [line.plain for line in plan_lines(PlannedChanges(version="1", steps=(step,)))]
+    change = FieldView(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
+    step = StepView(action="change", kind="service", name="A/B", fields=(change,))
+    lines = [line.plain for line in plan_lines(PlanView(version="1", steps=(step,)))]
     assert lines[:2] == ["~ service A/B", "    description: old → new⏎- organization Acme [1A"]
 
 

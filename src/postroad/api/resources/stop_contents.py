@@ -1,20 +1,19 @@
-"""Messages as they were delivered at each stop: their parts and contents."""
+"""Messages as they were delivered at each stop: their parts, and their contents as downloads that no browser executes."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from pydantic import Field
 
 from postroad.api.resources.context import Api, Asking, answer
-from postroad.api.resources.parts import part_answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
-from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.resources.messages import PartList, PartView
 from postroad.flow.administration.messages import contents as reading
-from postroad.flow.administration.messages.contents import read_mdn_at_stop
+from postroad.flow.administration.messages.contents import PartContent, read_mdn_at_stop
 
 router = APIRouter(route_class=HistoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
@@ -23,22 +22,15 @@ PARTS = SESSION + "/stops/{delivery}/parts"
 Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as in the trace")]
 
 
-class PartView(StrictShape):
-    id: str
-    content_type: str
-    size: Annotated[int, Field(description="Bytes")]
-    attachment: bool
-
-
-class PartList(StrictShape):
-    items: list[PartView]
-
-
-@router.get(PARTS, response_model=PartList)
+@router.get(PARTS, **returns(PartList))
 async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
     """The parts of a message as delivered to one stop, without those that its sender withheld there."""
     parts = await reading.list_parts_at_stop(api.network, caller, session, delivery)
-    return answer({"items": [_view(part) for part in parts]})
+    return answer(PartList(items=[_view(part) for part in parts]))
+
+
+def _view(part: PartFacts) -> PartView:
+    return PartView(id=part.id, content_type=part.content_type, size=part.size, attachment=part.attachment)
 
 
 @payloads.get(PARTS + "/{part:path}", response_class=Response)
@@ -55,5 +47,24 @@ async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery:
     return Response(receipt, headers=headers, media_type="message/rfc822")
 
 
-def _view(part: PartFacts) -> dict[str, object]:
-    return {"id": part.id, "contentType": part.content_type, "size": part.size, "attachment": part.attachment}
+def part_answer(part_id: str, found: PartContent) -> Response:
+    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in part_id)
+    told = found.content_type if found.content_type.isascii() and found.content_type.isprintable() else ""
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name[:100] or "part"}"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type": told,
+    }
+    return Response(found.data, headers=headers, media_type=safe_type(found.content_type, found.data))
+
+
+def safe_type(content_type: str, data: bytes) -> str:
+    """Text that no browser runs, or just bytes."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if not (kind.startswith("text/") or kind.endswith(("json", "xml"))):
+        return "application/octet-stream"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain; charset=utf-8"

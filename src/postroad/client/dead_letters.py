@@ -11,8 +11,7 @@ lost the page is requested again, which is safe: a letter is resent or dropped o
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from typing import Any, Protocol, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict
 
 from msgspec import Struct, convert
 
@@ -24,7 +23,6 @@ from postroad.client.steps import RetryPause, Talk
 PATH = "/v1/dead-letters"
 PAGE = 100
 Value = dict[str, Any]
-_Value = TypeVar("_Value")
 
 
 class DeadLetterFilters(TypedDict, total=False):
@@ -46,18 +44,6 @@ class LetterResult(Struct, frozen=True, kw_only=True):
     delivery: int = 0
     code: str = ""
     detail: str = ""
-
-
-class RunConversation(Protocol):
-    def __call__(self, talk: Talk[_Value]) -> _Value: ...
-
-
-class RunConversationAsync(Protocol):
-    def __call__(self, talk: Talk[_Value]) -> Awaitable[_Value]: ...
-
-
-def ignore_progress(done: int) -> None:
-    """Ignore progress reports."""
 
 
 class DeadLetterConversations:
@@ -87,7 +73,7 @@ class DeadLetterConversations:
         yield from self._talks.value(requests.change("POST", f"{PATH}/{delivery}/drop", {"reason": reason}))
 
     def count(self, filters: DeadLetterFilters) -> Talk[Value]:
-        wish = _meant(filters) | {"dryRun": True}
+        wish = select_letters(filters) | {"dryRun": True}
         found: Value = yield from self._talks.value(requests.change("POST", f"{PATH}/resend", wish))
         return found
 
@@ -108,114 +94,12 @@ class DeadLetterConversations:
                 yield RetryPause(seconds=len(page["items"]) / rate)
 
 
-def _meant(filters: DeadLetterFilters) -> Value:
+def select_letters(filters: DeadLetterFilters) -> Value:
     """Return the filters as sent; without any, all letters match."""
     given = {name: value for name, value in filters.items() if value}
     return given or {"all": True}
 
 
-def _resend_wish(reason: str, expires_in_s: int) -> Value:
+def build_resend_wish(reason: str, expires_in_s: int) -> Value:
+    """Return the fields of a request to resend."""
     return {"reason": reason, "expiresInS": expires_in_s}
-
-
-class DeadLetters:
-    """The dead letters of the caller's organization; ``client.dead_letters``."""
-
-    def __init__(self, talks: Conversations, run: RunConversation) -> None:
-        self._say = DeadLetterConversations(talks)
-        self._run = run
-
-    def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
-        """Return the letters that have not been handled, oldest first."""
-        return self._run(self._say.listed(filters))
-
-    def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
-        """Return the number of letters at each service, by cause."""
-        return self._run(self._say.groups(filters))
-
-    def letter(self, delivery: int) -> Value:
-        """Return one letter with its events and parts."""
-        return self._run(self._say.letter(delivery))
-
-    def count(self, **filters: Unpack[DeadLetterFilters]) -> Value:
-        """Return how many letters match, with a sample; a dry run of a resend or drop."""
-        return self._run(self._say.count(filters))
-
-    def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
-        """Resend one letter to where it failed; returns the new delivery number."""
-        return self._run(self._say.resend(delivery, _resend_wish(reason, expires_in_s)))
-
-    def drop(self, delivery: int, reason: str) -> None:
-        """Drop one letter; the message stays failed."""
-        self._run(self._say.drop(delivery, reason))
-
-    def resend_many(
-        self,
-        *,
-        reason: str = "",
-        expires_in_s: int = 0,
-        rate: float = 0.0,
-        progress: Progress = ignore_progress,
-        **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
-        """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
-        wish = _meant(filters) | _resend_wish(reason, expires_in_s)
-        return self._run(self._say.deal("resend", wish, rate, progress))
-
-    def drop_many(
-        self,
-        reason: str,
-        *,
-        rate: float = 0.0,
-        progress: Progress = ignore_progress,
-        **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
-        return self._run(self._say.deal("drop", _meant(filters) | {"reason": reason}, rate, progress))
-
-
-class AsyncDeadLetters:
-    """The dead letters API with asyncio; see ``DeadLetters``."""
-
-    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
-        self._say = DeadLetterConversations(talks)
-        self._run = run
-
-    async def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
-        return await self._run(self._say.listed(filters))
-
-    async def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
-        return await self._run(self._say.groups(filters))
-
-    async def letter(self, delivery: int) -> Value:
-        return await self._run(self._say.letter(delivery))
-
-    async def count(self, **filters: Unpack[DeadLetterFilters]) -> Value:
-        return await self._run(self._say.count(filters))
-
-    async def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
-        return await self._run(self._say.resend(delivery, _resend_wish(reason, expires_in_s)))
-
-    async def drop(self, delivery: int, reason: str) -> None:
-        await self._run(self._say.drop(delivery, reason))
-
-    async def resend_many(
-        self,
-        *,
-        reason: str = "",
-        expires_in_s: int = 0,
-        rate: float = 0.0,
-        progress: Callable[[int], None] = ignore_progress,
-        **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
-        wish = _meant(filters) | _resend_wish(reason, expires_in_s)
-        return await self._run(self._say.deal("resend", wish, rate, progress))
-
-    async def drop_many(
-        self,
-        reason: str,
-        *,
-        rate: float = 0.0,
-        progress: Progress = ignore_progress,
-        **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
-        return await self._run(self._say.deal("drop", _meant(filters) | {"reason": reason}, rate, progress))

@@ -9,7 +9,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.client.batches import AsyncBatches, Batches
+from postroad.client.blocking.batches import Batches
+from postroad.client.nonblocking.batches import AsyncBatches
 from postroad.client.steps import Talk
 from tests.unit.client.scripted import Script, conversations, ok
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from postroad.client.dead_letters import DeadLetterConversations, DeadLetters
+from postroad.client.blocking.dead_letters import DeadLetters
+from postroad.client.dead_letters import DeadLetterConversations
 from postroad.client.steps import Talk
 from tests.unit.client.scripted import LOST, Script, conversations, ok
 

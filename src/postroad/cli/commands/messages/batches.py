@@ -13,7 +13,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.views.batches import describe_action, show_batch, show_batches, show_members
 
 if TYPE_CHECKING:
-    from postroad.client.batches import Batches
+    from postroad.client.blocking.batches import Batches
 
 STATES = ("open", "closed", "assembled", "sent", "suspended", "dropped", "dissolved", "all")
 MEMBERS_SHOWN = 20

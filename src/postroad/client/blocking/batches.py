@@ -1,0 +1,51 @@
+# Generated from nonblocking/batches.py by `python -m scripts.blocking_client`; edit that file instead.
+"""The batches API: list, inspect, release, pause, resume and drop batches."""
+
+from __future__ import annotations
+
+from postroad.client.batches import BatchConversations, Value
+from postroad.client.blocking.runner import RunConversation
+from postroad.client.conversations import Conversations
+
+
+class Batches:
+    """The batches of the caller's batchers; ``client.batches``. Actions return the updated batch."""
+
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = BatchConversations(talks)
+        self._run = run
+
+    def listed(self, service: str = "", state: str = "") -> list[Value]:
+        """Return the unsent batches, or those in a state (``all``: every one), newest first."""
+        return self._run(self._say.listed(service, state))
+
+    def batch(self, batch: str) -> Value:
+        """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
+        return self._run(self._say.batch(batch))
+
+    def members(self, batch: str, *, most: int = 0) -> list[Value]:
+        """Return all members that ever joined, or the first ``most``, in order of arrival."""
+        return self._run(self._say.members(batch, most))
+
+    def release(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Close the batch now, and resume it if it was paused."""
+        return self._run(self._say.steer(batch, "release", reason, version))
+
+    def hold(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Pause the batch: it gathers messages but is not assembled."""
+        return self._run(self._say.steer(batch, "hold", reason, version))
+
+    def let_go(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        return self._run(self._say.steer(batch, "let-go", reason, version))
+
+    def resume(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Resume a suspended batch."""
+        return self._run(self._say.steer(batch, "resume", reason, version))
+
+    def drop(self, batch: str, reason: str, *, version: int = 0) -> Value:
+        """Drop a suspended batch; its members become dead letters."""
+        return self._run(self._say.steer(batch, "drop", reason, version))
+
+    def take_out(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> Value:
+        """Remove one member, which becomes a dead letter."""
+        return self._run(self._say.steer(batch, f"members/{delivery}/take-out", reason, version))

@@ -1,0 +1,50 @@
+"""The batches API: list, inspect, release, pause, resume and drop batches."""
+
+from __future__ import annotations
+
+from postroad.client.batches import BatchConversations, Value
+from postroad.client.conversations import Conversations
+from postroad.client.nonblocking.runner import AsyncRunConversation
+
+
+class AsyncBatches:
+    """The batches of the caller's batchers; ``client.batches``. Actions return the updated batch."""
+
+    def __init__(self, talks: Conversations, run: AsyncRunConversation) -> None:
+        self._say = BatchConversations(talks)
+        self._run = run
+
+    async def listed(self, service: str = "", state: str = "") -> list[Value]:
+        """Return the unsent batches, or those in a state (``all``: every one), newest first."""
+        return await self._run(self._say.listed(service, state))
+
+    async def batch(self, batch: str) -> Value:
+        """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
+        return await self._run(self._say.batch(batch))
+
+    async def members(self, batch: str, *, most: int = 0) -> list[Value]:
+        """Return all members that ever joined, or the first ``most``, in order of arrival."""
+        return await self._run(self._say.members(batch, most))
+
+    async def release(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Close the batch now, and resume it if it was paused."""
+        return await self._run(self._say.steer(batch, "release", reason, version))
+
+    async def hold(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Pause the batch: it gathers messages but is not assembled."""
+        return await self._run(self._say.steer(batch, "hold", reason, version))
+
+    async def let_go(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        return await self._run(self._say.steer(batch, "let-go", reason, version))
+
+    async def resume(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Resume a suspended batch."""
+        return await self._run(self._say.steer(batch, "resume", reason, version))
+
+    async def drop(self, batch: str, reason: str, *, version: int = 0) -> Value:
+        """Drop a suspended batch; its members become dead letters."""
+        return await self._run(self._say.steer(batch, "drop", reason, version))
+
+    async def take_out(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> Value:
+        """Remove one member, which becomes a dead letter."""
+        return await self._run(self._say.steer(batch, f"members/{delivery}/take-out", reason, version))

@@ -6,7 +6,8 @@ page. The cursor contains pseudonyms of numbers, because the real numbers could 
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Awaitable, Callable
+from typing import Annotated, Any
 
 from fastapi import APIRouter, Path, Query, Request, Response
 
@@ -16,6 +17,7 @@ from postroad.api.resources.context import Api, ApiContext, Asking, answer, empt
 from postroad.api.resources.paths import LETTER, LETTERS
 from postroad.api.resources.route_guards import HistoryRoute
 from postroad.core.model.caller import Caller
+from postroad.core.model.dead_letter_actions import LETTER_ACTIONS, LetterAction
 from postroad.flow.administration import dead_letters as dealing
 from postroad.flow.administration import dead_letters as reading
 from postroad.flow.administration.dead_letters import MAX_NUMBER, DeadLetterSearch
@@ -54,37 +56,63 @@ async def read_dead_letter(api: Api, caller: Asking, delivery: Delivery) -> Resp
     return answer(shapes.letter_view(found.letter) | {"events": events, "parts": parts})
 
 
-@router.post(LETTERS + "/resend", response_model=shapes.DealtPage | shapes.Counted)
-async def resend_dead_letters(request: Request, api: Api, caller: Asking, wish: shapes.ResendMany) -> Response:
-    """Resend a page of dead letters, oldest first, each to where it failed."""
+def _endpoint_for_many(action: LetterAction) -> Callable[..., Awaitable[Response]]:
+    """Return the function behind an action's URL; FastAPI reads the parameters from its signature."""
+
+    async def resend_many(request: Request, api: Api, caller: Asking, wish: shapes.ResendMany) -> Response:
+        return await _act_on_many(request, api, caller, action, wish, expires_in_s=wish.expires_in_s)
+
+    async def drop_many(request: Request, api: Api, caller: Asking, wish: shapes.DropMany) -> Response:
+        return await _act_on_many(request, api, caller, action, wish)
+
+    return resend_many if action.begins_round else drop_many
+
+
+def _endpoint_for_one(action: LetterAction) -> Callable[..., Awaitable[Response]]:
+    async def resend_one(api: Api, caller: Asking, delivery: Delivery, wish: shapes.ResendWish) -> Response:
+        dealt = await dealing.act(
+            api.network, caller, action, delivery, reason=wish.reason, expires_in_s=wish.expires_in_s
+        )
+        return answer({"delivery": dealt.delivery})
+
+    async def drop_one(api: Api, caller: Asking, delivery: Delivery, wish: shapes.DropWish) -> Response:
+        await dealing.act(api.network, caller, action, delivery, reason=wish.reason)
+        return empty_answer()
+
+    return resend_one if action.begins_round else drop_one
+
+
+for one in LETTER_ACTIONS.values():
+    router.add_api_route(
+        f"{LETTERS}/{one.name}",
+        _endpoint_for_many(one),
+        methods=["POST"],
+        name=f"{one.name}_dead_letters",
+        description=one.of_many,
+        response_model=shapes.DealtPage | shapes.Counted,
+    )
+for one in LETTER_ACTIONS.values():
+    result: dict[str, Any] = (
+        {"response_model": shapes.ResentView} if one.begins_round else {"status_code": 204, "response_class": Response}
+    )
+    router.add_api_route(
+        f"{LETTER}/{one.name}",
+        _endpoint_for_one(one),
+        methods=["POST"],
+        name=f"{one.name}_dead_letter",
+        description=one.of_one,
+        **result,
+    )
+
+
+async def _act_on_many(
+    request: Request, api: ApiContext, caller: Caller, action: LetterAction, wish: Many, *, expires_in_s: int = 0
+) -> Response:
     asked, meant = _meant(request, api, caller, wish)
     if wish.dry_run:
         return await _counted(api, caller, meant)
-    page = await dealing.resend_many(api.network, caller, meant, wish.reason, wish.expires_in_s)
+    page = await dealing.act_on_many(api.network, caller, action, meant, reason=wish.reason, expires_in_s=expires_in_s)
     return _dealt(api, asked, page)
-
-
-@router.post(LETTERS + "/drop", response_model=shapes.DealtPage | shapes.Counted)
-async def drop_dead_letters(request: Request, api: Api, caller: Asking, wish: shapes.DropMany) -> Response:
-    """Put a page of dead letters aside; they stay failed."""
-    asked, meant = _meant(request, api, caller, wish)
-    if wish.dry_run:
-        return await _counted(api, caller, meant)
-    return _dealt(api, asked, await dealing.drop_many(api.network, caller, meant, wish.reason))
-
-
-@router.post(LETTER + "/resend", response_model=shapes.ResentView)
-async def resend_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish: shapes.ResendWish) -> Response:
-    """Resend a dead letter to where it failed."""
-    dealt = await dealing.resend(api.network, caller, delivery, wish.reason, wish.expires_in_s)
-    return answer({"delivery": dealt.delivery})
-
-
-@router.post(LETTER + "/drop", status_code=204, response_class=Response)
-async def drop_dead_letter(api: Api, caller: Asking, delivery: Delivery, wish: shapes.DropWish) -> Response:
-    """Put a dead letter aside; it stays failed."""
-    await dealing.drop(api.network, caller, delivery, wish.reason)
-    return empty_answer()
 
 
 def _meant(request: Request, api: ApiContext, caller: Caller, wish: Many) -> tuple[str, DeadLetterSearch]:

@@ -88,7 +88,7 @@ def _place(batch: Value) -> str:
 
 
 def _state(batch: Value) -> str:
-    return f"{batch['state']}, held back" if batch["held"] and batch["state"] in ("open", "closed") else batch["state"]
+    return f"{batch['state']}, paused" if batch["held"] and batch["state"] in ("open", "closed") else batch["state"]
 
 
 def _range(numbers: Value) -> str:

@@ -41,11 +41,11 @@ class DeadLetters:
         return self._run(self._say.count(filters))
 
     def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
-        """Resend one letter to where it failed; returns the new delivery number."""
+        """Resend a dead letter to where it failed; returns the new delivery number."""
         return self._run(self._say.resend(delivery, build_resend_wish(reason, expires_in_s)))
 
     def drop(self, delivery: int, reason: str) -> None:
-        """Drop one letter; the message stays failed."""
+        """Drop a dead letter; the message stays failed, and is not listed any more."""
         self._run(self._say.drop(delivery, reason))
 
     def resend_many(

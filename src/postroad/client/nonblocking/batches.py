@@ -27,24 +27,25 @@ class AsyncBatches:
         return await self._run(self._say.members(batch, most))
 
     async def release(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
-        """Close the batch now, and resume it if it was paused."""
+        """Close a batch now, even if its criteria are not met, and resume it if it was paused."""
         return await self._run(self._say.steer(batch, "release", reason, version))
 
     async def hold(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
-        """Pause the batch: it gathers messages but is not assembled."""
+        """Pause a batch: it gathers messages and closes as usual, but is not sent until it is resumed."""
         return await self._run(self._say.steer(batch, "hold", reason, version))
 
     async def let_go(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
+        """Resume a paused batch."""
         return await self._run(self._say.steer(batch, "let-go", reason, version))
 
     async def resume(self, batch: str, *, reason: str = "", version: int = 0) -> Value:
-        """Resume a suspended batch."""
+        """Resume a suspended batch, with the same bytes if it was assembled and no member has left since."""
         return await self._run(self._say.steer(batch, "resume", reason, version))
 
     async def drop(self, batch: str, reason: str, *, version: int = 0) -> Value:
-        """Drop a suspended batch; its members become dead letters."""
+        """Drop a suspended batch: its members become dead letters, which can be resent."""
         return await self._run(self._say.steer(batch, "drop", reason, version))
 
     async def take_out(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> Value:
-        """Remove one member, which becomes a dead letter."""
+        """Remove one message from a batch: it becomes a dead letter, and the others continue."""
         return await self._run(self._say.steer(batch, f"members/{delivery}/take-out", reason, version))

@@ -40,11 +40,11 @@ class AsyncDeadLetters:
         return await self._run(self._say.count(filters))
 
     async def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
-        """Resend one letter to where it failed; returns the new delivery number."""
+        """Resend a dead letter to where it failed; returns the new delivery number."""
         return await self._run(self._say.resend(delivery, build_resend_wish(reason, expires_in_s)))
 
     async def drop(self, delivery: int, reason: str) -> None:
-        """Drop one letter; the message stays failed."""
+        """Drop a dead letter; the message stays failed, and is not listed any more."""
         await self._run(self._say.drop(delivery, reason))
 
     async def resend_many(

@@ -47,7 +47,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
     show_batches(Output(), [batch(held=True), stuck])
     first, second = capsys.readouterr().out.splitlines()[1:]
     assert first.split("  ")[0] == ID
-    for words in ("Acme/orders [north]", "open, held back", "30", "4200", "███░░░░░░░  30 %", "30 of 100 messages"):
+    for words in ("Acme/orders [north]", "open, paused", "30", "4200", "███░░░░░░░  30 %", "30 of 100 messages"):
         assert words in first
     assert "it is suspended: no route; resume or drop it" in second
     assert "░" not in second
@@ -87,7 +87,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
 
 
 def test_an_action_says_what_it_has_come_to() -> None:
-    assert describe_action("held back", batch(held=True)) == f"held back: batch {ID} is open, held back, messages: 30"
+    assert describe_action("paused", batch(held=True)) == f"paused: batch {ID} is open, paused, messages: 30"
 
 
 def test_scripts_get_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from postroad.client import Client
-from postroad.core.model.history import ReleaseHold, Stop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.resources.histories import HeldBackView, StopView
 from postroad.errors import Refused
 from tests.samples.push_receiver import Receiver, receiver
 from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
@@ -70,7 +70,7 @@ def sent(client: Client, to: str, *texts: str, type_: MessageType = MessageType.
     return [client.post_message(message(text)).session for text in texts]
 
 
-def stops(client: Client, session: str) -> list[Stop]:
+def stops(client: Client, session: str) -> list[StopView]:
     [message] = client.trace(session).messages
     return message.copies[0].stops
 
@@ -132,7 +132,7 @@ def test_held_for_a_while(network: Served, receiving: Receiver) -> None:
 def test_the_service_itself_may_ask_and_another_may_not(network: Served, receiving: Receiver) -> None:
     with network.client(MYBIZ) as mybiz, network.client(ACME) as acme, network.client(OTHER) as other:
         [session] = sent(mybiz, ACME, "1")
-        assert [one.held for one in stops(mybiz, session)] == [ReleaseHold()]
+        assert [one.held for one in stops(mybiz, session)] == [HeldBackView()]
         assert f"held back until enough wait, or {ACME} asks for it" in succeeded(
             "trace", session, "--data", network.data
         )

@@ -4,32 +4,21 @@ from __future__ import annotations
 
 from urllib.parse import quote
 
-from msgspec import Struct
-
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
 from postroad.client.steps import ApiRequest, RequestOutcome, Talk
-from postroad.core.model.history import History
 from postroad.core.model.message import Part
+from postroad.core.resources.histories import Trace
+from postroad.core.resources.messages import PartList
 from postroad.errors import Refused
 
 UNSEEN = ("not-found", "body.dropped")
 
 
-class PartShape(Struct, rename="camel", kw_only=True):
-    id: str
-    content_type: str
-    attachment: bool = False
-
-
-class PartsShape(Struct):
-    items: tuple[PartShape, ...]
-
-
 def load_parts(talks: Conversations, session: str, delivery: int) -> Talk[tuple[Part, ...]]:
     """Return every part that the stop received and the caller may see."""
     path = f"/v1/messages/{quote(session, safe='')}/stops/{delivery}/parts"
-    listed = yield from talks.ask(requests.read(path), lambda outcome: responses.parse_as(outcome, PartsShape))
+    listed = yield from talks.ask(requests.read(path), lambda outcome: responses.parse_as(outcome, PartList))
     found = []
     for item in listed.items:
         data = yield from talks.ask(_file(f"{path}/{quote(item.id, safe='')}"), _bytes)
@@ -42,7 +31,7 @@ def load_mdn(talks: Conversations, session: str, delivery: int) -> Talk[bytes]:
     return talks.ask(_file(f"/v1/messages/{quote(session, safe='')}/stops/{delivery}/receipt"), _bytes)
 
 
-def load_contents(talks: Conversations, history: History) -> Talk[dict[int, tuple[Part, ...]]]:
+def load_contents(talks: Conversations, history: Trace) -> Talk[dict[int, tuple[Part, ...]]]:
     """Return what was delivered to each stop, by delivery number, as far as it is visible and stored."""
     found = {}
     for message in history.messages:

@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 import msgspec
 from msgspec import Struct
 
-from postroad.client import history_shapes
 from postroad.client.received_message import Received, to_received
 from postroad.client.retries import LATER
 from postroad.client.steps import ApiResponse, NoResponse, RequestOutcome
@@ -20,9 +19,9 @@ from postroad.core.codecs.bulk import decode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.model.history import History
 from postroad.core.model.message import PostResult
 from postroad.core.model.polling import SettlementResult
+from postroad.core.resources.histories import Trace
 from postroad.errors import PostroadError, Refused, Unavailable
 
 # The network keeps its own limits when posts come in; a client takes what it is handed.
@@ -69,8 +68,8 @@ def _read(outcome: RequestOutcome, decode: Callable[[bytes], _Value]) -> _Value:
         raise Unavailable("answer.unreadable", detail) from error
 
 
-def parse_history(outcome: RequestOutcome) -> History:
-    return history_shapes.build_history(parse_as(outcome, history_shapes.HistoryShape))
+def parse_history(outcome: RequestOutcome) -> Trace:
+    return parse_as(outcome, Trace)
 
 
 def require_success(outcome: RequestOutcome) -> ApiResponse:

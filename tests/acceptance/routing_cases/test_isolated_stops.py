@@ -30,7 +30,7 @@ async def test_the_end_at_an_isolated_service_does_not_give_it_away(town: Town, 
     assert (await seen(town, posted, "far")).copies[0].route == ["Town/X", "Town/End"]
 
     await town.pass_on("X")
-    [under_way] = status_view(await seen(town, posted, "far"))["recipients"]
+    [under_way] = status_view(await seen(town, posted, "far")).recipients
     assert (under_way["state"], under_way["inWords"]) == ("queued", "on its way to Town/End")
 
     await town.answer(await town.next("Guard"), status=Status(code, SAID))
@@ -38,7 +38,7 @@ async def test_the_end_at_an_isolated_service_does_not_give_it_away(town: Town, 
     assert told.status is not None
     assert told.status.code == f"route.{state}"
     assert "Guard" not in told.status.text
-    [ended] = status_view(await seen(town, posted, "far"))["recipients"]
+    [ended] = status_view(await seen(town, posted, "far")).recipients
     assert (ended["state"], ended["inWords"]) == (state, f"{state} on the way to Town/End")
 
     [_, stop] = (await seen(town, posted, "town")).copies[0].stops
@@ -65,8 +65,8 @@ async def test_a_circle_behind_an_isolated_service_is_spelled_out_to_its_owner_a
 async def test_a_service_that_has_taken_a_message_over_without_answering_yet_is_named(town: Town) -> None:
     posted = await town.post("End", slip=("X",))
     [taken] = await town.take("X")
-    [under_way] = status_view(await seen(town, posted, "town"))["recipients"]
+    [under_way] = status_view(await seen(town, posted, "town")).recipients
     assert under_way["inWords"] == "taken over by Town/X"
     await town.answer(taken)
-    [arrived] = status_view(await seen(town, posted, "town"))["recipients"]
+    [arrived] = status_view(await seen(town, posted, "town")).recipients
     assert arrived["inWords"] == "waiting in the mailbox of Town/End"

@@ -15,8 +15,9 @@ from click.testing import CliRunner
 from rich.console import Console
 from rich.text import Text
 
+from postroad.api.resources.message_views import trace_view
 from postroad.cli.commands.messages.post import compose_message
-from postroad.cli.commands.messages.trace import part_value
+from postroad.cli.commands.messages.trace import history_value, part_value
 from postroad.cli.commands.operate.bench import percentile_ms
 from postroad.cli.commands.operate.health_checks import check_port
 from postroad.cli.commands.operate.support import show_request
@@ -40,7 +41,15 @@ from postroad.cli.views.plans import plan_lines
 from postroad.cli.views.traces import trace_tree
 from postroad.client import Client, Part, Status
 from postroad.client.configuration import PlanFieldChange, PlannedChanges, PlanStep
-from postroad.core.model.history import ArrivalNotes, CopyHistory, History, HistoryEvent, MessageHistory, Stop
+from postroad.core.model.history import (
+    ArrivalNotes,
+    CopyHistory,
+    History,
+    HistoryEvent,
+    MessageHistory,
+    ReleaseHold,
+    Stop,
+)
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.snapshot import Directory
@@ -246,7 +255,7 @@ def test_a_trace_is_a_tree_with_times() -> None:
     history = History(
         transaction="t", messages=[told("s1", 1_000, "", copies), told("s2", 21_000_000, "s1", [answer_copy])]
     )
-    lines = [line.rstrip() for line in drawn(trace_tree(history)).splitlines()]
+    lines = [line.rstrip() for line in drawn(trace_tree(trace_view(history, shows_counters=True))).splitlines()]
     assert lines == [
         "transaction t  1970-01-01T00:00:00.001000Z",
         "└── request M/P → A/B, No/Body  orders, 9 bytes, json  +0.0 ms",
@@ -262,6 +271,23 @@ def test_a_trace_is_a_tree_with_times() -> None:
     ]
 
 
+def test_a_trace_in_json_has_times_in_microseconds() -> None:
+    event = HistoryEvent(seq=2, at_us=3_000, what="handed out", by="A/B")
+    held = ReleaseHold(until_us=5_000_000)
+    stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=True, state="queued", size=9, events=[event], held=held)
+    copy = CopyHistory(recipient="A/B", code="", detail="", route=["A/B"], stops=[stop])
+    message = MessageHistory(
+        seq=1, session="s", at_us=1_000, type="notification", sender="M/P", topic="", handle="", size=9, form="json",
+        directory=1, answers="", copies=[copy], wire_size=11,
+    )  # fmt: skip
+    trace = trace_view(History(transaction="t", messages=[message]), shows_counters=True)
+    [shown] = history_value(trace)["messages"]
+    assert (shown["at_us"], shown["sender"], shown["wire_size"], shown["came"]) == (1_000, "M/P", 11, None)
+    [stopped] = shown["copies"][0]["stops"]
+    assert (stopped["in_transit"], stopped["held"], stopped["paused"]) == (True, {"until_us": 5_000_000}, None)
+    assert stopped["events"] == [{"seq": 2, "at_us": 3_000, "what": "handed out", "by": "A/B", "detail": ""}]
+
+
 def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
     translated = HistoryEvent(
         seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out"
@@ -273,7 +299,8 @@ def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
         directory=1, answers="", copies=[CopyHistory(recipient="A/B", code="", detail="", route=["A/B"], stops=[stop])],
         came=came,
     )  # fmt: skip
-    lines = [line.rstrip() for line in drawn(trace_tree(History(transaction="t", messages=[message]))).splitlines()]
+    history = trace_view(History(transaction="t", messages=[message]), shows_counters=True)
+    lines = [line.rstrip() for line in drawn(trace_tree(history)).splitlines()]
     assert lines[2:] == [
         "    ├── session s",
         "    ├── by AS2 as <1@mybiz>, signed; MIC abc=, sha256",

@@ -7,8 +7,8 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.batch_history_views import DrawnView, PartnerAnswerView, answer_view, drawn_view
 from postroad.api.resources.context import time_or_none
+from postroad.api.resources.message_views import answer_view, drawn_view
 from postroad.core.batching.close_criteria import BatchDue, share_at
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import Line, StrictShape, Word
@@ -93,12 +93,30 @@ class BatchChangeView(StrictShape):
     detail: str
 
 
+class NumbersInBatch(StrictShape):
+    """The control numbers of one scope that the interchange of a batch uses."""
+
+    scope: str
+    first: int
+    last: int
+
+
+class AnswerToBatch(StrictShape):
+    """A partner's acknowledgment of the interchange of a batch."""
+
+    at: str
+    session: Annotated[str, Field(description="Session of the message with this acknowledgment")]
+    verdict: str
+    detail: str
+    otherwise: Annotated[int, Field(description="Members whose verdict differs from that of the whole")]
+
+
 class BatchDetails(BatchView):
     criteria: Annotated[list[CriterionView], Field(description="The reading of each, while the batch is open")]
     standard: str
-    numbers: list[DrawnView]
+    numbers: list[NumbersInBatch]
     sending: SendingView | None
-    answers: list[PartnerAnswerView]
+    answers: list[AnswerToBatch]
     changes: Annotated[list[BatchChangeView], Field(description="The latest of all that happened to it, oldest first")]
 
 

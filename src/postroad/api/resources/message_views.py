@@ -1,21 +1,46 @@
-"""Response bodies for messages, their states and their histories."""
+"""Builds the resources that show messages, their states and their histories."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from postroad.api.resources.batch_history_views import contained_view, gathered_view
 from postroad.api.resources.context import time_or_none
 from postroad.core.audit.history.builder import TRANSLATED
 from postroad.core.audit.history.refused_post import refused_history
 from postroad.core.audit.history.role_status import role_of, status_of
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.delivery import DeliveryState
-from postroad.core.model.history import ArrivalNotes, CopyHistory, History, HistoryEvent, MessageHistory, Stop
+from postroad.core.model.history import (
+    ArrivalNotes,
+    BatchMembership,
+    CopyHistory,
+    History,
+    HistoryEvent,
+    InterchangeContents,
+    MessageHistory,
+    NumberRange,
+    PartnerAnswer,
+    Stop,
+)
 from postroad.core.model.journal import MessagePosted, MessageRefused
 from postroad.core.model.push_pause import PushPause
 from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
+from postroad.core.resources.histories import (
+    ArrivalView,
+    ContainedView,
+    CopyView,
+    DrawnView,
+    EventView,
+    GatheredView,
+    HeldBackView,
+    MessageView,
+    PartnerAnswerView,
+    PausedView,
+    StopView,
+    Trace,
+)
+from postroad.core.resources.messages import MessageStatus, MessageSummary, RecipientStatus
 from postroad.core.visibility.isolation import visible_recipients
 
 IN_WORDS = {
@@ -38,94 +63,100 @@ IN_BATCHES = {
 }
 
 
-def summary(box: str, row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+def summary(box: str, row: dict[str, Any], directory: Directory) -> MessageSummary:
     message: MessagePosted | None = row.get("message")
     if message is None:
         return _refused_summary(row, directory)
-    return {
-        "session": message.session,
-        "box": box,
-        "at": write_time(message.at_us),
-        "from": directory.address_of(message.sender),
-        "recipients": [directory.address_of(row["recipient"])]
-        if box == "received"
-        else visible_recipients(message, directory),
-        "type": message.type.value,
-        "topic": message.topic,
-        "handle": message.handle,
-        "size": content_size(message),
-        "wireSize": wire_size(message) if box == "sent" else 0,
-        "state": DeliveryState(row["state"]).name.lower() if box == "received" else "accepted",
-        "code": "",
-    }
+    received = box == "received"
+    return MessageSummary(
+        session=message.session,
+        box="received" if received else "sent",
+        at=write_time(message.at_us),
+        sender=directory.address_of(message.sender),
+        recipients=[directory.address_of(row["recipient"])] if received else visible_recipients(message, directory),
+        type=message.type.value,
+        topic=message.topic,
+        handle=message.handle,
+        size=content_size(message),
+        wire_size=0 if received else wire_size(message),
+        state=DeliveryState(row["state"]).name.lower() if received else "accepted",
+        code="",
+    )
 
 
-def _refused_summary(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+def _refused_summary(row: dict[str, Any], directory: Directory) -> MessageSummary:
     refusal: MessageRefused = row["refusal"]
-    return {
-        "session": row["session"],
-        "box": "refused",
-        "at": write_time(row["at_us"]),
-        "from": directory.address_of(row["sender"]),
-        "recipients": list(refusal.named),
-        "type": refusal.type,
-        "topic": refusal.topic,
-        "handle": row["handle"],
-        "size": content_size(refusal),
-        "wireSize": wire_size(refusal),
-        "state": "refused",
-        "code": row["code"],
-    }
+    return MessageSummary(
+        session=row["session"],
+        box="refused",
+        at=write_time(row["at_us"]),
+        sender=directory.address_of(row["sender"]),
+        recipients=list(refusal.named),
+        type=refusal.type,
+        topic=refusal.topic,
+        handle=row["handle"],
+        size=content_size(refusal),
+        wire_size=wire_size(refusal),
+        state="refused",
+        code=row["code"],
+    )
 
 
-def status_view(message: MessageHistory) -> dict[str, Any]:
-    return {
-        "session": message.session,
-        "state": "accepted",
-        "at": write_time(message.at_us),
-        "from": message.sender,
-        "type": message.type,
-        "topic": message.topic,
-        "handle": message.handle,
-        "size": message.size,
-        "wireSize": message.wire_size,
-        "recipients": [_recipient_status(copy) for copy in message.copies],
-        "code": "",
-        "detail": "",
-    }
+def status_view(message: MessageHistory) -> MessageStatus:
+    return MessageStatus(
+        session=message.session,
+        state="accepted",
+        at=write_time(message.at_us),
+        sender=message.sender,
+        type=message.type,
+        topic=message.topic,
+        handle=message.handle,
+        size=message.size,
+        wire_size=message.wire_size,
+        recipients=[_recipient_status(copy) for copy in message.copies],
+    )
 
 
-def refused_view(row: dict[str, Any], directory: Directory) -> dict[str, Any]:
+def refused_view(row: dict[str, Any], directory: Directory) -> MessageStatus:
     known = _refused_summary(row, directory)
-    names = ("session", "state", "at", "from", "type", "topic", "handle", "size", "wireSize", "code")
     copies = refused_history(row["seq"], row["refusal"], directory).messages[0].copies
-    recipients = [_recipient_status(copy) for copy in copies]
-    return {name: known[name] for name in names} | {"recipients": recipients, "detail": row["detail"]}
+    return MessageStatus(
+        session=known.session,
+        state="refused",
+        at=known.at,
+        sender=known.sender,
+        type=known.type,
+        topic=known.topic,
+        handle=known.handle,
+        size=known.size,
+        wire_size=known.wire_size,
+        recipients=[_recipient_status(copy) for copy in copies],
+        code=known.code,
+        detail=row["detail"],
+    )
 
 
-def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
+def _recipient_status(copy: CopyHistory) -> RecipientStatus:
     if copy.code:
-        return {
-            "recipient": copy.recipient,
-            "state": "refused",
-            "inWords": f"never queued: {copy.detail}",
-            "code": copy.code,
-            "route": copy.route,
-        }
-    if copy.is_out_of_sight:
+        state, words = "refused", f"never queued: {copy.detail}"
+    elif copy.is_out_of_sight:
         ended = copy.state in IN_WORDS
         words = f"{copy.state} on the way to {copy.recipient}" if ended else f"on its way to {copy.recipient}"
         state = copy.state if ended else "queued"
-        return {"recipient": copy.recipient, "state": state, "inWords": words, "code": "", "route": copy.route}
-    last = copy.stops[-1]
+    else:
+        state, words = copy.stops[-1].state, _in_words(copy.stops[-1])
+    return RecipientStatus(recipient=copy.recipient, state=state, in_words=words, code=copy.code, route=copy.route)
+
+
+def _in_words(last: Stop) -> str:
     words = IN_WORDS.get(last.state, last.state).format(service=last.service)
     if last.gathered is not None and (last.state, last.gathered.state) in IN_BATCHES:
-        words = IN_BATCHES[last.state, last.gathered.state].format(service=last.service, batch=last.gathered.batch)
-    elif last.held is not None:
-        words = f"held back for {last.service}"
-    elif last.state == "queued" and (moves := _moves(last)):
+        return IN_BATCHES[last.state, last.gathered.state].format(service=last.service, batch=last.gathered.batch)
+    if last.held is not None:
+        return f"held back for {last.service}"
+    if last.state == "queued" and (moves := _moves(last)):
         words += f"; last {moves[-1].what}"
-    return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}
+    return words
 
 
 def _moves(stop: Stop) -> list[HistoryEvent]:
@@ -133,75 +164,115 @@ def _moves(stop: Stop) -> list[HistoryEvent]:
     return [event for event in stop.events if event.what != TRANSLATED]
 
 
-def trace_view(history: History, *, shows_counters: bool) -> dict[str, Any]:
+def trace_view(history: History, *, shows_counters: bool) -> Trace:
     """``shows_counters``: whether numbers of journal entries are shown, which count the traffic of the whole network."""
     messages = [_message_view(item) for item in history.messages]
     if not shows_counters:
         for message in messages:
-            message |= {"seq": 0, "directory": 0}
-            for event in (event for copy in message["copies"] for stop in copy["stops"] for event in stop["events"]):
-                event["seq"] = 0
-    return {"transaction": history.transaction, "messages": messages}
+            message.seq = message.directory = 0
+            for event in (event for copy in message.copies for stop in copy.stops for event in stop.events):
+                event.seq = 0
+    return Trace(transaction=history.transaction, messages=messages)
 
 
-def _message_view(message: MessageHistory) -> dict[str, Any]:
-    return {
-        "seq": message.seq,
-        "session": message.session,
-        "at": write_time(message.at_us),
-        "type": message.type,
-        "from": message.sender,
-        "topic": message.topic,
-        "handle": message.handle,
-        "size": message.size,
-        "wireSize": message.wire_size,
-        "form": message.form,
-        "directory": message.directory,
-        "answers": message.answers,
-        "forwards": message.forwards,
-        "copies": [
-            {
-                "recipient": copy.recipient,
-                "code": copy.code,
-                "detail": copy.detail,
-                "state": copy.state,
-                "route": copy.route,
-                "stops": [_stop_view(stop) for stop in copy.stops],
-            }
-            for copy in message.copies
-        ],
-        "code": message.code,
-        "detail": message.detail,
-        "came": _arrival_view(message.came) if message.came is not None else None,
-        "contained": contained_view(message.contained) if message.contained is not None else None,
-    }
+def _message_view(message: MessageHistory) -> MessageView:
+    return MessageView(
+        seq=message.seq,
+        session=message.session,
+        at=write_time(message.at_us),
+        type=message.type,
+        sender=message.sender,
+        topic=message.topic,
+        handle=message.handle,
+        size=message.size,
+        wire_size=message.wire_size,
+        form=message.form,
+        directory=message.directory,
+        answers=message.answers,
+        forwards=message.forwards,
+        copies=[_copy_view(copy) for copy in message.copies],
+        code=message.code,
+        detail=message.detail,
+        came=_arrival_view(message.came) if message.came is not None else None,
+        contained=_contained_view(message.contained) if message.contained is not None else None,
+    )
 
 
-def _arrival_view(came: ArrivalNotes) -> dict[str, Any]:
-    return {"notes": came.notes, "messageId": came.message_id, "mic": came.mic, "layers": came.layers}
+def _copy_view(copy: CopyHistory) -> CopyView:
+    return CopyView(
+        recipient=copy.recipient,
+        code=copy.code,
+        detail=copy.detail,
+        state=copy.state,
+        route=copy.route,
+        stops=[_stop_view(stop) for stop in copy.stops],
+    )
 
 
-def _stop_view(stop: Stop) -> dict[str, Any]:
-    return {
-        "delivery": stop.delivery,
-        "service": stop.service,
-        "gcid": stop.gcid,
-        "inTransit": stop.in_transit,
-        "role": role_of(stop).value,
-        "status": status_of(stop),
-        "state": stop.state,
-        "size": stop.size,
-        "invoker": stop.invoker,
-        "rule": stop.rule,
-        "events": [
-            {"seq": item.seq, "at": write_time(item.at_us), "what": item.what, "by": item.by, "detail": item.detail}
+def _arrival_view(came: ArrivalNotes) -> ArrivalView:
+    return ArrivalView(notes=came.notes, message_id=came.message_id, mic=came.mic, layers=came.layers)
+
+
+def _stop_view(stop: Stop) -> StopView:
+    return StopView(
+        delivery=stop.delivery,
+        service=stop.service,
+        gcid=stop.gcid,
+        in_transit=stop.in_transit,
+        role=role_of(stop).value,
+        status=status_of(stop),
+        state=stop.state,
+        size=stop.size,
+        invoker=stop.invoker,
+        rule=stop.rule,
+        events=[
+            EventView(seq=item.seq, at=write_time(item.at_us), what=item.what, by=item.by, detail=item.detail)
             for item in stop.events
         ],
-        "gathered": gathered_view(stop.gathered) if stop.gathered is not None else None,
-        "held": {"until": time_or_none(stop.held.until_us)} if stop.held is not None else None,
-        "paused": _paused(stop.paused),
-    }
+        gathered=_gathered_view(stop.gathered) if stop.gathered is not None else None,
+        held=HeldBackView(until=time_or_none(stop.held.until_us)) if stop.held is not None else None,
+        paused=_paused_view(stop.paused) if stop.paused is not None else None,
+    )
 
 
-def _paused(pause: PushPause | None) -> dict[str, Any] | None:
-    return None if pause is None else {"until": write_time(pause.until_us), "failed": pause.failed, "of": pause.of}
+def _paused_view(pause: PushPause) -> PausedView:
+    return PausedView(until=write_time(pause.until_us), failed=pause.failed, of=pause.of)
+
+
+# ---- of batches and interchanges
+
+
+def _gathered_view(gathered: BatchMembership) -> GatheredView:
+    return GatheredView(
+        batch=gathered.batch,
+        state=gathered.state,
+        interchange=gathered.interchange,
+        reference=gathered.reference,
+        document=gathered.document,
+        verdict=gathered.verdict,
+        reasons=gathered.reasons,
+    )
+
+
+def _contained_view(contained: InterchangeContents) -> ContainedView:
+    return ContainedView(
+        batch=contained.batch,
+        members=contained.members,
+        standard=contained.standard,
+        numbers=[drawn_view(one) for one in contained.numbers],
+        answers=[answer_view(one) for one in contained.answers],
+    )
+
+
+def drawn_view(drawn: NumberRange) -> DrawnView:
+    return DrawnView(scope=drawn.scope, first=drawn.first, last=drawn.last)
+
+
+def answer_view(answered: PartnerAnswer) -> PartnerAnswerView:
+    return PartnerAnswerView(
+        at=write_time(answered.at_us),
+        session=answered.session,
+        verdict=answered.verdict,
+        detail=answered.detail,
+        otherwise=answered.otherwise,
+    )

@@ -11,13 +11,15 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, model_validator
 
 from postroad.api.pagination import CursorPage, PageQuery, question_key
-from postroad.api.resources.batch_history_views import ContainedView, GatheredView
 from postroad.api.resources.context import Api, Asking, answer, page_answer, run_for_copies
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
-from postroad.core.configuration.shapes import Line, StrictShape
+from postroad.core.configuration.shapes import Line
+from postroad.core.resources.histories import Trace
+from postroad.core.resources.messages import MessagePage, MessageStatus
 from postroad.errors import Refused
 from postroad.flow.administration.messages import contents
 from postroad.flow.administration.messages import message_list as reading
@@ -46,143 +48,7 @@ class MessageQuery(PageQuery):
         return self
 
 
-class MessageSummary(StrictShape):
-    session: str
-    box: Box
-    at: str
-    sender: str = Field(alias="from")
-    recipients: list[str]
-    type: str
-    topic: str
-    handle: str
-    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
-    state: str
-    code: str
-
-
-class MessagePage(StrictShape):
-    items: list[MessageSummary]
-    next: str | None = None
-
-
-class RecipientStatus(StrictShape):
-    recipient: str
-    state: str
-    in_words: str
-    code: str
-    route: list[str]
-
-
-class MessageStatus(StrictShape):
-    session: str
-    state: Literal["accepted", "refused"]
-    at: str
-    sender: str = Field(alias="from")
-    type: str
-    topic: str
-    handle: str
-    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
-    recipients: list[RecipientStatus]
-    code: str
-    detail: str
-
-
-class EventView(StrictShape):
-    seq: int
-    at: str
-    what: str
-    by: str
-    detail: str
-
-
-class HeldBackView(StrictShape):
-    until: Annotated[str | None, Field(description="None: until enough wait, or on request")]
-
-
-class PausedView(StrictShape):
-    until: Annotated[str, Field(description="When the next message is pushed to the service, as a probe")]
-    failed: int
-    of: Annotated[int, Field(description="How many of the last pushes are counted")]
-
-
-class StopView(StrictShape):
-    delivery: Annotated[int, Field(description="Number of the delivery, by which its contents are read")]
-    service: str
-    gcid: str
-    in_transit: bool
-    role: Annotated[str, Field(description="Of the service: `inTransit` or `recipient`")]
-    status: Annotated[
-        str,
-        Field(
-            description="By its role. In transit: `waiting`, `invoked`, `returned`. Recipient: `waiting`, `handed out`, "
-            "`received`, `answered`. Either: `rejected`, `failed`, `expired`, `cancelled`"
-        ),
-    ]
-    state: str
-    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    invoker: Annotated[str, Field(description="Who brought the service into the route")]
-    rule: Annotated[str, Field(description="By which of its rules; empty when named in the message")]
-    events: list[EventView]
-    gathered: Annotated[GatheredView | None, Field(description="Where the service gathers messages in batches")]
-    held: Annotated[HeldBackView | None, Field(description="While it waits and the service's `release` holds it back")]
-    paused: Annotated[
-        PausedView | None, Field(description="While it waits and most pushes to the service have failed")
-    ] = None
-
-
-class CopyView(StrictShape):
-    recipient: str
-    code: str
-    detail: str
-    state: Annotated[str, Field(description="What became of this copy in the end; `under way` until then")]
-    route: list[str]
-    stops: list[StopView]
-
-
-class ArrivalView(StrictShape):
-    """How a message arrived that was not in one of the network's native formats."""
-
-    notes: Annotated[
-        list[str], Field(description="Where its declaration differed from its content, and which errors were tolerated")
-    ]
-    message_id: Annotated[str, Field(description="By AS2: what its sender calls it")]
-    mic: Annotated[str, Field(description="By AS2: the digest that the receipt confirms")]
-    layers: Annotated[list[str], Field(description="By AS2: signed, encrypted, compressed, from the outside in")]
-
-
-class MessageView(StrictShape):
-    seq: int
-    session: str
-    at: str
-    type: str
-    sender: str = Field(alias="from")
-    topic: str
-    handle: str
-    size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
-    form: str
-    directory: int
-    answers: str
-    code: Annotated[str, Field(description="Why the whole post was rejected; empty when it was accepted")]
-    detail: Annotated[str, Field(description="The same in words")]
-    forwards: Annotated[
-        str, Field(description="The session of the message that an exchange or a model forwards with this one")
-    ]
-    copies: list[CopyView]
-    came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
-    contained: Annotated[
-        ContainedView | None, Field(description="Of an interchange, for the organization that made it")
-    ]
-
-
-class Trace(StrictShape):
-    transaction: str
-    messages: list[MessageView]
-
-
-@router.get("/v1/messages", response_model=MessagePage)
+@router.get("/v1/messages", **returns(MessagePage))
 async def list_messages(
     request: Request, api: Api, caller: Asking, query: Annotated[MessageQuery, Query()]
 ) -> Response:
@@ -206,7 +72,7 @@ async def list_messages(
     return page_answer(request, CursorPage(views, following))
 
 
-@router.get(SESSION, response_model=MessageStatus)
+@router.get(SESSION, **returns(MessageStatus))
 async def read_message(api: Api, caller: Asking, session: str) -> Response:
     """The status of a message for each recipient, in plain words."""
     try:
@@ -219,7 +85,7 @@ async def read_message(api: Api, caller: Asking, session: str) -> Response:
     return answer(refused_view(row, api.network.directory))
 
 
-@router.get(SESSION + "/trace", response_model=Trace)
+@router.get(SESSION + "/trace", **returns(Trace))
 async def trace_message(api: Api, caller: Asking, session: str) -> Response:
     """The history of the whole transaction that a message belongs to."""
     found = await reading.load_trace(api.network, caller, session)

@@ -26,12 +26,28 @@ def describe_resources(document: dict[str, Any]) -> None:
             name = operation.pop(MARK, "")
             if name:
                 returned[name] = types[name]
-                success = next(status for status in operation["responses"] if status.startswith("2"))
-                schema = {"schema": {"$ref": REFERENCE.format(name=name)}}
-                operation["responses"][success]["content"] = {"application/json": schema}
+                _refer_to(REFERENCE.format(name=name), operation["responses"])
     _, schemas = schema_components(list(returned.values()), ref_template=REFERENCE)
-    for schema in schemas.values():
-        if schema.get("type") == "object" and "properties" in schema:
-            schema["additionalProperties"] = False
+    for name, schema in schemas.items():
+        if name in types:
+            _close(schema, types[name])
     components = document["components"]
     components["schemas"] = dict(sorted((components["schemas"] | schemas).items()))
+
+
+def _refer_to(reference: str, responses: dict[str, Any]) -> None:
+    """Refer to a resource in the successful responses; one that has a schema already returns one or the other."""
+    for status, response in responses.items():
+        if status.startswith("2"):
+            known = response.setdefault("content", {}).get("application/json", {}).get("schema")
+            schema = {"anyOf": [known, {"$ref": reference}]} if known else {"$ref": reference}
+            response["content"]["application/json"] = {"schema": schema}
+
+
+def _close(schema: dict[str, Any], resource: type[Resource]) -> None:
+    """Say which fields the server sends: those that the type has, and all of them unless it omits defaults."""
+    schema["additionalProperties"] = False
+    if not resource.__struct_config__.omit_defaults:
+        schema["required"] = list(schema["properties"])
+        for described in schema["properties"].values():
+            described.pop("default", None)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
-from pydantic import Field
 
 from postroad.api.resources.context import Api, Asking, answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
-from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.resources.messages import PartList, PartView
 from postroad.flow.administration.messages import contents as reading
 from postroad.flow.administration.messages.contents import read_mdn_at_stop
 
@@ -23,22 +23,15 @@ PARTS = SESSION + "/stops/{delivery}/parts"
 Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Number of the delivery, as in the trace")]
 
 
-class PartView(StrictShape):
-    id: str
-    content_type: str
-    size: Annotated[int, Field(description="Bytes")]
-    attachment: bool
-
-
-class PartList(StrictShape):
-    items: list[PartView]
-
-
-@router.get(PARTS, response_model=PartList)
+@router.get(PARTS, **returns(PartList))
 async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
     """The parts of a message as delivered to one stop, without those that its sender withheld there."""
     parts = await reading.list_parts_at_stop(api.network, caller, session, delivery)
-    return answer({"items": [_view(part) for part in parts]})
+    return answer(PartList(items=[_view(part) for part in parts]))
+
+
+def _view(part: PartFacts) -> PartView:
+    return PartView(id=part.id, content_type=part.content_type, size=part.size, attachment=part.attachment)
 
 
 @payloads.get(PARTS + "/{part:path}", response_class=Response)
@@ -53,7 +46,3 @@ async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery:
     receipt = await read_mdn_at_stop(api.network, caller, session, delivery)
     headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
     return Response(receipt, headers=headers, media_type="message/rfc822")
-
-
-def _view(part: PartFacts) -> dict[str, object]:
-    return {"id": part.id, "contentType": part.content_type, "size": part.size, "attachment": part.attachment}

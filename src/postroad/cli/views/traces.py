@@ -15,19 +15,19 @@ from rich.tree import Tree
 
 from postroad.cli.views.document_changes import list_changes, part_name, show_part
 from postroad.core.codecs.lexical import write_time
-from postroad.core.model.history import (
-    ArrivalNotes,
-    BatchMembership,
-    CopyHistory,
-    History,
-    InterchangeContents,
-    MessageHistory,
-    NumberRange,
-    ReleaseHold,
-    Stop,
-    shown_state,
-)
+from postroad.core.model.history import shown_state
 from postroad.core.model.message import Part
+from postroad.core.resources.histories import (
+    ArrivalView,
+    ContainedView,
+    CopyView,
+    DrawnView,
+    GatheredView,
+    HeldBackView,
+    MessageView,
+    StopView,
+    Trace,
+)
 from postroad.core.routing.explain.explanation import FOREIGN_RULE
 
 STATES = {"delivered": "green", "queued": "yellow"}
@@ -36,7 +36,7 @@ GOING = ("open", "closed", "assembled", "suspended")  # states of batches in whi
 Contents = Mapping[int, Sequence[Part]]  # of deliveries, by number
 
 
-def trace_tree(history: History, contents: Contents | None = None) -> Tree:
+def trace_tree(history: Trace, contents: Contents | None = None) -> Tree:
     begin_us = min((message.at_us for message in history.messages), default=0)
     tree = Tree(Text(f"transaction {history.transaction}", style="bold").append(f"  {write_time(begin_us)}", "dim"))
     drawing = _Drawing(begin_us, contents or {})
@@ -47,7 +47,7 @@ def trace_tree(history: History, contents: Contents | None = None) -> Tree:
     return tree
 
 
-def _is_special(copy: CopyHistory, message: MessageHistory) -> bool:
+def _is_special(copy: CopyView, message: MessageView) -> bool:
     """Return True if a recipient of a rejected post was refused for another reason than the whole post."""
     return (copy.code, copy.detail) != (message.code, message.detail)
 
@@ -57,7 +57,7 @@ class _Drawing:
         self._begin_us = begin_us
         self._contents = contents
 
-    def message(self, above: Tree, message: MessageHistory) -> Tree:
+    def message(self, above: Tree, message: MessageView) -> Tree:
         to = ", ".join(copy.recipient for copy in message.copies)
         line = Text(f"{message.type or 'unreadable post'} ", style="bold").append(
             f"{message.sender} → {to}", "bold cyan"
@@ -79,13 +79,13 @@ class _Drawing:
             self._copy(branch, copy, alone=len(message.copies) == 1)
         return branch
 
-    def _documents(self, branch: Tree, message: MessageHistory) -> None:
+    def _documents(self, branch: Tree, message: MessageView) -> None:
         """The message as its first stop was given it."""
         first = next((stop.delivery for copy in message.copies for stop in copy.stops), 0)
         for part in self._contents.get(first, ()):
             branch.add(Text(part_name(part))).add(show_part(part))
 
-    def _copy(self, branch: Tree, copy: CopyHistory, *, alone: bool) -> None:
+    def _copy(self, branch: Tree, copy: CopyView, *, alone: bool) -> None:
         if copy.code:
             branch.add(Text(f"{copy.recipient}: not sent: {copy.detail} [{copy.code}]", "red"))
             return
@@ -95,7 +95,7 @@ class _Drawing:
         for service in copy.route[len(copy.stops) :]:
             below.add(Text(f"{service}  not reached" + (" yet" if _goes_on(copy) else ""), "dim"))
 
-    def _stop(self, above: Tree, stop: Stop) -> Tree:
+    def _stop(self, above: Tree, stop: StopView) -> Tree:
         line = Text(stop.service + (" (in transit)" if stop.in_transit else "") + "  ")
         line.append(shown_state(stop.state), STATES.get(stop.state, "red"))
         if stop.rule:
@@ -113,7 +113,7 @@ class _Drawing:
             branch.add(Text(f"pushes are paused until {write_time(stop.paused.until_us)}: {stop.paused.why}", "yellow"))
         return branch
 
-    def _changed(self, branch: Tree, stop: Stop, following: Stop | None) -> None:
+    def _changed(self, branch: Tree, stop: StopView, following: StopView | None) -> None:
         if following is None or not {stop.delivery, following.delivery} <= self._contents.keys():
             return
         found = list(list_changes(self._contents[stop.delivery], self._contents[following.delivery]))
@@ -129,7 +129,7 @@ class _Drawing:
         return f"  +{past_us / 1000:.1f} ms" if past_us < 10_000_000 else f"  +{past_us / 1_000_000:.1f} s"
 
 
-def _arrived(came: ArrivalNotes) -> Iterator[str]:
+def _arrived(came: ArrivalView) -> Iterator[str]:
     if came.message_id:
         layers = ", ".join(came.layers) or "neither signed nor encrypted"
         yield f"by AS2 as {came.message_id}, {layers}" + (f"; MIC {came.mic}" if came.mic else "")
@@ -137,7 +137,7 @@ def _arrived(came: ArrivalNotes) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _went_with(gathered: BatchMembership) -> Iterator[str]:
+def _went_with(gathered: GatheredView) -> Iterator[str]:
     """Yield the outcome of a message in its batch, beyond its own events."""
     if gathered.state in GOING:
         yield f"batch {gathered.batch} is {gathered.state}"
@@ -149,14 +149,14 @@ def _went_with(gathered: BatchMembership) -> Iterator[str]:
         yield f"the partner says: {gathered.verdict}{reasons}"
 
 
-def _held_back(held: ReleaseHold, service: str) -> str:
+def _held_back(held: HeldBackView, service: str) -> str:
     """Describe why a delivery is not pushed yet: it waits for release."""
     if held.until_us:
         return f"held back until {write_time(held.until_us)} at the latest"
     return f"held back until enough wait, or {service} asks for it"
 
 
-def _made_of(contained: InterchangeContents) -> Iterator[str]:
+def _made_of(contained: ContainedView) -> Iterator[str]:
     numbers = ", ".join(f"{one.scope} {number_text(one)}" for one in contained.numbers)
     what = f"of batch {contained.batch}, members: {contained.members}" if contained.batch else "an answer to a partner"
     yield f"{contained.standard} interchange {what}; control numbers: {numbers or 'none'}"
@@ -166,9 +166,9 @@ def _made_of(contained: InterchangeContents) -> Iterator[str]:
         yield f"the partner says with session {answer.session}: {answer.verdict}{otherwise}{detail}"
 
 
-def number_text(drawn: NumberRange) -> str:
+def number_text(drawn: DrawnView) -> str:
     return str(drawn.first) if drawn.first == drawn.last else f"{drawn.first} to {drawn.last}"
 
 
-def _goes_on(copy: CopyHistory) -> bool:
+def _goes_on(copy: CopyView) -> bool:
     return copy.state not in ENDS and (not copy.stops or copy.stops[-1].state in STATES)

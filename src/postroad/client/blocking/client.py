@@ -27,9 +27,9 @@ from postroad.client.external_format import NO_HEADERS, PlainMessage
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
 from postroad.client.steps import TIMEOUT_S
-from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.histories import Trace
 
 
 class Client:
@@ -159,7 +159,7 @@ class Client:
         """
         return self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 
-    def trace(self, session: str) -> History:
+    def trace(self, session: str) -> Trace:
         """Return the full history of the session's transaction."""
         return self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
@@ -171,7 +171,7 @@ class Client:
         """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
         return self._run(contents.load_mdn(self._talks, session, delivery))
 
-    def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+    def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         """Return what was delivered to each stop of a history, by delivery number."""
         return self._run(contents.load_contents(self._talks, history))
 

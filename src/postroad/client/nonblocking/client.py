@@ -30,9 +30,9 @@ from postroad.client.nonblocking.runner import AsyncConversationRunner, Function
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
 from postroad.client.steps import TIMEOUT_S
-from postroad.core.model.history import History
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.histories import Trace
 
 
 class AsyncClient:
@@ -164,7 +164,7 @@ class AsyncClient:
         """
         return await self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
 
-    async def trace(self, session: str) -> History:
+    async def trace(self, session: str) -> Trace:
         """Return the full history of the session's transaction."""
         return await self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
@@ -176,7 +176,7 @@ class AsyncClient:
         """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
         return await self._run(contents.load_mdn(self._talks, session, delivery))
 
-    async def contents(self, history: History) -> dict[int, tuple[Part, ...]]:
+    async def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         """Return what was delivered to each stop of a history, by delivery number."""
         return await self._run(contents.load_contents(self._talks, history))
 

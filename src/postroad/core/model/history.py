@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from postroad.core.model.push_pause import PushPause
 
@@ -110,19 +112,40 @@ class Stop:
     paused: PushPause | None = None  # while it waits and pushes to the service are paused
 
 
-@dataclass(slots=True, kw_only=True)
-class CopyHistory:
-    """One recipient's copy: its stops in order, or why it was refused; ``state`` is what became of it in the end."""
+class _Event(Protocol):
+    @property
+    def what(self) -> str: ...
 
-    recipient: str
-    code: str
-    detail: str
-    route: list[str]
-    state: str = ""
-    stops: list[Stop] = field(default_factory=list)
+
+class _Stop(Protocol):
+    @property
+    def in_transit(self) -> bool: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def events(self) -> Sequence[_Event]: ...
+
+
+class _Copy(Protocol):
+    @property
+    def code(self) -> str: ...
+    @property
+    def route(self) -> Sequence[str]: ...
+    @property
+    def state(self) -> str: ...
+    @property
+    def stops(self) -> Sequence[_Stop]: ...
+    @property
+    def is_out_of_sight(self) -> bool: ...
+
+
+class CopyProgress:
+    """Where a copy is, as its viewer may see it; the base of every type of copy that has stops."""
+
+    __slots__ = ()
 
     @property
-    def is_out_of_sight(self) -> bool:
+    def is_out_of_sight(self: _Copy) -> bool:
         """True if the copy is, or ended, at a stop that is hidden from the viewer."""
         if not self.stops:
             return True
@@ -131,7 +154,7 @@ class CopyHistory:
         return has_left and len(self.route) > len(self.stops)
 
     @property
-    def shown_state(self) -> str:
+    def shown_state(self: _Copy) -> str:
         """Returns the one word that lists, searches and the message's own page show for the copy.
 
         It is refused, waiting, in transit, delivered, rejected, failed, expired or cancelled.
@@ -146,6 +169,18 @@ class CopyHistory:
         if self.state != UNDER_WAY:
             return self.state or last.state
         return IN_TRANSIT if last.in_transit else last.state
+
+
+@dataclass(slots=True, kw_only=True)
+class CopyHistory(CopyProgress):
+    """One recipient's copy: its stops in order, or why it was refused; ``state`` is what became of it in the end."""
+
+    recipient: str
+    code: str
+    detail: str
+    route: list[str]
+    state: str = ""
+    stops: list[Stop] = field(default_factory=list)
 
 
 @dataclass(slots=True, kw_only=True)

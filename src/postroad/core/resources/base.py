@@ -1,18 +1,22 @@
-"""The base type of everything that the HTTP API returns.
+"""The base types of everything that the HTTP API returns.
 
 A resource is encoded by the server as it is, decoded by the SDK into the same type, and described in OpenAPI from its
 annotations; ``Meta(description=…)`` documents a field.
 
 Rule: unknown fields are ignored when a resource is decoded, so that an older SDK reads the answers of a newer network.
+A default is what a newer SDK reads in the answer of an older network that lacks the field; the server sends every
+field, except those of types with ``omit_defaults``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import fields
+
+Item = TypeVar("Item")
 
 
 class Resource(Struct, rename="camel", kw_only=True):
@@ -27,6 +31,27 @@ class Resource(Struct, rename="camel", kw_only=True):
             if one.encode_name == name:
                 return getattr(self, one.name)
         raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.keys()
+
+    def keys(self) -> list[str]:
+        """Return the names of the fields in JSON, so that ``dict(batch)`` and ``{**batch}`` work."""
+        return [one.encode_name for one in fields(self)]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return a field by its name in JSON, or the default if there is no such field."""
+        try:
+            return self[name]
+        except KeyError:
+            return default
+
+
+class Page(Resource, Generic[Item], kw_only=True, omit_defaults=True):
+    """One page of a list; ``next`` is the cursor of the next page, and left out on the last one."""
+
+    items: list[Item]
+    next: str | None = None
 
 
 def resource_types(base: type[Resource] = Resource) -> Iterator[type[Resource]]:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import msgspec
 import pytest
 
 from postroad.api.resources.message_views import status_view, trace_view
-from postroad.client.history_shapes import HistoryShape, build_history
 from postroad.core.model.history import History, ReleaseHold
+from postroad.core.resources.histories import HeldBackView
 from tests.unit.cli.views.test_trace_of_batches import lines, told
 
 pytestmark = pytest.mark.req("X9")
@@ -31,15 +30,15 @@ def held(until_us: int) -> History:
 )
 def test_it_says_until_when(until_us: int, words: str) -> None:
     found = held(until_us)
-    [view] = trace_view(found, shows_counters=True)["messages"][0]["copies"][0]["stops"]
-    assert view["held"] == {"until": "1970-01-01T00:00:03Z" if until_us else None}
-    assert build_history(msgspec.convert(trace_view(found, shows_counters=True), HistoryShape)) == found
+    [view] = trace_view(found, shows_counters=True).messages[0].copies[0].stops
+    assert view.held == HeldBackView(until="1970-01-01T00:00:03Z" if until_us else None)
+    assert view.held.until_us == until_us
     assert words in lines(found)
-    [status] = status_view(found.messages[0])["recipients"]
-    assert (status["state"], status["inWords"]) == ("queued", "held back for Acme/orders")
+    [status] = status_view(found.messages[0]).recipients
+    assert (status.state, status.in_words) == ("queued", "held back for Acme/orders")
 
 
 def test_what_just_waits_does_not() -> None:
-    [view] = trace_view(told(state="queued"), shows_counters=True)["messages"][0]["copies"][0]["stops"]
-    assert view["held"] is None
+    [view] = trace_view(told(state="queued"), shows_counters=True).messages[0].copies[0].stops
+    assert view.held is None
     assert not [line for line in lines(told(state="queued")) if "held back" in line]

@@ -71,7 +71,7 @@ async def test_a_trace_tells_of_the_translation(posted: Posted) -> None:
 async def test_the_state_of_a_message_is_told_by_its_last_move(posted: Posted) -> None:
     history = await posted.network.trace(posted.session, "MyBiz")
     assert history is not None
-    [recipient] = status_view(history.messages[0])["recipients"]
+    [recipient] = status_view(history.messages[0]).recipients
     assert recipient["inWords"] == "waiting in the mailbox of Acme/Supply; last handed out"
 
 

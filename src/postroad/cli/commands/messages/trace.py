@@ -12,6 +12,7 @@ from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.output import Output
 from postroad.cli.views.traces import trace_tree
 from postroad.client import Part
+from postroad.core.resources.base import Resource
 
 
 @command
@@ -28,12 +29,20 @@ def trace(out: Output, session: str, documents: bool, connection: NetworkConnect
     with connection.client() as client:
         history = client.trace(session)
         contents = client.contents(history) if documents else {}
-    out.value(history)
+    out.value(history_value(history))
     if documents:
         out.value({"documents": {str(delivery): list(map(part_value, parts)) for delivery, parts in contents.items()}})
     out.show(trace_tree(history, contents))
     if documents and not contents:
         out.say("No documents: they are shown to the services concerned. Name the key of one with --key-file.")
+
+
+def history_value(part: Any) -> Any:
+    """Return a history in the JSON of ``--json``: fields by their names in Python, times in microseconds since 1970."""
+    if isinstance(part, Resource):
+        names = (f"{one}_us" if hasattr(part, f"{one}_us") else one for one in part.__struct_fields__)
+        return {name: history_value(getattr(part, name)) for name in names}
+    return [history_value(one) for one in part] if isinstance(part, list) else part
 
 
 def part_value(part: Part) -> dict[str, Any]:

@@ -1,0 +1,113 @@
+"""Messages in lists, their status for each recipient, their parts at a stop, and what a search finds."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from postroad.core.resources.base import Page, Resource
+from postroad.core.resources.histories import Size, WireSize
+
+
+class MessageSummary(Resource, kw_only=True):
+    session: str
+    box: Literal["sent", "received", "refused"]
+    at: str
+    sender: str = field(name="from")
+    recipients: list[str]
+    type: str
+    topic: str
+    handle: str
+    size: Size
+    wire_size: WireSize
+    state: str
+    code: str
+
+
+class MessagePage(Page[MessageSummary]):
+    """Messages of one box, newest first."""
+
+
+class RecipientStatus(Resource, kw_only=True):
+    recipient: str
+    state: str
+    in_words: str
+    code: str = ""
+    route: list[str]
+
+
+class MessageStatus(Resource, kw_only=True):
+    session: str
+    state: Literal["accepted", "refused"]
+    at: str
+    sender: str = field(name="from")
+    type: str
+    topic: str
+    handle: str
+    size: Size
+    wire_size: WireSize
+    recipients: list[RecipientStatus]
+    code: str = ""
+    detail: str = ""
+
+
+class PartView(Resource, kw_only=True):
+    id: str
+    content_type: str
+    size: Annotated[int, Meta(description="Bytes")] = 0
+    attachment: bool = False
+
+
+class PartList(Resource, kw_only=True):
+    items: list[PartView]
+
+
+# ---- what a search finds
+
+By = Annotated[list[str], Meta(description="As what the text was found: session, token, handle, order …")]
+
+
+class WhereaboutsView(Resource, kw_only=True):
+    """Where one copy of a message is, in plain words."""
+
+    recipient: Annotated[str, Meta(description="Empty where the message was refused as a whole")]
+    state: str
+    where: str
+    since: str | None
+    why: Annotated[str, Meta(description="The reason, as its source stated it")]
+    next: Annotated[str, Meta(description="What happens next, or what to do")]
+    next_at: Annotated[str | None, Meta(description="When; none: unknown")]
+    expires_at: Annotated[str | None, Meta(description="When it is too late, as long as it waits")]
+    batch: Annotated[str, Meta(description="Id of the batch that it waits in")]
+    text: Annotated[str, Meta(description="All of it, as sentences")]
+
+
+class FoundMessageView(Resource, kw_only=True, tag_field="kind", tag="message"):
+    by: By
+    session: str
+    at: str
+    sender: str = field(name="from")
+    recipients: list[str]
+    handle: str
+    state: Annotated[str, Meta(description="What became of it; empty where its recipients differ")]
+    whereabouts: Annotated[
+        list[WhereaboutsView], Meta(description="Of each recipient's copy, where the message is all that was found")
+    ]
+
+
+class FoundServiceView(Resource, kw_only=True, tag_field="kind", tag="service"):
+    gcid: str
+    address: str
+    by: By
+
+
+class FoundBatchView(Resource, kw_only=True, tag_field="kind", tag="batch"):
+    id: str
+    service: Annotated[str, Meta(description="Address of the batcher")]
+    state: str
+    by: By
+
+
+class FoundPage(Page[FoundMessageView | FoundServiceView | FoundBatchView]):
+    """What a text identifies: services and batches, then messages, newest first."""

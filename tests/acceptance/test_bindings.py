@@ -15,6 +15,7 @@ from click.testing import CliRunner, Result
 
 from postroad.cli.main import postroad as program
 from postroad.client import AsyncClient, Client, Delivered, Part, Refused, message
+from postroad.core.resources.bindings import BindingExplanation, ListedBinding
 from tests.samples.served_network import Served, json_lines, served, succeeded
 from tests.source_tree import ROOT
 from tests.waiting import eventually
@@ -71,11 +72,11 @@ class Market:
         with self.client(who) as receiver:
             return receiver.poll(1) == []
 
-    def state(self, name: str) -> dict[str, Any]:
+    def state(self, name: str) -> BindingExplanation:
         with self.client("operator") as client:
             return client.bindings.explain(EXCHANGE, name)
 
-    def listed(self) -> list[dict[str, Any]]:
+    def listed(self) -> list[ListedBinding]:
         with self.client("operator") as client:
             return client.bindings.listed(EXCHANGE)
 
@@ -351,6 +352,6 @@ def test_bindings_outlast_the_server(market: Market) -> None:
     market.network.end()
     market.network.start()
     after = market.listed()
-    assert [one | {"state": ""} for one in after] == [one | {"state": ""} for one in before]
+    assert [dict(one) | {"state": ""} for one in after] == [dict(one) | {"state": ""} for one in before]
     market.post(LARGE)
     assert market.got("key-accounts")[0].parts[0].data.decode() == LARGE

@@ -13,6 +13,7 @@ from typing import Any
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.model import Attachment, Model, Node, Side, Strategy, Way
 from postroad.core.hierarchy.model_documents import parse_model, write_model
+from postroad.core.resources.models import AttachmentView, ModelView, NodeSummary, TopicView
 from postroad.errors import Refused
 
 AT_ONCE = 2_000  # nodes and attachments in a piece
@@ -119,22 +120,20 @@ def encode_strategy(strategy: Strategy) -> Value:
 # ---- and back --------------------------------------------------------------------------------------------------------
 
 
-def document_from(summary: Mapping[str, Any], nodes: Iterable[Value], attachments: Iterable[Value]) -> Value:
+def document_from(summary: ModelView, nodes: Iterable[NodeSummary], attachments: Iterable[AttachmentView]) -> Value:
     """Return the document that yields this model."""
     model = Model(
-        name=str(summary["service"]).partition("/")[2],
-        nodes=tuple(Node(tag=one["tag"], under=one["under"], topics=tuple(one["topics"])) for one in nodes),
+        name=summary.service.partition("/")[2],
+        nodes=tuple(Node(tag=one.tag, under=one.under, topics=tuple(one.topics)) for one in nodes),
         attachments=tuple(_attached(one) for one in attachments),
-        strategies=tuple((topic, _strategy(one)) for topic, one in summary["topics"].items()),
+        strategies=tuple((topic, _strategy(one)) for topic, one in summary.topics.items()),
     )
     return write_model(model)
 
 
-def _attached(one: Value) -> Attachment:
-    return Attachment(
-        id=one["id"], service=one["service"], side=Side(one["side"]), node=one["node"], topics=tuple(one["topics"])
-    )
+def _attached(one: AttachmentView) -> Attachment:
+    return Attachment(id=one.id, service=one.service, side=Side(one.side), node=one.node, topics=tuple(one.topics))
 
 
-def _strategy(one: Value) -> Strategy:
-    return Strategy(way=Way(one["strategy"]), within=one["within"], tags=tuple(one["tags"]))
+def _strategy(one: TopicView) -> Strategy:
+    return Strategy(way=Way(one.strategy), within=one.within, tags=tuple(one.tags))

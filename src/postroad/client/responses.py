@@ -52,8 +52,13 @@ def parse_value(outcome: RequestOutcome) -> Any:
 
 
 def parse_as(outcome: RequestOutcome, kind: type[_Value]) -> _Value:
-    """Return the JSON of a resource, decoded as one of the model's types."""
+    """Return the JSON of a resource, decoded as its type."""
     return _read(outcome, lambda body: msgspec.json.decode(body, type=kind, strict=False))
+
+
+def parser(kind: type[_Value]) -> Callable[[RequestOutcome], _Value]:
+    """Return the function that decodes a resource of this type."""
+    return lambda outcome: parse_as(outcome, kind)
 
 
 def _read(outcome: RequestOutcome, decode: Callable[[bytes], _Value]) -> _Value:

@@ -7,11 +7,8 @@ rule at the same moment do not overwrite each other unnoticed.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import quote
-
-import msgspec
-from msgspec import Struct
 
 from postroad.client import requests, responses
 from postroad.client.conversations import Conversations
@@ -19,6 +16,8 @@ from postroad.client.steps import ApiRequest, RequestOutcome, Talk
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Message
+from postroad.core.resources.base import Page
+from postroad.core.resources.explanations import ExplanationView, TrialView
 from postroad.errors import Refused
 
 PAGE = 200
@@ -43,27 +42,30 @@ def service_path(service: str, *steps: str) -> str:
     return "/".join(["/v1/services", quote(service), *(quote(step, safe="") for step in steps)])
 
 
-class _Page(Struct):
-    items: list[Any]
-    next: str | None = None
+Item = TypeVar("Item")
 
 
-def _page(outcome: RequestOutcome) -> _Page:
-    return responses.parse_as(outcome, _Page)
+class _ValuePage(Page[Any]):
+    """Items of any kind, as dicts."""
 
 
 def list_all(talks: Conversations, path: str, **query: str) -> Talk[list[Value]]:
     """Return all items of a list, over all pages."""
-    return (yield from list_first(talks, path, 0, **query))
+    return (yield from list_items(talks, path, _ValuePage, 0, **query))
 
 
 def list_first(talks: Conversations, path: str, most: int, /, **query: str) -> Talk[list[Value]]:
     """Return the first items of a list, over several pages; 0 means all."""
-    items: list[Value] = []
+    return (yield from list_items(talks, path, _ValuePage, most, **query))
+
+
+def list_items(talks: Conversations, path: str, kind: type[Page[Item]], most: int, /, **query: str) -> Talk[list[Item]]:
+    """Return the first items of a list of resources, over several pages; 0 means all."""
+    items: list[Item] = []
     cursor = ""
     while True:
         limit = min(most - len(items), PAGE) if most else PAGE
-        page = yield from talks.ask(requests.read(path, limit=limit, cursor=cursor, **query), _page)
+        page = yield from talks.ask(requests.read(path, limit=limit, cursor=cursor, **query), responses.parser(kind))
         items += page.items
         cursor = page.next or ""
         if not cursor or (most and len(items) >= most):
@@ -176,8 +178,12 @@ def parse_explanation(outcome: RequestOutcome) -> Any:
     """Return the explanation: JSON decoded, drawings as text."""
     answer = responses.require_success(outcome)
     if answer.headers.get("content-type", "").startswith("application/json"):
-        return msgspec.json.decode(answer.body)
+        return responses.parse_as(answer, ExplanationView)
     return answer.body.decode()
+
+
+def parse_trial(outcome: RequestOutcome) -> TrialView:
+    return responses.parse_as(outcome, TrialView)
 
 
 def build_trial(wish: Mapping[str, Any]) -> ApiRequest:

@@ -1,8 +1,8 @@
-"""Request and response types for trying bindings; ``services.exchange.binding_trial`` runs the trials."""
+"""Tries bindings on a message; ``services.exchange.binding_trial`` runs the trials."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 import msgspec
 from pydantic import Field, model_validator
@@ -14,6 +14,7 @@ from postroad.core.configuration.shapes import StrictShape, Word
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Message
+from postroad.core.resources.bindings import TrialResult, TriedBindingView
 from postroad.flow.administration.try_out.rules import load_stored_message
 from postroad.services.exchange import binding_trial as bench
 
@@ -34,25 +35,10 @@ class BindingTrial(StrictShape):
         return self
 
 
-class TriedBindingView(StrictShape):
-    name: str
-    queue: str
-    outcome: Literal["goes", "fails"]
-    explanation: str
-    content_type: Annotated[str | None, Field(description="Of what the binding makes of the message")] = None
-    content: Annotated[str | None, Field(description="Left out: it goes as it came")] = None
-    error: str | None = None
-
-
-class TrialResult(StrictShape):
-    tried: Annotated[int, Field(description="How many bindings there are to meet")]
-    items: Annotated[list[TriedBindingView], Field(description="Those that say yes, and those that fail")]
-
-
-async def run_binding_trial(api: ApiContext, caller: Caller, exchange: Service, wish: BindingTrial) -> dict[str, Any]:
+async def run_binding_trial(api: ApiContext, caller: Caller, exchange: Service, wish: BindingTrial) -> TrialResult:
     message = await _message(api, caller, wish)
     found = await bench.try_bindings(api.administration, caller, exchange, wish.binding, message)
-    return {"tried": found.tried, "items": [_view(one) for one in found.met]}
+    return TrialResult(tried=found.tried, items=[_view(one) for one in found.met])
 
 
 async def _message(api: ApiContext, caller: Caller, wish: BindingTrial) -> Message:
@@ -61,13 +47,13 @@ async def _message(api: ApiContext, caller: Caller, wish: BindingTrial) -> Messa
     return JSON_FORM.decode_post(msgspec.json.encode(wish.message), LIMITS)
 
 
-def _view(one: bench.MatchedBinding) -> dict[str, Any]:
-    return {
-        "name": one.name,
-        "queue": one.queue,
-        "outcome": "fails" if one.error else "goes",
-        "explanation": one.explanation,
-        "contentType": one.part.content_type if one.part is not None else None,
-        "content": one.part.data.decode(errors="replace")[:CONTENT_CHARS] if one.part is not None else None,
-        "error": one.error or None,
-    }
+def _view(one: bench.MatchedBinding) -> TriedBindingView:
+    return TriedBindingView(
+        name=one.name,
+        queue=one.queue,
+        outcome="fails" if one.error else "goes",
+        explanation=one.explanation,
+        content_type=one.part.content_type if one.part is not None else None,
+        content=one.part.data.decode(errors="replace")[:CONTENT_CHARS] if one.part is not None else None,
+        error=one.error or None,
+    )

@@ -9,28 +9,39 @@ from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
+from msgspec.structs import asdict
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.binding_trials import BindingTrial, TrialResult, run_binding_trial
-from postroad.api.resources.binding_views import (
-    BindingExplanation,
-    BindingPage,
-    BindingView,
-    NewBinding,
-    binding_view,
-    explanation_view,
-    state_view,
-    version_of,
-)
+from postroad.api.resources.binding_trials import BindingTrial, run_binding_trial
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
-from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
+from postroad.api.resources.context import (
+    Api,
+    ApiContext,
+    Asking,
+    answer,
+    empty_answer,
+    make_page,
+    page_answer,
+    time_or_none,
+)
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.route_guards import GuardedRoute, TrialRoute
 from postroad.core.configuration.entries.bindings import BindingEntry, binding_of
-from postroad.core.configuration.shapes import Line
+from postroad.core.configuration.shapes import Line, Name
+from postroad.core.exchange.exchange import BoundExchange, describe_decision
+from postroad.core.exchange.matching import DecisionExplanation
 from postroad.core.model.caller import Caller
-from postroad.core.model.exchange import Binding
+from postroad.core.model.exchange import Binding, binding_key
+from postroad.core.resources.bindings import (
+    BindingExplanation,
+    BindingPage,
+    BindingState,
+    BindingView,
+    ListedBinding,
+    TrialResult,
+)
 from postroad.flow.administration import bindings as changing
 from postroad.flow.administration.base import find_visible_service
 
@@ -41,16 +52,66 @@ BINDINGS = SERVICE + "/bindings"
 BINDING = BINDINGS + "/{name:binding}"
 
 
+class NewBinding(BindingEntry):
+    name: Annotated[Name | None, Field(description="Left out, it is made of the queue's; the same for the same")] = None
+
+
 class BindingQuery(PageQuery):
     queue: Annotated[Line, Field(description="Only those of this service, by GCID or address")] = ""
 
 
+def version_of(api: ApiContext, binding: Binding) -> int:
+    return api.network.directory.object_version("binding", binding_key(binding.exchange, binding.name))
+
+
+def binding_view(api: ApiContext, caller: Caller, binding: Binding) -> BindingView:
+    return BindingView(
+        name=binding.name,
+        queue=changing.describe_queue(caller, binding, api.network.directory),
+        query=binding.query,
+        script=binding.script,
+        routing=binding.routing,
+        routing_key=binding.routing_key,
+        description=binding.description,
+        enabled=binding.enabled,
+        version=version_of(api, binding),
+    )
+
+
+def listed_view(api: ApiContext, caller: Caller, binding: Binding, exchange: BoundExchange) -> ListedBinding:
+    state = state_view(exchange, binding, exchange.explain(binding))
+    return ListedBinding(**asdict(binding_view(api, caller, binding)), state=state)
+
+
+def state_view(exchange: BoundExchange, binding: Binding, found: DecisionExplanation | None) -> BindingState:
+    tally = exchange.tally(binding)
+    return BindingState(
+        standing=found.standing.value if found is not None else "none",
+        explanation=describe_decision(binding, found),
+        matched=tally.matched,
+        matched_at=time_or_none(tally.matched_at_us),
+        errors=tally.errors,
+        last_error=tally.last_error or None,
+        last_error_at=time_or_none(tally.last_error_at_us),
+    )
+
+
+def explanation_view(exchange: BoundExchange, binding: Binding) -> BindingExplanation:
+    found = exchange.explain(binding)
+    return BindingExplanation(
+        **asdict(state_view(exchange, binding, found)),
+        condition="" if found is None else found.condition,
+        reason="" if found is None else found.reason,
+        position=None if found is None or found.position is None else found.position + 1,
+    )
+
+
 def _answer(api: ApiContext, caller: Caller, binding: Binding, status: int = 200, **headers: str) -> Response:
     view = binding_view(api, caller, binding)
-    return answer(view, status, tag=tag_of(view["version"]), headers=headers)
+    return answer(view, status, tag=tag_of(view.version), headers=headers)
 
 
-@router.get(BINDINGS, response_model=BindingPage)
+@router.get(BINDINGS, **returns(BindingPage))
 async def list_bindings(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[BindingQuery, Query()]
 ) -> Response:
@@ -64,11 +125,11 @@ async def list_bindings(
     if not page.items:
         return page_answer(request, page)
     opened = await api.network.exchanges.opened(exchange.gcid)
-    items = [binding_view(api, caller, one) | {"state": state_view(opened, one)} for one in page.items]
+    items = [listed_view(api, caller, one, opened) for one in page.items]
     return page_answer(request, page._replace(items=items))
 
 
-@router.post(BINDINGS, status_code=201, response_model=BindingView)
+@router.post(BINDINGS, **returns(BindingView, 201))
 async def create_binding(api: Api, caller: Asking, service: str, wish: NewBinding) -> Response:
     """Bind a queue. Queries and scripts are compiled first; the binding applies from the next message on."""
     wanted = binding_of(wish, service, wish.name or "", wish.queue)
@@ -77,27 +138,27 @@ async def create_binding(api: Api, caller: Asking, service: str, wish: NewBindin
     return _answer(api, caller, made, 201, Location=place)
 
 
-@bench.post(BINDINGS + "/try", response_model=TrialResult)
+@bench.post(BINDINGS + "/try", **returns(TrialResult))
 async def try_bindings(api: Api, caller: Asking, service: str, wish: BindingTrial) -> Response:
     """Which bindings a message would match, why, and what would be sent; nothing is stored or sent."""
     return answer(await run_binding_trial(api, caller, changing.find_exchange(caller, api.network, service), wish))
 
 
-@router.get(BINDING, response_model=BindingView)
+@router.get(BINDING, **returns(BindingView))
 async def read_binding(request: Request, api: Api, caller: Asking, service: str, name: str) -> Response:
     """One binding as it was saved."""
     binding = changing.find_binding(caller, api.network, service, name)
     return not_modified(request, tag_of(version_of(api, binding))) or _answer(api, caller, binding)
 
 
-@router.get(BINDING + "/explanation", response_model=BindingExplanation)
+@router.get(BINDING + "/explanation", **returns(BindingExplanation))
 async def explain_binding(api: Api, caller: Asking, service: str, name: str) -> Response:
     """How a binding is decided: shared with all others, prefiltered by what, or always evaluated; and its last error."""
     binding = changing.find_binding(caller, api.network, service, name)
     return answer(explanation_view(await api.network.exchanges.opened(binding.exchange), binding))
 
 
-@router.put(BINDING, response_model=BindingView)
+@router.put(BINDING, **returns(BindingView))
 async def replace_binding(
     api: Api, caller: Asking, service: str, name: str, wish: BindingEntry, if_match: IfMatch = None
 ) -> Response:

@@ -7,12 +7,14 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from postroad.api.resources.context import Api, Asking, read_message, run_for_copies, run_in_turn
-from postroad.api.resources.explanation_views import DRAWN, ExplanationView, explanation_response
+from postroad.api.resources.explanation_views import DRAWN, explanation_response
 from postroad.api.resources.openapi_problems import XML
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import DOCUMENT_BYTES, ExplainedRoute, MessageRoute
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.resources.explanations import ExplanationView
 from postroad.flow.administration.messages import explanations as explaining
 
 router = APIRouter(route_class=ExplainedRoute, tags=["messages"])
@@ -28,9 +30,8 @@ WIRE: dict[str, Any] = {
 
 @asking.post(
     "/v1/explain",
-    response_model=ExplanationView,
     responses={200: {"content": DRAWN}},
-    openapi_extra={"requestBody": {"required": True, "content": WIRE}},
+    **returns(ExplanationView, requestBody={"required": True, "content": WIRE}),
 )
 async def explain_message(request: Request, api: Api, caller: Asking) -> Response:
     """The route that a message would take, and why; nothing is stored or sent. People set the sender in From."""
@@ -40,7 +41,7 @@ async def explain_message(request: Request, api: Api, caller: Asking) -> Respons
     return await run_in_turn(api, caller, lambda: explanation_response(request, explanation))
 
 
-@router.get(SESSION + "/explanation", response_model=ExplanationView, responses={200: {"content": DRAWN}})
+@router.get(SESSION + "/explanation", responses={200: {"content": DRAWN}}, **returns(ExplanationView))
 async def read_explanation(request: Request, api: Api, caller: Asking, session: str) -> Response:
     """Why a posted message took its route: rules, the values they saw, and their effects. Reading it is recorded."""
     found = await explaining.explain_stored(api.network, caller, session)

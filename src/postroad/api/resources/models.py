@@ -5,7 +5,7 @@ Open to people, and to services for their own attachments.
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 from urllib.parse import quote
 
 from fastapi import APIRouter, Query, Request, Response
@@ -13,21 +13,17 @@ from fastapi import APIRouter, Query, Request, Response
 from postroad.api.pagination import CursorPage, question_key
 from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
 from postroad.api.resources.model_views import (
-    AttachmentPage,
-    AttachmentView,
-    Changed,
-    ModelView,
-    NodePage,
-    NodeView,
     PartsQuery,
-    ReceiverPage,
     ReceiversQuery,
     attachment_view,
     model_view,
+    node_summary,
     node_view,
     receiver_view,
-    reception_view,
+    shadow_views,
+    topic_view,
 )
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.route_guards import GuardedRoute, TrialRoute
 from postroad.core.configuration.entries.model_pieces import ModelPiece, NewAttachment, attachment_of, piece_of
@@ -35,13 +31,21 @@ from postroad.core.hierarchy.changes import ModelChange
 from postroad.core.hierarchy.index import ModelIndex
 from postroad.core.hierarchy.inspection import (
     DeliveryPreview,
-    path_to,
     preview_at_node,
     preview_from_service,
     read_attachments_page,
     read_nodes_page,
 )
 from postroad.core.hierarchy.model_checks import unknown_node
+from postroad.core.resources.models import (
+    AttachmentPage,
+    AttachmentView,
+    Changed,
+    ModelView,
+    NodePage,
+    NodeView,
+    ReceiverPage,
+)
 from postroad.errors import Refused
 from postroad.flow.administration import models as changing
 from postroad.flow.administration.base import find_visible_service
@@ -56,18 +60,18 @@ ATTACHMENT = ATTACHMENTS + "/{name:path}"
 Parts = Annotated[PartsQuery, Query()]
 
 
-@router.get(MODEL, response_model=ModelView)
+@router.get(MODEL, **returns(ModelView))
 async def read_model(api: Api, caller: Asking, service: str) -> Response:
     """How large a model is, and which of its topics go a way of their own."""
     return answer(model_view(await changing.find_visible_model(api.administration, caller, service)))
 
 
-@pieces.patch(MODEL, response_model=Changed)
+@pieces.patch(MODEL, **returns(Changed))
 async def change_model(api: Api, caller: Asking, service: str, wish: ModelPiece) -> Response:
     """Add, move, change and remove nodes, attach and detach services, lead topics: all of it at once, or nothing."""
     done = await changing.change(api.administration, caller, service, piece_of(wish), "model changed")
     removed = len(done.gone) + len(done.gone_nodes)
-    return answer({"saved": len(done) - removed, "removed": removed})
+    return answer(Changed(saved=len(done) - removed, removed=removed))
 
 
 @router.delete(MODEL, status_code=204)
@@ -77,7 +81,7 @@ async def remove_model(api: Api, caller: Asking, service: str) -> Response:
     return empty_answer()
 
 
-@router.get(MODEL + "/nodes", response_model=NodePage)
+@router.get(MODEL + "/nodes", **returns(NodePage))
 async def list_nodes(request: Request, api: Api, caller: Asking, service: str, query: Parts) -> Response:
     """The nodes, depth first."""
     looked = await changing.find_visible_model(api.administration, caller, service)
@@ -86,20 +90,20 @@ async def list_nodes(request: Request, api: Api, caller: Asking, service: str, q
     asked = question_key(caller.name, request)
     nodes, after = read_nodes_page(looked.index, api.cursors.read(asked, query.cursor), query.limit)
     return page_answer(
-        request, CursorPage(list(map(node_view, nodes)), api.cursors.write(asked, after) if after else None)
+        request, CursorPage(list(map(node_summary, nodes)), api.cursors.write(asked, after) if after else None)
     )
 
 
-@router.get(MODEL + "/nodes/{name}", response_model=NodeView)
+@router.get(MODEL + "/nodes/{name}", **returns(NodeView))
 async def read_node(api: Api, caller: Asking, service: str, name: str) -> Response:
     """One node, and the way to it from the root."""
     looked = await changing.find_visible_model(api.administration, caller, service)
     if looked.index is None:
         raise unknown_node(name)
-    return answer(node_view(looked.index.node(name)) | {"path": path_to(looked.index, name)})
+    return answer(node_view(looked.index, name))
 
 
-@router.get(ATTACHMENTS, response_model=AttachmentPage)
+@router.get(ATTACHMENTS, **returns(AttachmentPage))
 async def list_attachments(request: Request, api: Api, caller: Asking, service: str, query: Parts) -> Response:
     """The attachments, depth first: all of them for the model's owners, their own for others."""
     looked = await changing.find_visible_model(api.administration, caller, service)
@@ -114,14 +118,16 @@ async def list_attachments(request: Request, api: Api, caller: Asking, service: 
     return page_answer(request, page._replace(items=[attachment_view(caller, one, directory) for one in page.items]))
 
 
-@router.post(ATTACHMENTS, status_code=201, response_model=AttachmentView)
+@router.post(ATTACHMENTS, **returns(AttachmentView, 201))
 async def attach(api: Api, caller: Asking, service: str, wish: NewAttachment) -> Response:
     """Attach a service as a producer or consumer, or change that attachment; it applies from the next message on."""
     wanted = attachment_of(wish)
     await changing.change(api.administration, caller, service, ModelChange(attachments=(wanted,)), "attached")
     looked = await changing.find_visible_model(api.administration, caller, service)
     place = f"/v1/services/{looked.service.gcid}/model/attachments/{quote(wanted.id)}"
-    view = wish.model_dump(mode="json") | {"id": wanted.id}
+    view = AttachmentView(
+        id=wanted.id, service=wish.service, side=wish.side.value, node=wish.node, topics=list(wish.topics)
+    )
     return answer(view, 201, headers={"Location": place})
 
 
@@ -132,7 +138,7 @@ async def detach(api: Api, caller: Asking, service: str, name: str) -> Response:
     return empty_answer()
 
 
-@router.get(MODEL + "/receivers", response_model=ReceiverPage)
+@router.get(MODEL + "/receivers", **returns(ReceiverPage))
 async def list_receivers(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[ReceiversQuery, Query()]
 ) -> Response:
@@ -149,9 +155,17 @@ async def list_receivers(
     seen = [one for one in found.receivers if looked.all_of_it or one.service in own]
     numbered = [(f"{number:09d}", one) for number, one in enumerate(seen)]
     page = make_page(request, api, caller, query, numbered, lambda one: one[0])
-    content: dict[str, Any] = reception_view(caller, found, looked, directory)
-    content["items"] = [receiver_view(caller, one, index, directory) for _, one in page.items]
-    return answer(content | ({"next": page.next} if page.next else {}))
+    return answer(
+        ReceiverPage(
+            topic=found.topic,
+            node=found.node or None,
+            strategy=topic_view(found.strategy),
+            total=len({one.service for one in found.receivers}),
+            shadowed=shadow_views(caller, found, looked, directory),
+            items=[receiver_view(caller, one, index, directory) for _, one in page.items],
+            next=page.next,
+        )
+    )
 
 
 def _reception(index: ModelIndex, query: ReceiversQuery, sender: str) -> DeliveryPreview:

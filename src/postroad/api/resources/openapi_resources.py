@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec import UNSET
 from msgspec.json import schema_components
+from msgspec.structs import fields
 
 from postroad.core.resources.base import Resource, resource_types
 
@@ -12,9 +14,13 @@ MARK = "x-resource"  # in the meantime, on the operation that returns it: the na
 REFERENCE = "#/components/schemas/{name}"
 
 
-def returns(resource: type[Resource], status: int = 200) -> dict[str, Any]:
-    """Return the arguments of a route that returns a resource: ``@router.get(path, **returns(BatchDetails))``."""
-    return {"response_model": None, "status_code": status, "openapi_extra": {MARK: resource.__name__}}
+def returns(resource: type[Resource], status: int = 200, **operation: Any) -> dict[str, Any]:
+    """Return the arguments of a route that returns a resource: ``@router.get(path, **returns(BatchDetails))``.
+
+    ``operation`` is what else the OpenAPI document has about it.
+    """
+    extra = {MARK: resource.__name__, **operation}
+    return {"response_model": None, "status_code": status, "openapi_extra": extra}
 
 
 def describe_resources(document: dict[str, Any]) -> None:
@@ -45,9 +51,9 @@ def _refer_to(reference: str, responses: dict[str, Any]) -> None:
 
 
 def _close(schema: dict[str, Any], resource: type[Resource]) -> None:
-    """Say which fields the server sends: those that the type has, and all of them unless it omits defaults."""
+    """Say which fields the server sends: those that the type has, and all of them unless it omits some."""
     schema["additionalProperties"] = False
-    if not resource.__struct_config__.omit_defaults:
-        schema["required"] = list(schema["properties"])
-        for described in schema["properties"].values():
-            described.pop("default", None)
+    for one in () if resource.__struct_config__.omit_defaults else fields(resource):
+        if one.default is not UNSET and one.encode_name not in schema["required"]:
+            schema["required"].append(one.encode_name)
+            schema["properties"][one.encode_name].pop("default", None)

@@ -9,8 +9,9 @@ from fastapi import APIRouter, Response
 from pydantic import Field, StrictStr, model_validator
 
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, read_message
-from postroad.api.resources.explanation_views import ExplanationView, ToldView, condition_view, explanation_view
+from postroad.api.resources.explanation_views import condition_view, explanation_view
 from postroad.api.resources.explanations import LIMITS
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import TrialRoute
 from postroad.api.resources.schema_trials import SchemaToTry, schema_faults
 from postroad.core.codecs.json_form import JSON_FORM
@@ -20,7 +21,7 @@ from postroad.core.configuration.shapes import Name, StrictShape, Word
 from postroad.core.model.asset import AssetKind
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message, Part
-from postroad.core.model.rule import RuleRole
+from postroad.core.resources.explanations import TrialView
 from postroad.errors import Refused
 from postroad.flow.administration.assets import find_asset
 from postroad.flow.administration.try_out import rules as bench
@@ -57,29 +58,14 @@ class TryWish(StrictShape):
         return self
 
 
-class TrialView(StrictShape):
-    """The result of a trial: whether a rule or condition held and what it saw, a stylesheet's output, or a schema's verdict."""
-
-    role: RuleRole | None = None
-    held: bool | None = None
-    condition: ToldView | None = None
-    faults: Annotated[
-        list[str],
-        Field(default_factory=list, description="Documents that could not be read; by a schema, what is wrong"),
-    ]
-    valid: bool | None = None
-    explanation: ExplanationView | None = None
-    output: str | None = None
-
-
-@router.post("/v1/try", response_model=TrialView)
+@router.post("/v1/try", **returns(TrialView))
 async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
     """Try a rule, a condition, a stylesheet or a schema on a message; nothing is stored, sent or enabled."""
     if wish.stylesheet is not None:
-        return answer({"output": await _transformed(api, caller, wish)})
+        return answer(TrialView(output=await _transformed(api, caller, wish)))
     if wish.schema_ is not None:
         faults = await schema_faults(api, caller, wish.schema_, (await _message(api, caller, wish)).parts)
-        return answer({"valid": not faults, "faults": faults})
+        return answer(TrialView(valid=not faults, faults=faults))
     owner = bench.find_own_service(caller, api.network.directory, wish.service or "")
     message = await _message(api, caller, wish)
     if wish.rule is not None:
@@ -89,18 +75,16 @@ async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
         if condition is None:
             raise Refused("value.invalid", "Say what to try: a rule, a condition or a stylesheet")
         trial = await bench.try_condition(api.network, caller, owner.gcid, condition, message)
-    return await api.network.heavy_requests.run(caller.organization or caller.name, lambda: _shown(trial))
+    return await api.network.heavy_requests.run(caller.organization or caller.name, lambda: answer(_shown(trial)))
 
 
-def _shown(trial: bench.RuleTrial) -> Response:
-    return answer(
-        {
-            "role": trial.role,
-            "held": trial.held,
-            "condition": condition_view(trial.told),
-            "faults": trial.faults,
-            "explanation": explanation_view(trial.explanation) if trial.explanation is not None else None,
-        }
+def _shown(trial: bench.RuleTrial) -> TrialView:
+    return TrialView(
+        role=trial.role,
+        held=trial.held,
+        condition=condition_view(trial.told),
+        faults=list(trial.faults),
+        explanation=explanation_view(trial.explanation) if trial.explanation is not None else None,
     )
 
 

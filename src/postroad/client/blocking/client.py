@@ -259,7 +259,7 @@ class Client:
 
     def try_out(self, **wish: Any) -> Any:
         """Try a rule, condition, stylesheet or schema on a message; nothing is stored or sent."""
-        return self._run(self._talks.value(routing.build_trial(wish)))
+        return self._run(self._talks.ask(routing.build_trial(wish), routing.parse_trial))
 
     @property
     def bindings(self) -> Bindings:

@@ -10,6 +10,7 @@ from postroad.client.blocking.runner import RunConversation
 from postroad.client.conversations import Conversations, Progress, ignore_progress
 from postroad.client.model_pieces import Present
 from postroad.client.models import PAGE, AttachmentFields, ModelConversations, Value
+from postroad.core.resources.models import AttachmentView, Changed, ModelView, NodeSummary, NodeView, ReceiverPage
 
 
 class Models:
@@ -19,19 +20,19 @@ class Models:
         self._say = ModelConversations(talks)
         self._run = run
 
-    def model(self, model: str) -> Value:
+    def model(self, model: str) -> ModelView:
         """Return the model's size, its root, and the topics with their own strategy."""
         return self._run(self._say.read(model))
 
-    def node(self, model: str, tag: str) -> Value:
-        return self._run(self._say.read(model, "nodes", tag))
+    def node(self, model: str, tag: str) -> NodeView:
+        return self._run(self._say.node(model, tag))
 
-    def nodes(self, model: str, most: int = PAGE) -> list[Value]:
+    def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
         """Return the first nodes, depth first."""
-        return self._run(self._say.page(model, "nodes", most))
+        return self._run(self._say.nodes(model, most))
 
-    def attachments(self, model: str, most: int = PAGE) -> list[Value]:
-        return self._run(self._say.page(model, "attachments", most))
+    def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
+        return self._run(self._say.attachments(model, most))
 
     def document(self, model: str) -> Value:
         """Return the whole model as its YAML document; empty if it has no nodes."""
@@ -48,11 +49,11 @@ class Models:
         """Return what ``prune`` would remove: tags, attachment ids and topics."""
         return self._run(self._say.absent(model, tree))
 
-    def change(self, model: str, piece: Mapping[str, Any]) -> Value:
+    def change(self, model: str, piece: Mapping[str, Any]) -> Changed:
         """Apply several changes atomically, in the API's format."""
         return self._run(self._say.change(model, piece))
 
-    def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> Value:
+    def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> AttachmentView:
         """Attach a service as producer or consumer (``side``); returns the attachment with its id."""
         return self._run(self._say.attach(model, service, side, where))
 
@@ -63,6 +64,6 @@ class Models:
         """Remove the whole model; the service stays."""
         self._run(self._say.remove(model))
 
-    def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> Value:
+    def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> ReceiverPage:
         """Return who would receive a message on the topic from a node or a sender; nothing is sent."""
-        return self._run(self._say.every(model, "receivers", topic=topic, node=node, sender=sender))
+        return self._run(self._say.receivers(model, topic, node, sender))

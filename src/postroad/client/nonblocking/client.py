@@ -266,7 +266,7 @@ class AsyncClient:
 
     async def try_out(self, **wish: Any) -> Any:
         """Try a rule, condition, stylesheet or schema on a message; nothing is stored or sent."""
-        return await self._run(self._talks.value(routing.build_trial(wish)))
+        return await self._run(self._talks.ask(routing.build_trial(wish), routing.parse_trial))
 
     @property
     def bindings(self) -> AsyncBindings:

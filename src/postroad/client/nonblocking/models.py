@@ -9,6 +9,7 @@ from postroad.client.conversations import Conversations, Progress, ignore_progre
 from postroad.client.model_pieces import Present
 from postroad.client.models import PAGE, AttachmentFields, ModelConversations, Value
 from postroad.client.nonblocking.runner import AsyncRunConversation
+from postroad.core.resources.models import AttachmentView, Changed, ModelView, NodeSummary, NodeView, ReceiverPage
 
 
 class AsyncModels:
@@ -18,19 +19,19 @@ class AsyncModels:
         self._say = ModelConversations(talks)
         self._run = run
 
-    async def model(self, model: str) -> Value:
+    async def model(self, model: str) -> ModelView:
         """Return the model's size, its root, and the topics with their own strategy."""
         return await self._run(self._say.read(model))
 
-    async def node(self, model: str, tag: str) -> Value:
-        return await self._run(self._say.read(model, "nodes", tag))
+    async def node(self, model: str, tag: str) -> NodeView:
+        return await self._run(self._say.node(model, tag))
 
-    async def nodes(self, model: str, most: int = PAGE) -> list[Value]:
+    async def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
         """Return the first nodes, depth first."""
-        return await self._run(self._say.page(model, "nodes", most))
+        return await self._run(self._say.nodes(model, most))
 
-    async def attachments(self, model: str, most: int = PAGE) -> list[Value]:
-        return await self._run(self._say.page(model, "attachments", most))
+    async def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
+        return await self._run(self._say.attachments(model, most))
 
     async def document(self, model: str) -> Value:
         """Return the whole model as its YAML document; empty if it has no nodes."""
@@ -47,11 +48,11 @@ class AsyncModels:
         """Return what ``prune`` would remove: tags, attachment ids and topics."""
         return await self._run(self._say.absent(model, tree))
 
-    async def change(self, model: str, piece: Mapping[str, Any]) -> Value:
+    async def change(self, model: str, piece: Mapping[str, Any]) -> Changed:
         """Apply several changes atomically, in the API's format."""
         return await self._run(self._say.change(model, piece))
 
-    async def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> Value:
+    async def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> AttachmentView:
         """Attach a service as producer or consumer (``side``); returns the attachment with its id."""
         return await self._run(self._say.attach(model, service, side, where))
 
@@ -62,6 +63,6 @@ class AsyncModels:
         """Remove the whole model; the service stays."""
         await self._run(self._say.remove(model))
 
-    async def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> Value:
+    async def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> ReceiverPage:
         """Return who would receive a message on the topic from a node or a sender; nothing is sent."""
-        return await self._run(self._say.every(model, "receivers", topic=topic, node=node, sender=sender))
+        return await self._run(self._say.receivers(model, topic, node, sender))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 from msgspec import Meta, field
 
-from postroad.core.resources.base import Page, Resource
+from postroad.core.resources.base import Page, Resource, one_of
 from postroad.core.resources.histories import Size, WireSize
 
 
 class MessageSummary(Resource, kw_only=True):
     session: str
-    box: Literal["sent", "received", "refused"]
+    box: Annotated[str, one_of("sent", "received", "refused")]
     at: str
     sender: str = field(name="from")
     recipients: list[str]
@@ -39,7 +39,7 @@ class RecipientStatus(Resource, kw_only=True):
 
 class MessageStatus(Resource, kw_only=True):
     session: str
-    state: Literal["accepted", "refused"]
+    state: Annotated[str, one_of("accepted", "refused")]
     at: str
     sender: str = field(name="from")
     type: str

@@ -125,8 +125,10 @@ def show(out: Output, exchange: str, name: str, connection: NetworkConnection) -
     with connection.client() as client:
         binding = client.bindings.binding(exchange, name)
     out.value(binding)
-    written = {field: value for field, value in binding.items() if field not in ("name", "version") and value != ""}
-    out.say(as_yaml({binding["name"]: written}).rstrip())
+    written = {
+        field: value for field, value in dict(binding).items() if field not in ("name", "version") and value != ""
+    }
+    out.say(as_yaml({binding.name: written}).rstrip())
 
 
 @command
@@ -151,7 +153,7 @@ def _switch(out: Output, connection: NetworkConnection, exchange: str, name: str
     with connection.client() as client:
         switched = client.bindings.switch(exchange, name, enabled=enabled)
     out.value(switched)
-    out.say(f"{switched['name']}: {'on' if enabled else 'off'}")
+    out.say(f"{switched.name}: {'on' if enabled else 'off'}")
 
 
 @command
@@ -201,7 +203,7 @@ def try_(
     out.value(found)
     for line in trial_lines(found):
         out.say(line)
-    if not any(one["outcome"] == "goes" for one in found["items"]):
+    if not any(one.outcome == "goes" for one in found.items):
         sys.exit(ExitCode.ERROR)
 
 

@@ -47,7 +47,7 @@ def show(out: Output, model: str, most: int, connection: NetworkConnection) -> N
         summary = client.models.model(model)
         nodes = client.models.nodes(model, most)
         attachments = client.models.attachments(model)
-    out.value(summary | {"tree": nodes, "attached": attachments})
+    out.value(dict(summary) | {"tree": nodes, "attached": attachments})
     out.show(draw_tree(summary, nodes, attachments))
 
 
@@ -107,7 +107,7 @@ def add(out: Output, model: str, tag: str, under: str, topics: tuple[str, ...], 
 
     with connection.client() as client:
         try:
-            under = under or client.models.node(model, tag)["under"]
+            under = under or client.models.node(model, tag).under
         except Refused as refusal:
             if refusal.code != "not-found":  # such a node is the root of a new model, or the network says what is wrong
                 raise
@@ -123,7 +123,7 @@ def move(out: Output, model: str, tag: str, under: str, connection: NetworkConne
     """Move a node under another, with all below it and all that is attached."""
     with connection.client() as client:
         node = client.models.node(model, tag)
-    wish = {"tag": tag, "under": under, "topics": node["topics"]}
+    wish = {"tag": tag, "under": under, "topics": node.topics}
     _change_model(out, connection, model, f"{tag}: now under {under}", nodes=[wish])
 
 
@@ -167,8 +167,9 @@ def topic(
 ) -> None:
     """Set the direction in which the messages of a topic travel."""
     from postroad.cli.views.models import describe_strategy
+    from postroad.core.resources.models import TopicView
 
-    way = {"strategy": strategy, "within": within, "tags": list(tags)}
+    way = TopicView(strategy=strategy, within=within, tags=list(tags))
     _change_model(out, connection, model, f"{topic}: {describe_strategy(way)}", topics={topic: way})
 
 
@@ -176,7 +177,7 @@ def _change_model(out: Output, connection: NetworkConnection, model: str, said: 
     with connection.client() as client:
         done = client.models.change(model, piece)
     out.value(done)
-    out.say(said if done["saved"] or done["removed"] else "It is so already.")
+    out.say(said if done.saved or done.removed else "It is so already.")
 
 
 @command
@@ -198,7 +199,7 @@ def attach(
     with connection.client() as client:
         done = client.models.attach(model, service, side=side, node=node, topics=list(topics), id=id)
     out.value(done)
-    out.say(f"{done['id']}: attached")
+    out.say(f"{done.id}: attached")
 
 
 @command
@@ -242,7 +243,7 @@ def who_receives(out: Output, model: str, topic: str, node: str, sender: str, co
         found = client.models.receivers(model, topic, node=node, sender=sender)
     out.value(found)
     out.say(
-        f"{topic} from {found['node'] or 'above the root'}: {describe_strategy(found['strategy'])}, {found['total']} receivers"
+        f"{topic} from {found.node or 'above the root'}: {describe_strategy(found.strategy)}, {found.total} receivers"
     )
     out.table(["RECEIVER", "NODE", "WAY"], receiver_rows(found))
     for line in shadow_lines(found):

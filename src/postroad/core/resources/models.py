@@ -1,0 +1,90 @@
+"""Models: their size and topics, nodes, attachments, and the receivers of a topic."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from msgspec import Meta
+
+from postroad.core.resources.base import Page, Resource, one_of
+
+SIDES = one_of("producer", "consumer")
+WAYS = one_of("descendants", "ancestors", "siblings", "nearest")
+Path = Annotated[list[str], Meta(description="The tags from the root to its node")]
+
+
+class TopicView(Resource, kw_only=True):
+    """The direction in which the messages of a topic travel."""
+
+    strategy: Annotated[str, WAYS]
+    within: Annotated[int | None, Meta(description="Maximum number of levels")] = None
+    tags: Annotated[list[str], Meta(description="Only at nodes whose tag is like these")]
+
+
+class ModelView(Resource, kw_only=True):
+    """The size of a model, its root, and its topics."""
+
+    service: str
+    nodes: int
+    attachments: Annotated[int | None, Meta(description="For those who look after the model")] = None
+    root: str | None = None
+    topics: Annotated[dict[str, TopicView], Meta(description="Those that do not simply go down")]
+
+
+class NodeSummary(Resource, kw_only=True):
+    tag: str
+    under: Annotated[str, Meta(description="The tag of the parent node; only the root has none")]
+    topics: list[str]
+
+
+class NodeView(NodeSummary, kw_only=True):
+    path: Annotated[list[str], Meta(description="The tags from the root to this one")]
+
+
+class NodePage(Page[NodeSummary]):
+    """Nodes of a model, depth first."""
+
+
+class AttachmentView(Resource, kw_only=True):
+    id: str
+    service: Annotated[str, Meta(description="By GCID or address")]
+    side: Annotated[str, SIDES]
+    node: Annotated[str, Meta(description="A tag; empty beside the tree, where it has one topic")]
+    topics: Annotated[list[str], Meta(description="Empty: all that the node has, now and later")]
+
+
+class AttachmentPage(Page[AttachmentView]):
+    """Attachments of a model, depth first."""
+
+
+class Changed(Resource, kw_only=True):
+    """How many were saved, and how many removed."""
+
+    saved: int
+    removed: int
+
+
+class Receiver(AttachmentView, kw_only=True):
+    path: Path
+
+
+class Shadow(Resource, kw_only=True):
+    """A node where a message ends, since another producer has the topic there."""
+
+    node: str
+    path: list[str]
+    producers: Annotated[
+        list[str], Meta(description="The producers that apply there instead; empty for those who may not know")
+    ]
+
+
+class ReceiverPage(Resource, kw_only=True, omit_defaults=True):
+    """The services that would receive a message on a topic."""
+
+    topic: str
+    node: Annotated[str | None, Meta(description="Where the message begins; null: above the root")]
+    strategy: TopicView
+    total: Annotated[int, Meta(description="Services that would get it, each once")]
+    shadowed: Annotated[list[Shadow], Meta(description="Where it ends, since another produces the topic there")]
+    items: list[Receiver]
+    next: str | None = None

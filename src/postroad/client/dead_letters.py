@@ -2,7 +2,7 @@
 
     with Client(…) as network:
         for group in network.dead_letters.groups():
-            print(group["service"], group["cause"], group["count"])
+            print(group.service, group.cause, group.count)
         network.dead_letters.resend_many(service="Acme/Supply", cause="server-error", rate=50, reason="their server is back")
 
 Rule: the conversations exist once, and the two shells only run them. Bulk actions run page by page; when an answer is
@@ -13,12 +13,23 @@ from __future__ import annotations
 
 from typing import Any, TypedDict
 
-from msgspec import Struct, convert
-
 from postroad.client import requests
 from postroad.client.conversations import Conversations, Progress
-from postroad.client.routing import list_all
+from postroad.client.responses import parser
+from postroad.client.routing import list_items
 from postroad.client.steps import RetryPause, Talk
+from postroad.core.model.dead_letter_actions import DROP, RESEND, LetterAction
+from postroad.core.resources.dead_letters import (
+    LetterCount,
+    LetterDetails,
+    LetterGroup,
+    LetterGroupList,
+    LetterPage,
+    LetterResult,
+    LetterResultPage,
+    LetterView,
+    ResentLetter,
+)
 
 PATH = "/v1/dead-letters"
 PAGE = 100
@@ -37,61 +48,51 @@ class DeadLetterFilters(TypedDict, total=False):
     until: str
 
 
-class LetterResult(Struct, frozen=True, kw_only=True):
-    """The result for one letter: the new delivery, or the refusal."""
-
-    letter: int
-    delivery: int = 0
-    code: str = ""
-    detail: str = ""
-
-
 class DeadLetterConversations:
     """The request sequences of the dead letters API."""
 
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
-    def listed(self, filters: DeadLetterFilters) -> Talk[list[Value]]:
-        return list_all(self._talks, PATH, **filters)
+    def listed(self, filters: DeadLetterFilters) -> Talk[list[LetterView]]:
+        return list_items(self._talks, PATH, LetterPage, 0, **filters)
 
-    def groups(self, filters: DeadLetterFilters) -> Talk[list[Value]]:
-        answer = yield from self._talks.value(requests.read(f"{PATH}/groups", **filters))
-        found: list[Value] = answer["items"]
-        return found
+    def groups(self, filters: DeadLetterFilters) -> Talk[list[LetterGroup]]:
+        found = yield from self._talks.ask(requests.read(f"{PATH}/groups", **filters), parser(LetterGroupList))
+        return found.items
 
-    def letter(self, delivery: int) -> Talk[Value]:
-        found: Value = yield from self._talks.value(requests.read(f"{PATH}/{delivery}"))
-        return found
+    def letter(self, delivery: int) -> Talk[LetterDetails]:
+        return self._talks.ask(requests.read(f"{PATH}/{delivery}"), parser(LetterDetails))
 
     def resend(self, delivery: int, wish: Value) -> Talk[int]:
-        answer = yield from self._talks.value(requests.change("POST", f"{PATH}/{delivery}/resend", wish))
-        number: int = answer["delivery"]
-        return number
+        asked = requests.change("POST", f"{PATH}/{delivery}/{RESEND.name}", wish)
+        found = yield from self._talks.ask(asked, parser(ResentLetter))
+        return found.delivery
 
     def drop(self, delivery: int, reason: str) -> Talk[None]:
-        yield from self._talks.value(requests.change("POST", f"{PATH}/{delivery}/drop", {"reason": reason}))
+        yield from self._talks.value(requests.change("POST", f"{PATH}/{delivery}/{DROP.name}", {"reason": reason}))
 
-    def count(self, filters: DeadLetterFilters) -> Talk[Value]:
+    def count(self, filters: DeadLetterFilters) -> Talk[LetterCount]:
         wish = select_letters(filters) | {"dryRun": True}
-        found: Value = yield from self._talks.value(requests.change("POST", f"{PATH}/resend", wish))
-        return found
+        return self._talks.ask(requests.change("POST", f"{PATH}/{RESEND.name}", wish), parser(LetterCount))
 
-    def deal(self, action: str, wish: Value, rate: float, progress: Progress) -> Talk[list[LetterResult]]:
+    def act_on_many(
+        self, action: LetterAction, wish: Value, rate: float, progress: Progress
+    ) -> Talk[list[LetterResult]]:
         """Process page after page, pausing after each to keep to the rate."""
         page_most = min(PAGE, max(1, int(rate))) if rate else PAGE
-        dealt: list[LetterResult] = []
+        results: list[LetterResult] = []
         cursor = ""
         while True:
-            asked = wish | {"limit": page_most, "cursor": cursor}
-            page = yield from self._talks.value(requests.change("POST", f"{PATH}/{action}", asked))
-            dealt += [convert(item, LetterResult) for item in page["items"]]
-            progress(len(dealt))
-            cursor = page.get("next", "")
+            asked = requests.change("POST", f"{PATH}/{action.name}", wish | {"limit": page_most, "cursor": cursor})
+            page = yield from self._talks.ask(asked, parser(LetterResultPage))
+            results += page.items
+            progress(len(results))
+            cursor = page.next or ""
             if not cursor:
-                return dealt
-            if rate and page["items"]:
-                yield RetryPause(seconds=len(page["items"]) / rate)
+                return results
+            if rate and page.items:
+                yield RetryPause(seconds=len(page.items) / rate)
 
 
 def select_letters(filters: DeadLetterFilters) -> Value:

@@ -11,13 +11,15 @@ from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from postroad.api.resources import batch_shapes as shapes
+from postroad.api.resources.batch_views import ReasonedWish, SteeringWish
 from postroad.api.resources.batches import BATCH, details_answer
 from postroad.api.resources.conditional import IfMatch, check_if_match
 from postroad.api.resources.context import Api, ApiContext, Asking
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.model.batch_actions import BATCH_ACTIONS, BatchAction
 from postroad.core.model.caller import Caller
+from postroad.core.resources.batches import BatchDetails
 from postroad.flow.administration.batch_actions import act
 from postroad.flow.administration.batches import find_visible_batch
 from postroad.flow.administration.dead_letters import MAX_NUMBER
@@ -31,17 +33,17 @@ def _endpoint(action: BatchAction) -> Callable[..., Awaitable[Response]]:
     """Return the function behind an action's URL; FastAPI reads the parameters from its signature."""
 
     async def act_on_batch(
-        api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
+        api: Api, caller: Asking, batch: str, wish: SteeringWish, if_match: IfMatch = None
     ) -> Response:
         return await _act(api, caller, action, batch, if_match, wish.reason)
 
     async def act_with_reason(
-        api: Api, caller: Asking, batch: str, wish: shapes.ReasonedWish, if_match: IfMatch = None
+        api: Api, caller: Asking, batch: str, wish: ReasonedWish, if_match: IfMatch = None
     ) -> Response:
         return await _act(api, caller, action, batch, if_match, wish.reason)
 
     async def act_on_member(
-        api: Api, caller: Asking, batch: str, delivery: Delivery, wish: shapes.ReasonedWish, if_match: IfMatch = None
+        api: Api, caller: Asking, batch: str, delivery: Delivery, wish: ReasonedWish, if_match: IfMatch = None
     ) -> Response:
         number = api.network.tokens.veil.real_number(delivery)
         return await _act(api, caller, action, batch, if_match, wish.reason, delivery=number)
@@ -58,7 +60,7 @@ for one in BATCH_ACTIONS.values():
         methods=["POST"],
         name=one.operation,
         description=one.description,
-        response_model=shapes.BatchDetails,
+        **returns(BatchDetails),
     )
 
 

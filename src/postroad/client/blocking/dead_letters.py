@@ -10,11 +10,11 @@ from postroad.client.conversations import Conversations, Progress, ignore_progre
 from postroad.client.dead_letters import (
     DeadLetterConversations,
     DeadLetterFilters,
-    LetterResult,
-    Value,
     build_resend_wish,
     select_letters,
 )
+from postroad.core.model.dead_letter_actions import DROP, RESEND
+from postroad.core.resources.dead_letters import LetterCount, LetterDetails, LetterGroup, LetterResult, LetterView
 
 
 class DeadLetters:
@@ -24,19 +24,19 @@ class DeadLetters:
         self._say = DeadLetterConversations(talks)
         self._run = run
 
-    def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
+    def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterView]:
         """Return the letters that have not been handled, oldest first."""
         return self._run(self._say.listed(filters))
 
-    def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
+    def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterGroup]:
         """Return the number of letters at each service, by cause."""
         return self._run(self._say.groups(filters))
 
-    def letter(self, delivery: int) -> Value:
+    def letter(self, delivery: int) -> LetterDetails:
         """Return one letter with its events and parts."""
         return self._run(self._say.letter(delivery))
 
-    def count(self, **filters: Unpack[DeadLetterFilters]) -> Value:
+    def count(self, **filters: Unpack[DeadLetterFilters]) -> LetterCount:
         """Return how many letters match, with a sample; a dry run of a resend or drop."""
         return self._run(self._say.count(filters))
 
@@ -59,7 +59,7 @@ class DeadLetters:
     ) -> list[LetterResult]:
         """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         wish = select_letters(filters) | build_resend_wish(reason, expires_in_s)
-        return self._run(self._say.deal("resend", wish, rate, progress))
+        return self._run(self._say.act_on_many(RESEND, wish, rate, progress))
 
     def drop_many(
         self,
@@ -69,4 +69,4 @@ class DeadLetters:
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
     ) -> list[LetterResult]:
-        return self._run(self._say.deal("drop", select_letters(filters) | {"reason": reason}, rate, progress))
+        return self._run(self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress))

@@ -8,12 +8,12 @@ from postroad.client.conversations import Conversations, Progress, ignore_progre
 from postroad.client.dead_letters import (
     DeadLetterConversations,
     DeadLetterFilters,
-    LetterResult,
-    Value,
     build_resend_wish,
     select_letters,
 )
 from postroad.client.nonblocking.runner import AsyncRunConversation
+from postroad.core.model.dead_letter_actions import DROP, RESEND
+from postroad.core.resources.dead_letters import LetterCount, LetterDetails, LetterGroup, LetterResult, LetterView
 
 
 class AsyncDeadLetters:
@@ -23,19 +23,19 @@ class AsyncDeadLetters:
         self._say = DeadLetterConversations(talks)
         self._run = run
 
-    async def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
+    async def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterView]:
         """Return the letters that have not been handled, oldest first."""
         return await self._run(self._say.listed(filters))
 
-    async def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[Value]:
+    async def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterGroup]:
         """Return the number of letters at each service, by cause."""
         return await self._run(self._say.groups(filters))
 
-    async def letter(self, delivery: int) -> Value:
+    async def letter(self, delivery: int) -> LetterDetails:
         """Return one letter with its events and parts."""
         return await self._run(self._say.letter(delivery))
 
-    async def count(self, **filters: Unpack[DeadLetterFilters]) -> Value:
+    async def count(self, **filters: Unpack[DeadLetterFilters]) -> LetterCount:
         """Return how many letters match, with a sample; a dry run of a resend or drop."""
         return await self._run(self._say.count(filters))
 
@@ -58,7 +58,7 @@ class AsyncDeadLetters:
     ) -> list[LetterResult]:
         """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         wish = select_letters(filters) | build_resend_wish(reason, expires_in_s)
-        return await self._run(self._say.deal("resend", wish, rate, progress))
+        return await self._run(self._say.act_on_many(RESEND, wish, rate, progress))
 
     async def drop_many(
         self,
@@ -68,4 +68,6 @@ class AsyncDeadLetters:
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
     ) -> list[LetterResult]:
-        return await self._run(self._say.deal("drop", select_letters(filters) | {"reason": reason}, rate, progress))
+        return await self._run(
+            self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress)
+        )

@@ -29,7 +29,7 @@ MAX_REASON = 200
 async def list_groups(request: Request) -> Response:
     console = console_of(request)
     groups, complete = await reading.list_letter_groups(console.network, caller_of(request), reading.DeadLetterSearch())
-    rows = [(group, MEANING[group.cause], _query(group.service, group.cause)) for group in groups]
+    rows = [(group, group.meaning, _query(group.service, Cause(group.cause))) for group in groups]
     values = {"rows": rows, "complete": complete, "total": sum(group.count for group in groups)}
     return render_page(request, "dead_letters.html", values)
 

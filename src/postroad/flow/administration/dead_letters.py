@@ -15,13 +15,14 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from postroad.core.delivery.dead_letters import DeadLetter, LetterGroup, group_letters, round_expiry_us
+from postroad.core.delivery.dead_letters import DeadLetter, group_letters, round_expiry_us
 from postroad.core.model.caller import Caller
 from postroad.core.model.dead_letter_actions import LetterAction
 from postroad.core.model.directory import Role
 from postroad.core.model.history import HistoryEvent
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.projection.queries import LETTER
+from postroad.core.resources.dead_letters import LetterGroup
 from postroad.core.visibility.redact_dead_letter import DeadLetterView, DeadLetterViewer
 from postroad.errors import Refused
 from postroad.flow.administration.base import not_found, permission_denied

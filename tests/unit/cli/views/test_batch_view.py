@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import convert, to_builtins
 
 from postroad.cli.framework.output import Output
 from postroad.cli.views.batches import describe_action, draw_bar, show_batch, show_batches
+from postroad.core.resources.batches import BatchDetails, BatchMemberView, CriterionView
 
 ID = "01a1e1845d2ac5dc5867"
 AT = "2026-11-16T18:00:00Z"
 
 
-def criterion(name: str | None, share: float, told: str, at: str | None = None) -> dict[str, Any]:
-    return {"criterion": name, "share": share, "told": told, "at": at}
+def criterion(name: str | None, share: float, told: str, at: str | None = None) -> CriterionView:
+    return CriterionView(criterion=name, share=share, told=told, at=at)
 
 
-def batch(**more: Any) -> dict[str, Any]:
+def batch(**more: Any) -> BatchDetails:
     known: dict[str, Any] = {
         "id": ID, "version": 3, "service": "Acme/orders", "gcid": "0" * 16, "state": "open", "key": ["north"], "kind": "850",
         "members": 30, "bytes": 4200, "openedAt": AT, "latestAt": AT, "closedAt": None, "closedBy": None, "held": False,
@@ -26,15 +28,15 @@ def batch(**more: Any) -> dict[str, Any]:
         "nearest": criterion("count", 0.3, "30 of 100 messages"),
         "criteria": [criterion("count", 0.3, "30 of 100 messages"), criterion("age", 0.5, "3600 s after …", AT)],
     }  # fmt: skip
-    return known | more
+    return convert(to_builtins(known | more), BatchDetails)
 
 
-def member(**more: Any) -> dict[str, Any]:
+def member(**more: Any) -> BatchMemberView:
     known = {
         "delivery": 65536, "session": "a" * 32, "from": "MyBiz/Purchasing", "kind": "850", "bytes": 140, "state": "queued",
         "inBatch": True, "since": AT, "group": "", "document": "0001", "verdict": "", "reasons": [],
     }  # fmt: skip
-    return known | more
+    return convert(known | more, BatchMemberView)
 
 
 def test_a_bar_is_as_long_as_what_is_fulfilled() -> None:

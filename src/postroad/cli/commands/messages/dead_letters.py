@@ -18,7 +18,8 @@ from postroad.core.model.dead_letter_actions import DROP, RESEND, LetterAction
 
 if TYPE_CHECKING:
     from postroad.client import Client
-    from postroad.client.dead_letters import DeadLetterFilters, LetterResult
+    from postroad.client.dead_letters import DeadLetterFilters
+    from postroad.core.resources.dead_letters import LetterResult
 
 FILTERS = ("service", "sender", "cause", "topic", "session", "since", "until")
 
@@ -88,10 +89,7 @@ def groups(out: Output, filters: DeadLetterFilters, connection: NetworkConnectio
         found = client.dead_letters.groups(**filters)
     for group in found:
         out.value(group)
-    rows = [
-        [str(one["count"]), one["service"], one["cause"], one["newest"], str(one["example"]), one["meaning"]]
-        for one in found
-    ]
+    rows = [[str(one.count), one.service, one.cause, one.newest, str(one.example), one.meaning] for one in found]
     if rows:
         out.table(["LETTERS", "AT", "CAUSE", "NEWEST", "DELIVERY", "MEANING"], rows)
     else:
@@ -191,10 +189,10 @@ def _handle_many(
     counted = client.dead_letters.count(**filters)
     if dry_run:
         out.value(counted)
-        out.say(f"{counted['matches']}{'' if counted['complete'] else ' or more'} would be {action.past}")
-        show_dead_letters(out, counted["sample"])
+        out.say(f"{counted.matches}{'' if counted.complete else ' or more'} would be {action.past}")
+        show_dead_letters(out, counted.sample)
         return
-    with out.progress(f"letters {action.past}", counted["matches"]) as advance:
+    with out.progress(f"letters {action.past}", counted.matches) as advance:
         dealt = deal(advance)
     report_results(out, dealt, action.past)
 

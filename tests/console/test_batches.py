@@ -36,13 +36,13 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
     here = person.page.url.removeprefix(person.url)
     _until(person, here, "2 of 3 messages")
     person.page.fill("#reason", "the partner asked")
-    person.page.click("text=Hold it back")
+    person.page.click("button:has-text('Pause')")
     assert "held back" in person.text()
     assert "the partner asked" in person.text()
     person.snap("batch")
     person.page.click("summary:has-text('Take out') >> nth=0")
     person.page.click("button:has-text('Take it out') >> nth=0")
-    assert "Enter a reason for removing the message" in person.text()
+    assert "Enter a reason; it is recorded" in person.text()
     person.page.click("summary:has-text('Take out') >> nth=0")
     person.page.fill("#why-1", "a mistake")
     person.page.click("button:has-text('Take it out') >> nth=0")
@@ -60,9 +60,9 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
     stranger.refusals_expected = True
     stranger.go(here)
     assert "nothing that you may see" in stranger.text()
-    person.page.click("button:has-text('Let it go')")
-    person.page.click("button:has-text('Release it now')")
-    assert "It goes as it is" in person.text()
+    person.page.click("button:has-text('Resume')")
+    person.page.click("button:has-text('Release now')")
+    assert "The batch was released" in person.text()
 
 
 @pytest.mark.req("C1")

@@ -39,7 +39,7 @@ def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
     assert "Enter a reason for dropping it" in person.text()
     person.page.fill("#resend-reason", "new ink")
     person.page.click("button:has-text('Resend it')")
-    assert "on its way again" in person.text()
+    assert "was resent to the service" in person.text()
     assert "It has been dealt with" in person.text()
     assert alder.stamp(1) == 1
     person.page.click("text=Others like it")

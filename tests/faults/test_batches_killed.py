@@ -96,7 +96,7 @@ class Trade:
     def batch(self, topic: str) -> dict[str, Any]:
         found = [one for one in self.client().batches.listed(PORT, "all") if one["key"] == [topic]]
         assert len(found) <= 1, f"{topic} has several batches: {found}"
-        return found[0] if found else {"state": "none", "count": 0, "id": ""}
+        return dict(found[0]) if found else {"state": "none", "count": 0, "id": ""}
 
     def until(self, topic: str, state: str, is_complete: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
         deadline = time.monotonic() + SOON_S

@@ -12,8 +12,8 @@ from random import Random
 import pytest
 
 from postroad.client import Access, Client, Received, Reply, Status
-from postroad.client.dead_letters import LetterResult
 from postroad.client.retries import Retrying
+from postroad.core.resources.dead_letters import LetterResult
 from postroad.errors import PostroadError
 from postroad.testing.server import ServerProcess
 from tests.samples.enrolled_parties import serving

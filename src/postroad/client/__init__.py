@@ -4,20 +4,21 @@
         network.post(to="TheAcmeCompany/Supply", document="<PurchaseOrder/>")
 
 Design: ``requests`` builds requests and ``responses`` parses answers, both pure. ``conversations`` puts them in order
-(retries, bulk, the consumer's loop) as generators that yield the next step. The two shells perform the steps and
-contain no logic of their own, so blocking and asynchronous programs behave the same.
+(retries, bulk, the consumer's loop) as generators that yield the next step. ``nonblocking`` and ``blocking`` have one
+method for each and a runner that performs the steps; the blocking methods are generated from the asynchronous ones, so
+both kinds of programs behave the same.
 
 Errors are those of ``postroad.errors``: ``Refused`` (with ``code``, ``detail``, ``session``) when the network refuses
 a request, and ``Unavailable`` when it cannot be reached or is too busy after all retries.
 """
 
 from postroad.client.access import Access
-from postroad.client.blocking import Client
+from postroad.client.blocking.client import Client
 from postroad.client.compose import message
 from postroad.client.consumer import Reply
 from postroad.client.documents import json_of, text_of
 from postroad.client.external_format import PlainMessage
-from postroad.client.nonblocking import AsyncClient
+from postroad.client.nonblocking.client import AsyncClient
 from postroad.client.provisioning import ProvisioningVisit
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying

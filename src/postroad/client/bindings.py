@@ -11,13 +11,12 @@ the same conversation.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 import msgspec
 
 from postroad.client import requests
 from postroad.client.conversations import Conversations
-from postroad.client.dead_letters import RunConversation, RunConversationAsync
 from postroad.client.responses import parser
 from postroad.client.routing import list_items, load_existing, send_change, service_path
 from postroad.client.steps import ApiRequest, Talk
@@ -99,66 +98,3 @@ def build_trial(exchange: str, on: Message | str, wanted: BindingFields) -> ApiR
 
 def _written(wanted: BindingFields) -> Value:
     return {WRITTEN.get(name, name): value for name, value in wanted.items() if value != ""}
-
-
-class Bindings:
-    """The bindings of exchanges, as far as the caller may see them; ``client.bindings``."""
-
-    def __init__(self, talks: Conversations, run: RunConversation) -> None:
-        self._say = BindingConversations(talks)
-        self._run = run
-
-    def listed(self, exchange: str, *, queue: str = "") -> list[ListedBinding]:
-        """Return the bindings; ``state`` shows how each is evaluated and its counts."""
-        return self._run(self._say.listed(exchange, queue))
-
-    def binding(self, exchange: str, name: str) -> BindingView:
-        return self._run(self._say.read(exchange, name))
-
-    def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> BindingView:
-        """Create the binding, or replace the one with its name; without a name, equal bindings are created only once."""
-        return self._run(self._say.bind(exchange, queue, name, wanted))
-
-    def switch(self, exchange: str, name: str, *, enabled: bool) -> BindingView:
-        """Enable or disable a binding; nothing else changes."""
-        return self._run(self._say.switch(exchange, name, enabled))
-
-    def unbind(self, exchange: str, name: str) -> None:
-        self._run(self._say.unbind(exchange, name))
-
-    def explain(self, exchange: str, name: str) -> BindingExplanation:
-        """Return how a binding is decided: shared, prefiltered by what, or always evaluated."""
-        return self._run(self._say.explain(exchange, name))
-
-    def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> TrialResult:
-        """Return the bindings that match a message or a posted session; with fields, tries an unsaved one."""
-        return self._run(self._say.try_out(exchange, on, wanted))
-
-
-class AsyncBindings:
-    """The bindings API with asyncio; see ``Bindings``."""
-
-    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
-        self._say = BindingConversations(talks)
-        self._run = run
-
-    async def listed(self, exchange: str, *, queue: str = "") -> list[ListedBinding]:
-        return await self._run(self._say.listed(exchange, queue))
-
-    async def binding(self, exchange: str, name: str) -> BindingView:
-        return await self._run(self._say.read(exchange, name))
-
-    async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> BindingView:
-        return await self._run(self._say.bind(exchange, queue, name, wanted))
-
-    async def switch(self, exchange: str, name: str, *, enabled: bool) -> BindingView:
-        return await self._run(self._say.switch(exchange, name, enabled))
-
-    async def unbind(self, exchange: str, name: str) -> None:
-        await self._run(self._say.unbind(exchange, name))
-
-    async def explain(self, exchange: str, name: str) -> BindingExplanation:
-        return await self._run(self._say.explain(exchange, name))
-
-    async def try_out(self, exchange: str, on: Message | str, **wanted: Unpack[BindingFields]) -> TrialResult:
-        return await self._run(self._say.try_out(exchange, on, wanted))

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from postroad.client.blocking import Client
-from postroad.client.nonblocking import AsyncClient
+from postroad.client.blocking.client import Client
+from postroad.client.nonblocking.client import AsyncClient
 from postroad.core.configuration.key_possession import is_key_of, sign_challenge
 
 CHALLENGES = "/v1/certificate-challenges"

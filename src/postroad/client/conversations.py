@@ -28,6 +28,10 @@ ANSWERED = "reference.answered"
 IN_DOUBT = frozenset({502, 504})
 
 
+def ignore_progress(done: int) -> None:
+    """Ignore progress reports."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Conversations:
     """The request sequences; ``jitter`` returns 0 to 1, ``fresh_key`` a new Idempotency-Key."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 
 from postroad.client import responses
 from postroad.client.steps import ApiRequest, RequestOutcome
@@ -12,6 +13,7 @@ from postroad.core.mediation.header_fields import write_posted
 from postroad.core.model.message import Message
 
 NO_CONTENT = 204
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,11 +12,10 @@ Rule: the conversations exist once, and the two shells only run them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, TypedDict, TypeVar, Unpack
+from typing import Any, TypedDict, TypeVar
 
 from postroad.client import requests
 from postroad.client.conversations import Conversations, Progress
-from postroad.client.dead_letters import RunConversation, RunConversationAsync
 from postroad.client.model_pieces import (
     Present,
     check_name,
@@ -57,10 +56,6 @@ class AttachmentFields(TypedDict, total=False):
     node: str
     topics: list[str]
     id: str
-
-
-def ignore_progress(done: int) -> None:
-    """Ignore progress reports."""
 
 
 class ModelConversations:
@@ -152,103 +147,3 @@ class ModelConversations:
             total["removed"] += changed.removed
             total["sent"] += count_changes(piece)
             progress(total["sent"])
-
-
-class Models:
-    """Models, as far as the caller may see and change them; ``client.models``."""
-
-    def __init__(self, talks: Conversations, run: RunConversation) -> None:
-        self._say = ModelConversations(talks)
-        self._run = run
-
-    def model(self, model: str) -> ModelView:
-        """Return the model's size, its root, and the topics with their own strategy."""
-        return self._run(self._say.read(model))
-
-    def node(self, model: str, tag: str) -> NodeView:
-        return self._run(self._say.node(model, tag))
-
-    def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
-        """Return the first nodes, depth first."""
-        return self._run(self._say.nodes(model, most))
-
-    def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
-        return self._run(self._say.attachments(model, most))
-
-    def document(self, model: str) -> Value:
-        """Return the whole model as its YAML document; empty if it has no nodes."""
-        return self._run(self._say.document(model))
-
-    def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = ignore_progress) -> Value:
-        """Make the model match the document, piece by piece; what it omits is removed only with ``prune``.
-
-        Returns how many nodes, attachments and topics were sent, and how many of them changed something.
-        """
-        return self._run(self._say.bring(model, tree, prune, progress))
-
-    def absent(self, model: str, tree: Any) -> Present:
-        """Return what ``prune`` would remove: tags, attachment ids and topics."""
-        return self._run(self._say.absent(model, tree))
-
-    def change(self, model: str, piece: Mapping[str, Any]) -> Changed:
-        """Apply several changes atomically, in the API's format."""
-        return self._run(self._say.change(model, piece))
-
-    def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> AttachmentView:
-        """Attach a service as producer or consumer (``side``); returns the attachment with its id."""
-        return self._run(self._say.attach(model, service, side, where))
-
-    def detach(self, model: str, id: str) -> None:
-        self._run(self._say.detach(model, id))
-
-    def remove(self, model: str) -> None:
-        """Remove the whole model; the service stays."""
-        self._run(self._say.remove(model))
-
-    def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> ReceiverPage:
-        """Return who would receive a message on the topic from a node or a sender; nothing is sent."""
-        return self._run(self._say.receivers(model, topic, node, sender))
-
-
-class AsyncModels:
-    """The models API with asyncio; see ``Models``."""
-
-    def __init__(self, talks: Conversations, run: RunConversationAsync) -> None:
-        self._say = ModelConversations(talks)
-        self._run = run
-
-    async def model(self, model: str) -> ModelView:
-        return await self._run(self._say.read(model))
-
-    async def node(self, model: str, tag: str) -> NodeView:
-        return await self._run(self._say.node(model, tag))
-
-    async def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
-        return await self._run(self._say.nodes(model, most))
-
-    async def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
-        return await self._run(self._say.attachments(model, most))
-
-    async def document(self, model: str) -> Value:
-        return await self._run(self._say.document(model))
-
-    async def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = ignore_progress) -> Value:
-        return await self._run(self._say.bring(model, tree, prune, progress))
-
-    async def absent(self, model: str, tree: Any) -> Present:
-        return await self._run(self._say.absent(model, tree))
-
-    async def change(self, model: str, piece: Mapping[str, Any]) -> Changed:
-        return await self._run(self._say.change(model, piece))
-
-    async def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> AttachmentView:
-        return await self._run(self._say.attach(model, service, side, where))
-
-    async def detach(self, model: str, id: str) -> None:
-        await self._run(self._say.detach(model, id))
-
-    async def remove(self, model: str) -> None:
-        await self._run(self._say.remove(model))
-
-    async def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> ReceiverPage:
-        return await self._run(self._say.receivers(model, topic, node, sender))

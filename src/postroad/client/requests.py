@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,7 +11,7 @@ import msgspec
 from postroad.client.steps import ApiRequest, Headers
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM
-from postroad.core.model.message import Message
+from postroad.core.model.message import Delivered, Message
 from postroad.core.model.polling import PollRequest, Settlement
 
 JSON: Headers = (("Content-Type", "application/json"), ("Accept", "application/json"))
@@ -41,6 +41,11 @@ def poll(request: PollRequest) -> ApiRequest:
 
 def settle(settlement: Settlement) -> ApiRequest:
     return ApiRequest(method="POST", path="/v1/ack", headers=JSON, body=JSON_FORM.encode_settlement(settlement))
+
+
+def list_tokens(messages: Iterable[Delivered | str]) -> tuple[str, ...]:
+    """Return the tokens of messages; a token stands for itself."""
+    return tuple(item if isinstance(item, str) else item.token for item in messages)
 
 
 def trace(session: str) -> ApiRequest:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from postroad.client.received_message import Received
 
+TIMEOUT_S = 30.0  # for a response, besides the time that a long poll may wait
 Headers = tuple[tuple[str, str], ...]
 
 

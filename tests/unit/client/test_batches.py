@@ -8,13 +8,29 @@ from typing import Any
 
 import msgspec
 import pytest
+from msgspec.structs import asdict, replace
 
-from postroad.client.batches import AsyncBatches, Batches
+from postroad.client.blocking.batches import Batches
+from postroad.client.nonblocking.batches import AsyncBatches
 from postroad.client.steps import Talk
+from postroad.core.resources.batches import BatchDetails, BatchMemberView, BatchView, CriterionView
 from tests.unit.client.scripted import Script, conversations, ok
 
 ID = "01a1e1845d2ac5dc5867"
-BATCH = {"id": ID, "version": 3}
+AT = "2026-11-16T18:00:00Z"
+LISTED = BatchView(
+    id=ID, version=3, service="Acme/orders", gcid="0" * 16, state="open", key=["north"], kind="850", members=30, bytes=4200,
+    opened_at=AT, latest_at=AT, closed_at=None, closed_by=None, held=False, controlled=False, why="", interchange="",
+    nearest=CriterionView(criterion="count", at=None, share=0.3, told="30 of 100 messages"),
+)  # fmt: skip
+BATCH = BatchDetails(**asdict(LISTED), criteria=[], standard="", numbers=[], sending=None, answers=[], changes=[])
+
+
+def member(session: str) -> BatchMemberView:
+    return BatchMemberView(
+        delivery=65536, session=session, sender="MyBiz/Purchasing", kind="850", bytes=140, state="queued", in_batch=True,
+        since=AT, group="", document="", verdict="", reasons=[],
+    )  # fmt: skip
 
 
 def both(script: Script) -> tuple[Batches, AsyncBatches]:
@@ -28,10 +44,10 @@ def both(script: Script) -> tuple[Batches, AsyncBatches]:
 
 
 def test_lists_are_followed_to_their_end() -> None:
-    script = Script([ok({"items": [BATCH], "next": "c"}), ok({"items": [BATCH]})] * 2)
+    script = Script([ok({"items": [LISTED], "next": "c"}), ok({"items": [LISTED]})] * 2)
     blocking, nonblocking = both(script)
-    assert blocking.listed("Acme/orders", "open") == [BATCH, BATCH]
-    assert asyncio.run(nonblocking.listed("Acme/orders", "open")) == [BATCH, BATCH]
+    assert blocking.listed("Acme/orders", "open") == [LISTED, LISTED]
+    assert asyncio.run(nonblocking.listed("Acme/orders", "open")) == [LISTED, LISTED]
     assert [request.path for request in script.requests[:2]] == [
         "/v1/batches?limit=200&service=Acme%2Forders&state=open",
         "/v1/batches?limit=200&cursor=c&service=Acme%2Forders&state=open",
@@ -39,7 +55,7 @@ def test_lists_are_followed_to_their_end() -> None:
 
 
 def test_members_are_all_or_the_first_few() -> None:
-    one, two, three = ({"session": name} for name in ("1", "2", "3"))
+    one, two, three = map(member, ("1", "2", "3"))
     script = Script([ok({"items": [one, two], "next": "c"}), ok({"items": [three]}), ok({"items": [one], "next": "c"})])
     blocking, nonblocking = both(script)
     assert blocking.members(ID) == [one, two, three]
@@ -48,7 +64,7 @@ def test_members_are_all_or_the_first_few() -> None:
 
 
 def test_more_of_the_first_members_than_a_page_has_take_several() -> None:
-    script = Script([ok({"items": list(range(200)), "next": "c"}), ok({"items": list(range(50)), "next": "d"})])
+    script = Script([ok({"items": [member("1")] * 200, "next": "c"}), ok({"items": [member("2")] * 50, "next": "d"})])
     blocking, _ = both(script)
     assert len(blocking.members(ID, most=250)) == 250
     assert script.requests[-1].path == f"/v1/batches/{ID}/members?limit=50&cursor=c"
@@ -81,3 +97,9 @@ def test_without_a_version_the_batch_is_meant_as_it_is() -> None:
     assert blocking.release(ID) == asyncio.run(nonblocking.batch(ID)) == BATCH
     assert "If-Match" not in dict(script.requests[0].headers)
     assert script.requests[1].path == f"/v1/batches/{ID}"
+
+
+def test_a_state_that_a_newer_network_has_is_read() -> None:
+    blocking, _ = both(Script([ok(replace(BATCH, state="frozen", closed_by="moon"))]))
+    batch = blocking.batch(ID)
+    assert (batch.state, batch["closedBy"]) == ("frozen", "moon")

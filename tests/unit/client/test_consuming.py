@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from postroad.client import Delivered, MessageType, Part, Received, Reply, Status
-from postroad.client.blocking import call_function
+from postroad.client.blocking.runner import call_function
 from postroad.client.consumer import build_answer, consume, describe_error
 from postroad.client.consumer_pace import ConsumerPace
 from postroad.client.received_message import to_received

@@ -5,8 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from postroad.client.dead_letters import DeadLetterConversations, DeadLetters
+from postroad.client.blocking.dead_letters import DeadLetters
+from postroad.client.conversations import ignore_progress
+from postroad.client.dead_letters import DeadLetterConversations
 from postroad.client.steps import Talk
+from postroad.core.model.dead_letter_actions import RESEND
 from tests.unit.client.scripted import LOST, Script, conversations, ok
 
 
@@ -50,11 +53,11 @@ def test_a_page_is_no_larger_than_a_second_allows(rate: float, limit: int) -> No
 
 def test_without_filters_all_are_meant_and_said_so() -> None:
     script = Script([ok({"matches": 3, "complete": True, "sample": []})])
-    assert letters(script).count(topic="")["matches"] == 3
+    assert letters(script).count(topic="").matches == 3
     assert asked(script) == [{"all": True, "dryRun": True}]
 
 
 def test_a_page_whose_answer_was_lost_is_asked_for_again() -> None:
     script = Script([LOST, ok({"items": [{"letter": 1, "delivery": 2}]})])
-    script.play(DeadLetterConversations(conversations()).deal("resend", {"all": True}, 0.0, lambda done: None))
+    script.play(DeadLetterConversations(conversations()).act_on_many(RESEND, {"all": True}, 0.0, ignore_progress))
     assert asked(script)[0] == asked(script)[1]

@@ -6,17 +6,21 @@ on the current batch, since messages may join at any moment.
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated
 
 from fastapi import APIRouter, Path, Response
 
-from postroad.api.resources import batch_shapes as shapes
-from postroad.api.resources.batches import BATCH, MEMBERS, details_answer
+from postroad.api.resources.batch_views import ReasonedWish, SteeringWish
+from postroad.api.resources.batches import BATCH, details_answer
 from postroad.api.resources.conditional import IfMatch, check_if_match
 from postroad.api.resources.context import Api, ApiContext, Asking
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.model.batch_actions import BATCH_ACTIONS, BatchAction
 from postroad.core.model.caller import Caller
-from postroad.flow.administration import batch_actions as steering
+from postroad.core.resources.batches import BatchDetails
+from postroad.flow.administration.batch_actions import act
 from postroad.flow.administration.batches import find_visible_batch
 from postroad.flow.administration.dead_letters import MAX_NUMBER
 
@@ -25,64 +29,53 @@ router = APIRouter(route_class=GuardedRoute, tags=["batches"])
 Delivery = Annotated[int, Path(ge=1, le=MAX_NUMBER, description="Number of the delivery, as in the list of members")]
 
 
-@router.post(BATCH + "/release", response_model=shapes.BatchDetails)
-async def release_batch(
-    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
+def _endpoint(action: BatchAction) -> Callable[..., Awaitable[Response]]:
+    """Return the function behind an action's URL; FastAPI reads the parameters from its signature."""
+
+    async def act_on_batch(
+        api: Api, caller: Asking, batch: str, wish: SteeringWish, if_match: IfMatch = None
+    ) -> Response:
+        return await _act(api, caller, action, batch, if_match, wish.reason)
+
+    async def act_with_reason(
+        api: Api, caller: Asking, batch: str, wish: ReasonedWish, if_match: IfMatch = None
+    ) -> Response:
+        return await _act(api, caller, action, batch, if_match, wish.reason)
+
+    async def act_on_member(
+        api: Api, caller: Asking, batch: str, delivery: Delivery, wish: ReasonedWish, if_match: IfMatch = None
+    ) -> Response:
+        number = api.network.tokens.veil.real_number(delivery)
+        return await _act(api, caller, action, batch, if_match, wish.reason, delivery=number)
+
+    if action.of_member:
+        return act_on_member
+    return act_with_reason if action.needs_reason else act_on_batch
+
+
+for one in BATCH_ACTIONS.values():
+    router.add_api_route(
+        BATCH + one.path,
+        _endpoint(one),
+        methods=["POST"],
+        name=one.operation,
+        description=one.description,
+        **returns(BatchDetails),
+    )
+
+
+async def _act(
+    api: ApiContext,
+    caller: Caller,
+    action: BatchAction,
+    batch: str,
+    if_match: str | None,
+    reason: str,
+    *,
+    delivery: int = 0,
 ) -> Response:
-    """Close an open batch now, even if its criteria are not met, and resume it if it was paused."""
     seen = await _seen(api, caller, batch, if_match)
-    await steering.release(api.network, caller, batch, wish.reason, seen)
-    return await details_answer(api, caller, batch)
-
-
-@router.post(BATCH + "/hold", response_model=shapes.BatchDetails)
-async def hold_batch(
-    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
-) -> Response:
-    """Pause a batch: it still gathers messages and closes as usual, but is not assembled."""
-    seen = await _seen(api, caller, batch, if_match)
-    await steering.hold(api.network, caller, batch, wish.reason, seen)
-    return await details_answer(api, caller, batch)
-
-
-@router.post(BATCH + "/let-go", response_model=shapes.BatchDetails)
-async def let_batch_go(
-    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
-) -> Response:
-    """Hold a batch back no longer."""
-    seen = await _seen(api, caller, batch, if_match)
-    await steering.let_go(api.network, caller, batch, wish.reason, seen)
-    return await details_answer(api, caller, batch)
-
-
-@router.post(BATCH + "/resume", response_model=shapes.BatchDetails)
-async def resume_batch(
-    api: Api, caller: Asking, batch: str, wish: shapes.SteeringWish, if_match: IfMatch = None
-) -> Response:
-    """Resume a suspended batch: sends the same bytes if there are any and no member has left since, else assembles it again."""
-    seen = await _seen(api, caller, batch, if_match)
-    await steering.resume(api.network, caller, batch, wish.reason, seen)
-    return await details_answer(api, caller, batch)
-
-
-@router.post(BATCH + "/drop", response_model=shapes.BatchDetails)
-async def drop_batch(
-    api: Api, caller: Asking, batch: str, wish: shapes.ReasonedWish, if_match: IfMatch = None
-) -> Response:
-    """Drop a suspended batch: its members become dead letters, which can be resent."""
-    seen = await _seen(api, caller, batch, if_match)
-    await steering.drop(api.network, caller, batch, wish.reason, seen)
-    return await details_answer(api, caller, batch)
-
-
-@router.post(MEMBERS + "/{delivery}/take-out", response_model=shapes.BatchDetails)
-async def take_member_out(
-    api: Api, caller: Asking, batch: str, delivery: Delivery, wish: shapes.ReasonedWish, if_match: IfMatch = None
-) -> Response:
-    """Remove one message from a batch that is not being sent: it becomes a dead letter, the others continue."""
-    seen = await _seen(api, caller, batch, if_match)
-    number = api.network.tokens.veil.real_number(delivery)
-    await steering.take_out(api.network, caller, batch, number, wish.reason, seen)
+    await act(api.network, caller, action, batch, reason=reason, seen_version=seen, delivery=delivery)
     return await details_answer(api, caller, batch)
 
 

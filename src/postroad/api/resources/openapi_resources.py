@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from types import UnionType
+from typing import Any, get_args
 
 from msgspec import UNSET
 from msgspec.json import schema_components
@@ -10,16 +11,17 @@ from msgspec.structs import fields
 
 from postroad.core.resources.base import Resource, resource_types
 
-MARK = "x-resource"  # in the meantime, on the operation that returns it: the name of the type
+MARK = "x-resource"  # in the meantime, on the operation that returns it: the names of the types
 REFERENCE = "#/components/schemas/{name}"
 
 
-def returns(resource: type[Resource], status: int = 200, **operation: Any) -> dict[str, Any]:
+def returns(resource: type[Resource] | UnionType, status: int = 200, **operation: Any) -> dict[str, Any]:
     """Return the arguments of a route that returns a resource: ``@router.get(path, **returns(BatchDetails))``.
 
-    ``operation`` is what else the OpenAPI document has about it.
+    A route may return one of several: ``returns(LetterResultPage | LetterCount)``. ``operation`` is what else the OpenAPI
+    document has about it.
     """
-    extra = {MARK: resource.__name__, **operation}
+    extra = {MARK: [one.__name__ for one in get_args(resource) or (resource,)], **operation}
     return {"response_model": None, "status_code": status, "openapi_extra": extra}
 
 
@@ -29,8 +31,7 @@ def describe_resources(document: dict[str, Any]) -> None:
     returned = {}
     for item in document["paths"].values():
         for operation in item.values():
-            name = operation.pop(MARK, "")
-            if name:
+            for name in operation.pop(MARK, ()):
                 returned[name] = types[name]
                 _refer_to(REFERENCE.format(name=name), operation["responses"])
     _, schemas = schema_components(list(returned.values()), ref_template=REFERENCE)

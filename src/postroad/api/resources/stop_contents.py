@@ -26,10 +26,10 @@ Delivery = Annotated[int, Path(ge=1, le=reading.MAX_DELIVERY, description="Numbe
 async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
     """The parts of a message as delivered to one stop, without those that its sender withheld there."""
     parts = await reading.list_parts_at_stop(api.network, caller, session, delivery)
-    return answer(PartList(items=[_view(part) for part in parts]))
+    return answer(PartList(items=[part_view(part) for part in parts]))
 
 
-def _view(part: PartFacts) -> PartView:
+def part_view(part: PartFacts) -> PartView:
     return PartView(id=part.id, content_type=part.content_type, size=part.size, attachment=part.attachment)
 
 

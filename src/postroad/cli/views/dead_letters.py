@@ -3,49 +3,46 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
 
 import click
 
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output
 from postroad.core.delivery.reasons import times_text
-
-if TYPE_CHECKING:
-    from postroad.client.dead_letters import LetterResult
-
-COLUMNS = ("delivery", "failedAt", "service", "from", "topic", "cause", "reason")
+from postroad.core.resources.dead_letters import LetterDetails, LetterResult, LetterView
 
 
-def show_dead_letters(out: Output, letters: list[dict[str, Any]]) -> None:
+def show_dead_letters(out: Output, letters: list[LetterView]) -> None:
     if letters:
         heads = ["DELIVERY", "FAILED", "AT", "FROM", "TOPIC", "CAUSE", "REASON"]
-        out.table(heads, [[str(letter[name]) for name in COLUMNS] for letter in letters])
+        rows = [
+            [str(one.delivery), one.failed_at, one.service, one.sender, one.topic, one.cause, one.reason]
+            for one in letters
+        ]
+        out.table(heads, rows)
 
 
-def show_dead_letter(out: Output, letter: dict[str, Any]) -> None:
+def show_dead_letter(out: Output, letter: LetterDetails) -> None:
     """Print one dead letter in full."""
     for name, value in _facts(letter):
         out.say(f"{name:<11}{value}")
-    events = [[one[key] for key in ("at", "what", "by", "detail")] for one in letter["events"]]
-    if events:
-        out.table(["TIME", "EVENT", "BY", "DETAIL"], events)
-    parts = [[one["id"], one["contentType"], str(one["size"])] for one in letter["parts"]]
-    if parts:
-        out.table(["PART", "TYPE", "BYTES"], parts)
+    if letter.events:
+        out.table(["TIME", "EVENT", "BY", "DETAIL"], [[one.at, one.what, one.by, one.detail] for one in letter.events])
+    if letter.parts:
+        out.table(["PART", "TYPE", "BYTES"], [[one.id, one.content_type, str(one.size)] for one in letter.parts])
 
 
-def _facts(letter: dict[str, Any]) -> list[tuple[str, str]]:
+def _facts(letter: LetterDetails) -> list[tuple[str, str]]:
     return [
-        ("session", letter["session"]),
-        ("from", letter["from"]),
-        ("failed at", f"{letter['service']}, {letter['failedAt']}"),
-        ("cause", letter["cause"]),
-        ("reason", letter["reason"]),
-        ("message", " ".join(filter(None, (letter["type"], letter["topic"], letter["handle"])))),
-        ("size", f"{letter['size']} bytes"),
-        ("handed out", times_text(letter["attempts"])),
-        ("dealt with", "no" if letter["open"] else "yes"),
+        ("session", letter.session),
+        ("from", letter.sender),
+        ("failed at", f"{letter.service}, {letter.failed_at}"),
+        ("cause", letter.cause),
+        ("reason", letter.reason),
+        ("message", " ".join(filter(None, (letter.type, letter.topic, letter.handle)))),
+        ("size", f"{letter.size} bytes"),
+        ("handed out", times_text(letter.attempts)),
+        ("dealt with", "no" if letter.open else "yes"),
     ]
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,16 +13,16 @@ from postroad.console.form_values import parse_number, refusal_errors
 from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.console.pages.services import may_make_service
 from postroad.core.batching.close_criteria import share_at
-from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch import BatchState
+from postroad.core.model.batch_actions import BATCH_ACTIONS, TAKE_OUT, list_possible_actions
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.visibility.batch_membership import number_ranges, partner_answer
 from postroad.errors import Refused
-from postroad.flow.administration import batch_actions as steering
 from postroad.flow.administration import batches as reading
 from postroad.flow.administration.base import not_found
+from postroad.flow.administration.batch_actions import act
 from postroad.flow.administration.services import list_owned_services
-from postroad.flow.network import Network
 
 PAGE = 50
 MEMBERS = 100
@@ -33,40 +31,6 @@ STATES = (
     *((state.value, state.value) for state in BatchState),
     (reading.EVERY_STATE, "all of them"),
 )
-
-Step = Callable[[Network, Caller, str, str, int | None], Awaitable[Batch]]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchMove:
-    """An action on a batch, and the states that allow it."""
-
-    step: Step
-    title: str
-    told: str
-    states: tuple[BatchState, ...]
-    reasoned: bool = False  # nobody may do it without saying why
-    held: bool | None = None  # only for those that are held back, or only for those that are not
-
-
-LIVING = (BatchState.OPEN, BatchState.CLOSED)
-MOVES = {
-    "release": BatchMove(step=steering.release, title="Release it now", told="It goes as it is.", states=LIVING),
-    "hold": BatchMove(
-        step=steering.hold, title="Hold it back", told="It gathers, and is not sent.", states=LIVING, held=False
-    ),
-    "let-go": BatchMove(
-        step=steering.let_go, title="Let it go", told="It is held back no longer.", states=LIVING, held=True
-    ),
-    "resume": BatchMove(step=steering.resume, title="Resume it", told="It continues.", states=(BatchState.SUSPENDED,)),
-    "drop": BatchMove(
-        step=steering.drop,
-        title="Drop it",
-        told="Its messages are dead letters now.",
-        states=(BatchState.SUSPENDED,),
-        reasoned=True,
-    ),
-}
 
 
 async def list_batches(request: Request) -> Response:
@@ -99,32 +63,18 @@ async def show_batch(request: Request) -> Response:
 
 async def steer(request: Request) -> Response:
     console, form, asked = console_of(request), await read_form(request), request.path_params
-    move = MOVES.get(asked["move"])
-    if move is None:
+    action, number = BATCH_ACTIONS.get(asked["action"]), parse_number(asked.get("delivery", "0"))
+    if action is None or number is None or action.of_member != ("delivery" in asked):
         raise not_found()
     reason = form.get("reason", "").strip()
-    if move.reasoned and not reason:
+    if action.needs_reason and not reason:
         return await _shown(request, "Enter a reason; it is recorded.")
+    network, real = console.network, console.network.tokens.veil.real_number(number) if number else 0
     try:
-        await move.step(console.network, caller_of(request), asked["batch"], reason, None)
+        await act(network, caller_of(request), action, asked["batch"], reason=reason, delivery=real)
     except Refused as refusal:
         return await _shown(request, refusal_errors(refusal)[0].detail)
-    return redirect(f"/batches/{asked['batch']}", move.told)
-
-
-async def take_out(request: Request) -> Response:
-    console, form, asked = console_of(request), await read_form(request), request.path_params
-    number, reason = parse_number(asked["delivery"]), form.get("reason", "").strip()
-    if number is None:
-        raise not_found()
-    if not reason:
-        return await _shown(request, "Enter a reason for removing the message; it is recorded.")
-    real = console.network.tokens.veil.real_number(number)
-    try:
-        await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, None)
-    except Refused as refusal:
-        return await _shown(request, refusal_errors(refusal)[0].detail)
-    return redirect(f"/batches/{asked['batch']}", "It is a dead letter now; the others continue.")
+    return redirect(f"/batches/{asked['batch']}", action.done)
 
 
 async def _shown(request: Request, fault: str = "") -> Response:
@@ -145,23 +95,15 @@ async def _shown(request: Request, fault: str = "") -> Response:
         "answers": [partner_answer(one) for one in shown.known.answers],
         "members": page.members,
         "following": f"?after={veil.number(page.next_after)}" if page.next_after is not None else "",
-        "moves": _moves(shown.seen),
+        "actions": list_possible_actions(batch, is_gathering=_is_gathering(shown.seen)),
         "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
-        "may_leave": batch.state in (*LIVING, BatchState.SUSPENDED),
+        "may_leave": TAKE_OUT.is_possible(batch),
     }
     return render_page(request, "batch.html", values, 422 if fault else 200)
 
 
-def _moves(seen: reading.ListedBatch) -> dict[str, BatchMove]:
-    """Return the actions that are possible now; a batch without a running batcher can only be dropped."""
-    batch = seen.batch
-    if batch.state in LIVING and (seen.service is None or seen.service.batching is None):
-        return {"drop": MOVES["drop"]}
-    return {
-        name: move
-        for name, move in MOVES.items()
-        if batch.state in move.states and (move.held is None or move.held is batch.held)
-    }
+def _is_gathering(seen: reading.ListedBatch) -> bool:
+    return seen.service is not None and seen.service.batching is not None
 
 
 def _organization(shown: reading.BatchReport, caller: Caller) -> str:
@@ -172,6 +114,6 @@ def _organization(shown: reading.BatchReport, caller: Caller) -> str:
 ROUTES = (
     member_page("/batches", list_batches),
     member_page("/batches/{batch}", show_batch),
-    member_form("/batches/{batch}/members/{delivery}/take-out", take_out),
-    member_form("/batches/{batch}/{move}", steer),
+    member_form("/batches/{batch}/members/{delivery}/{action}", steer),
+    member_form("/batches/{batch}/{action}", steer),
 )

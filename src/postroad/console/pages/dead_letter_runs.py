@@ -17,6 +17,7 @@ from postroad.console.context import caller_of, console_of
 from postroad.console.page_guards import Form, Page, is_part, member_form, member_page, read_form, render_page
 from postroad.console.pages.dead_letters import MAX_REASON, read_group
 from postroad.core.delivery.dead_letters import MEANING, Cause
+from postroad.core.model.dead_letter_actions import LETTER_ACTIONS, LetterAction
 from postroad.flow.administration import dead_letters as dealing
 from postroad.flow.administration import dead_letters as reading
 
@@ -31,7 +32,7 @@ TEMPLATES = {"resend": "dead_letters_resend.html", "drop": "dead_letters_drop.ht
 class DeadLetterRun:
     """The progress of a run, carried in its form; positions are pseudonyms."""
 
-    act: str  # resend or drop
+    action: LetterAction
     service: str
     cause: Cause
     reason: str
@@ -44,6 +45,10 @@ class DeadLetterRun:
     told: tuple[str, ...] = ()  # why some of this page were refused
 
     @property
+    def act(self) -> str:
+        return self.action.name
+
+    @property
     def seen(self) -> int:
         return self.done + self.refused
 
@@ -54,27 +59,27 @@ class DeadLetterRun:
         )
 
 
-def preview_page(act: str) -> Page:
+def preview_page(action: LetterAction) -> Page:
     async def preview(request: Request) -> Response:
-        return await _preview_run(request, act, *read_group(request.query_params))
+        return await _preview_run(request, action, *read_group(request.query_params))
 
     return preview
 
 
-def run_page(act: str) -> Page:
+def run_page(action: LetterAction) -> Page:
     async def deal(request: Request) -> Response:
-        return await _run_next(request, act)
+        return await _run_next(request, action)
 
     return deal
 
 
-async def _run_next(request: Request, act: str) -> Response:
+async def _run_next(request: Request, action: LetterAction) -> Response:
     """Handle the next page of a run."""
     form = await read_form(request)
-    run = _run(request, act, form)
-    if act == "drop" and not run.reason:
+    run = _run(request, action, form)
+    if action.needs_reason and not run.reason:
         fault = "Enter a reason for dropping them; it is recorded."
-        return await _preview_run(request, act, run.service, run.cause, fault)
+        return await _preview_run(request, action, run.service, run.cause, fault)
     run = await _advance_run(request, run)
     template = "dead_letters_run_part.html" if is_part(request) else "dead_letters_run.html"
     veil = console_of(request).network.tokens.veil
@@ -83,10 +88,7 @@ async def _run_next(request: Request, act: str) -> Response:
 
 async def _advance_run(request: Request, run: DeadLetterRun) -> DeadLetterRun:
     network, caller = console_of(request).network, caller_of(request)
-    if run.act == "drop":
-        page = await dealing.drop_many(network, caller, run.wish, run.reason)
-    else:
-        page = await dealing.resend_many(network, caller, run.wish, run.reason)
+    page = await dealing.act_on_many(network, caller, run.action, run.wish, reason=run.reason)
     refusals = [one.refusal.detail for one in page.dealt if one.refusal is not None]
     return replace(
         run,
@@ -99,7 +101,7 @@ async def _advance_run(request: Request, run: DeadLetterRun) -> DeadLetterRun:
     )
 
 
-async def _preview_run(request: Request, act: str, service: str, cause: Cause, fault: str = "") -> Response:
+async def _preview_run(request: Request, action: LetterAction, service: str, cause: Cause, fault: str = "") -> Response:
     network, caller = console_of(request).network, caller_of(request)
     wish = reading.DeadLetterSearch(service=service, cause=cause, limit=SAMPLE)
     counted = await reading.count(network, caller, wish)
@@ -112,14 +114,14 @@ async def _preview_run(request: Request, act: str, service: str, cause: Cause, f
         "may_be_twice": cause in (Cause.NO_ANSWER, Cause.BAD_ANSWER, Cause.NOT_ACKNOWLEDGED),
         "fault": fault,
     }
-    return render_page(request, TEMPLATES[act], values, 422 if fault else 200)
+    return render_page(request, TEMPLATES[action.name], values, 422 if fault else 200)
 
 
-def _run(request: Request, act: str, form: Form) -> DeadLetterRun:
+def _run(request: Request, action: LetterAction, form: Form) -> DeadLetterRun:
     service, cause = read_group(form)
     veil, numbers = console_of(request).network.tokens.veil, _numbers(form)
     return DeadLetterRun(
-        act=act,
+        action=action,
         service=service,
         cause=cause,
         reason=form.get("reason", "").strip()[:MAX_REASON],
@@ -140,9 +142,9 @@ def _numbers(form: Mapping[str, str]) -> dict[str, int]:
 
 ROUTES = tuple(
     route
-    for act in TEMPLATES
+    for action in LETTER_ACTIONS.values()
     for route in (
-        member_page(f"/dead-letters/group/{act}", preview_page(act)),
-        member_form(f"/dead-letters/group/{act}", run_page(act)),
+        member_page(f"/dead-letters/group/{action.name}", preview_page(action)),
+        member_form(f"/dead-letters/group/{action.name}", run_page(action)),
     )
 )

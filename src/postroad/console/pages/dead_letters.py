@@ -15,6 +15,7 @@ from starlette.responses import Response
 from postroad.console.context import caller_of, console_of
 from postroad.console.page_guards import member_form, member_page, read_form, redirect, render_page
 from postroad.core.delivery.dead_letters import MEANING, Cause
+from postroad.core.model.dead_letter_actions import LETTER_ACTIONS
 from postroad.core.model.directory import Role
 from postroad.errors import Refused
 from postroad.flow.administration import dead_letters as dealing
@@ -28,7 +29,7 @@ MAX_REASON = 200
 async def list_groups(request: Request) -> Response:
     console = console_of(request)
     groups, complete = await reading.list_letter_groups(console.network, caller_of(request), reading.DeadLetterSearch())
-    rows = [(group, MEANING[group.cause], _query(group.service, group.cause)) for group in groups]
+    rows = [(group, group.meaning, _query(group.service, Cause(group.cause))) for group in groups]
     values = {"rows": rows, "complete": complete, "total": sum(group.count for group in groups)}
     return render_page(request, "dead_letters.html", values)
 
@@ -57,26 +58,20 @@ async def show_letter(request: Request) -> Response:
     return await _shown(request)
 
 
-async def resend_one(request: Request) -> Response:
+async def act_on_letter(request: Request) -> Response:
+    """Resend or drop one dead letter."""
     console, number = console_of(request), request.path_params["delivery"]
+    action = LETTER_ACTIONS.get(request.path_params["action"])
+    if action is None:
+        raise not_found()
     reason = (await read_form(request)).get("reason", "").strip()[:MAX_REASON]
-    try:
-        await dealing.resend(console.network, caller_of(request), number, reason)
-    except Refused as refusal:
-        return await _refused(request, refusal)
-    return redirect(f"/dead-letters/{number}", "It is on its way again, to where it failed.")
-
-
-async def drop_one(request: Request) -> Response:
-    console, number = console_of(request), request.path_params["delivery"]
-    reason = (await read_form(request)).get("reason", "").strip()[:MAX_REASON]
-    if not reason:
+    if action.needs_reason and not reason:
         return await _shown(request, drop_fault="Enter a reason for dropping it; it is recorded.")
     try:
-        await dealing.drop(console.network, caller_of(request), number, reason)
+        await dealing.act(console.network, caller_of(request), action, number, reason=reason)
     except Refused as refusal:
         return await _refused(request, refusal)
-    return redirect(f"/dead-letters/{number}", "It is put aside, and stays failed.")
+    return redirect(f"/dead-letters/{number}", action.done)
 
 
 async def _refused(request: Request, refusal: Refused) -> Response:
@@ -134,6 +129,5 @@ ROUTES = (
     member_page("/dead-letters", list_groups),
     member_page("/dead-letters/group", show_group),
     member_page("/dead-letters/{delivery:int}", show_letter),
-    member_form("/dead-letters/{delivery:int}/resend", resend_one),
-    member_form("/dead-letters/{delivery:int}/drop", drop_one),
+    member_form("/dead-letters/{delivery:int}/{action}", act_on_letter),
 )

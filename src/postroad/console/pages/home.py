@@ -16,10 +16,11 @@ from postroad.console.first_steps import list_first_steps
 from postroad.console.page_guards import member_page, render_page
 from postroad.console.pages.messages import add_outcomes
 from postroad.console.template_filters import shorten_id
-from postroad.core.delivery.dead_letters import MEANING, Cause, LetterGroup
+from postroad.core.delivery.dead_letters import MEANING, Cause
 from postroad.core.identity.expiry import Expiring, credential_warning, due_warning, expiring_credentials, warning
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
+from postroad.core.resources.dead_letters import LetterGroup
 from postroad.core.visibility.isolation import visible_recipients
 from postroad.flow.administration import batches
 from postroad.flow.administration import dead_letters as letters
@@ -85,7 +86,7 @@ def _by_cause(groups: list[LetterGroup]) -> list[tuple[Cause, str, int]]:
     """The most frequent first."""
     counts: dict[Cause, int] = {}
     for group in groups:
-        counts[group.cause] = counts.get(group.cause, 0) + group.count
+        counts[Cause(group.cause)] = counts.get(Cause(group.cause), 0) + group.count
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     return [(cause, MEANING[cause], count) for cause, count in ranked]
 

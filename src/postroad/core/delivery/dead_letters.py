@@ -8,34 +8,13 @@ shown with its reason, never left out.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple, Protocol
 
+from postroad.core.codecs.lexical import write_time
 from postroad.core.delivery.legacy_reasons import find_old_code
 from postroad.core.model.delivery import Queued
-
-
-class Cause(StrEnum):
-    """Why deliveries fail, by what their owner can do about it."""
-
-    REFUSED = "refused"  # the receiver's server said 4xx
-    SERVER_ERROR = "server-error"  # it said 5xx, or asked for patience too often
-    REDIRECTED = "redirected"
-    NO_ANSWER = "no-answer"  # in time, or at all
-    BAD_ANSWER = "bad-answer"  # it cannot be read, or what it carries cannot be accepted
-    UNREACHABLE = "unreachable"
-    TLS = "tls"
-    ADDRESS_NOT_ALLOWED = "address-not-allowed"
-    PUSH_SETTINGS = "push-settings"  # the profile lacks what it takes
-    NOT_ACKNOWLEDGED = "not-acknowledged"  # polled again and again
-    IN_TRANSIT = "failed-in-transit"  # a service on the way answered with an error
-    MISROUTED = "misrouted"  # there was no valid way on, or back
-    NOT_WHOLE = "not-whole"  # its format has no place for all of it, and the service wants nothing less
-    INTERCHANGE = "interchange"  # it cannot be taken apart, came before, or does not fit into one
-    KEPT_BACK = "kept-back"  # at a service that somebody keeps to itself
-    OTHER = "other"
-
+from postroad.core.model.failure_cause import Cause as Cause
+from postroad.core.resources.dead_letters import LetterGroup
 
 MEANING: dict[Cause, str] = {
     Cause.REFUSED: "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message",
@@ -132,21 +111,8 @@ class GroupableLetter(Protocol):
     def reason(self) -> str: ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LetterGroup:
-    """Dead letters at one service with one cause; the example is the newest."""
-
-    service: str
-    cause: Cause
-    count: int
-    oldest_us: int
-    newest_us: int
-    example: int
-    reason: str
-
-
 def group_letters(letters: Iterable[GroupableLetter]) -> list[LetterGroup]:
-    """The letters by service and cause, the largest group first."""
+    """Return the letters by service and cause, the largest group first; the example of a group is its newest letter."""
     members: dict[tuple[str, Cause], list[GroupableLetter]] = {}
     for letter in letters:
         members.setdefault((letter.service, letter.cause), []).append(letter)
@@ -159,9 +125,10 @@ def _group(service: str, cause: Cause, letters: list[GroupableLetter]) -> Letter
     return LetterGroup(
         service=service,
         cause=cause,
+        meaning=MEANING[cause],
         count=len(letters),
-        oldest_us=min(letter.failed_at_us for letter in letters),
-        newest_us=newest.failed_at_us,
+        oldest=write_time(min(letter.failed_at_us for letter in letters)),
+        newest=write_time(newest.failed_at_us),
         example=newest.id,
         reason=newest.reason,
     )

@@ -71,17 +71,6 @@ class PartnerAnswer:
     otherwise: int = 0  # members of which something else is said than of the whole
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchChange:
-    """One change of a batch: time, kind, actor and details."""
-
-    at_us: int
-    what: str  # as in ``BATCH_MOVES``
-    by: str
-    detail: str = ""
-    messages: int = 0  # that joined, or left
-
-
 @dataclass(slots=True, kw_only=True)
 class InterchangeContents:
     """The contents of an interchange: its batch, control numbers and acknowledgements."""

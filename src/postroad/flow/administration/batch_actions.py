@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from postroad.core.batching import moves
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch_actions import BatchAction
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.errors import Refused
@@ -24,6 +25,22 @@ MAX_REASON = 500
 TRIES = 10
 
 BatchStep = Callable[[Batch], Awaitable[Batch | None]]  # the batch as it is then; None: somebody was quicker
+
+
+async def act(
+    network: Network,
+    caller: Caller,
+    action: BatchAction,
+    batch_id: str,
+    *,
+    reason: str,
+    seen_version: int | None = None,
+    delivery: int = 0,
+) -> Batch:
+    """Carry out an action of ``BATCH_ACTIONS``; ``delivery`` is the number of the member that it is about."""
+    if action.of_member:
+        return await take_out(network, caller, batch_id, delivery, reason, seen_version)
+    return await STEPS[action.name](network, caller, batch_id, reason, seen_version)
 
 
 async def release(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
@@ -77,6 +94,9 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
         )
 
     return await _carried_out(network, caller, batch_id, seen_version, step)
+
+
+STEPS = {"release": release, "hold": hold, "let-go": let_go, "resume": resume, "drop": drop}
 
 
 async def take_out(

@@ -14,15 +14,16 @@ from msgspec.msgpack import Decoder
 
 from postroad.core.audit.history.batch_changes import list_batch_changes
 from postroad.core.batching.close_criteria import BatchDue, find_due, list_criteria
+from postroad.core.codecs.lexical import write_time
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState
 from postroad.core.model.batch_policy import Port
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Service
-from postroad.core.model.history import BatchChange
 from postroad.core.model.ids import BATCH
 from postroad.core.projection.delivery_rows import COLUMN, found_from_row
 from postroad.core.projection.queries import JOURNEY
+from postroad.core.resources.batches import BatchChangeView, SendingView
 from postroad.core.visibility.batch_membership import KnownBatch
 from postroad.core.visibility.redact_batch_member import BatchMemberRedactor, RedactedMember
 from postroad.core.visibility.viewer import Viewer
@@ -72,27 +73,14 @@ class BatchList:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InterchangeStatus:
-    """The delivery status of a batch's interchange."""
-
-    recipient: str  # address
-    delivery: int
-    state: str
-    attempts: int
-    next_at_us: int  # when it is tried again; 0: now, or never
-    expires_at_us: int
-    reason: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchReport:
     """A batch with everything known of it except its members."""
 
     seen: ListedBatch
     known: KnownBatch
     criteria: tuple[BatchDue, ...]  # what each of them says, while it is open
-    sending: InterchangeStatus | None
-    changes: list[BatchChange]  # the latest, oldest first
+    sending: SendingView | None
+    changes: list[BatchChangeView]  # the latest, oldest first
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -240,7 +228,7 @@ def _of_itself(batch: Batch) -> BatchDue:
     return BatchDue(None, f"it is {batch.state.value}{told}")
 
 
-async def _sending(network: Network, batch: Batch) -> InterchangeStatus | None:
+async def _sending(network: Network, batch: Batch) -> SendingView | None:
     """Return the current status of the interchange, also where it passes through other services."""
     if not batch.delivery or not batch.interchange:
         return None
@@ -248,20 +236,20 @@ async def _sending(network: Network, batch: Batch) -> InterchangeStatus | None:
     number = journeys[0][JOURNEY_AT] if journeys else batch.delivery
     [row] = await network.index.query("delivery", number)
     state, reason = (journeys[0][place] for place in JOURNEY_END) if journeys else (row[COLUMN["state"]], "")
-    available_at_us = row[COLUMN["available_at_us"]]
+    available_at_us, expires_at_us = row[COLUMN["available_at_us"]], row[COLUMN["expires_at_us"]]
     waits = DeliveryState(state) is DeliveryState.QUEUED and available_at_us > network.clock.now_us()
-    return InterchangeStatus(
+    return SendingView(
         recipient=network.directory.address_of(row[COLUMN["recipient"]]),
         delivery=number,
         state=DeliveryState(state).name.lower(),
         attempts=row[COLUMN["attempts"]],
-        next_at_us=available_at_us if waits else 0,
-        expires_at_us=row[COLUMN["expires_at_us"]],
+        next_at=write_time(available_at_us) if waits else None,
+        expires_at=write_time(expires_at_us) if expires_at_us else None,
         reason=reason or row[COLUMN["reason"]],
     )
 
 
-async def _changes(network: Network, batch: Batch) -> list[BatchChange]:
+async def _changes(network: Network, batch: Batch) -> list[BatchChangeView]:
     entries = await load_batch_changes(network.index, network.journal, batch)
     return list_batch_changes(batch.id, entries, network.directory)
 

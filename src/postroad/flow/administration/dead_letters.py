@@ -15,13 +15,15 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from postroad.core.delivery.dead_letters import DeadLetter, LetterGroup, group_letters, round_expiry_us
+from postroad.core.delivery.dead_letters import DeadLetter, group_letters, round_expiry_us
 from postroad.core.model.caller import Caller
+from postroad.core.model.dead_letter_actions import LetterAction
 from postroad.core.model.directory import Role
 from postroad.core.model.history import HistoryEvent
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.projection.queries import LETTER
+from postroad.core.resources.dead_letters import LetterGroup
 from postroad.core.visibility.redact_dead_letter import DeadLetterRedactor, DeadLetterView
 from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
@@ -253,6 +255,30 @@ class LetterOutcomePage:
     dealt: list[LetterOutcome]
     next_after: int | None
     upto: int
+
+
+async def act(
+    network: Network, caller: Caller, action: LetterAction, shown: int, *, reason: str, expires_in_s: int = 0
+) -> LetterOutcome:
+    """Carry out an action of ``LETTER_ACTIONS`` on one letter; raises Refused if that is not possible."""
+    if action.begins_round:
+        return await resend(network, caller, shown, reason, expires_in_s)
+    return await drop(network, caller, shown, reason)
+
+
+async def act_on_many(
+    network: Network,
+    caller: Caller,
+    action: LetterAction,
+    wish: DeadLetterSearch,
+    *,
+    reason: str,
+    expires_in_s: int = 0,
+) -> LetterOutcomePage:
+    """Carry out an action of ``LETTER_ACTIONS`` on a page of letters; a refused one does not stop the others."""
+    if action.begins_round:
+        return await resend_many(network, caller, wish, reason, expires_in_s)
+    return await drop_many(network, caller, wish, reason)
 
 
 async def resend(network: Network, caller: Caller, shown: int, reason: str, expires_in_s: int = 0) -> LetterOutcome:

@@ -5,19 +5,21 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import convert, to_builtins
 
 from postroad.cli.framework.output import Output
 from postroad.cli.views.batches import describe_action, draw_bar, show_batch, show_batches
+from postroad.core.resources.batches import BatchDetails, BatchMemberView, CriterionView
 
 ID = "01a1e1845d2ac5dc5867"
 AT = "2026-11-16T18:00:00Z"
 
 
-def criterion(name: str | None, share: float, told: str, at: str | None = None) -> dict[str, Any]:
-    return {"criterion": name, "share": share, "told": told, "at": at}
+def criterion(name: str | None, share: float, told: str, at: str | None = None) -> CriterionView:
+    return CriterionView(criterion=name, share=share, told=told, at=at)
 
 
-def batch(**more: Any) -> dict[str, Any]:
+def batch(**more: Any) -> BatchDetails:
     known: dict[str, Any] = {
         "id": ID, "version": 3, "service": "Acme/orders", "gcid": "0" * 16, "state": "open", "key": ["north"], "kind": "850",
         "members": 30, "bytes": 4200, "openedAt": AT, "latestAt": AT, "closedAt": None, "closedBy": None, "held": False,
@@ -26,15 +28,15 @@ def batch(**more: Any) -> dict[str, Any]:
         "nearest": criterion("count", 0.3, "30 of 100 messages"),
         "criteria": [criterion("count", 0.3, "30 of 100 messages"), criterion("age", 0.5, "3600 s after …", AT)],
     }  # fmt: skip
-    return known | more
+    return convert(to_builtins(known | more), BatchDetails)
 
 
-def member(**more: Any) -> dict[str, Any]:
+def member(**more: Any) -> BatchMemberView:
     known = {
         "delivery": 65536, "session": "a" * 32, "from": "MyBiz/Purchasing", "kind": "850", "bytes": 140, "state": "queued",
         "inBatch": True, "since": AT, "group": "", "document": "0001", "verdict": "", "reasons": [],
     }  # fmt: skip
-    return known | more
+    return convert(known | more, BatchMemberView)
 
 
 def test_a_bar_is_as_long_as_what_is_fulfilled() -> None:
@@ -47,7 +49,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
     show_batches(Output(), [batch(held=True), stuck])
     first, second = capsys.readouterr().out.splitlines()[1:]
     assert first.split("  ")[0] == ID
-    for words in ("Acme/orders [north]", "open, held back", "30", "4200", "███░░░░░░░  30 %", "30 of 100 messages"):
+    for words in ("Acme/orders [north]", "open, paused", "30", "4200", "███░░░░░░░  30 %", "30 of 100 messages"):
         assert words in first
     assert "it is suspended: no route; resume or drop it" in second
     assert "░" not in second
@@ -87,7 +89,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
 
 
 def test_an_action_says_what_it_has_come_to() -> None:
-    assert describe_action("held back", batch(held=True)) == f"held back: batch {ID} is open, held back, messages: 30"
+    assert describe_action("paused", batch(held=True)) == f"paused: batch {ID} is open, paused, messages: 30"
 
 
 def test_scripts_get_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -11,12 +10,12 @@ from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.output import Output
 from postroad.cli.views.batches import describe_action, show_batch, show_batches, show_members
+from postroad.core.model.batch import BatchState
+from postroad.core.model.batch_actions import BATCH_ACTIONS, BatchAction
 
-if TYPE_CHECKING:
-    from postroad.client.batches import Batches
-
-STATES = ("open", "closed", "assembled", "sent", "suspended", "dropped", "dissolved", "all")
+STATES = (*(state.value for state in BatchState), "all")
 MEMBERS_SHOWN = 20
+MEMBER_HELP = "\n\nDELIVERY is its number, as in the list of members."
 
 
 @command
@@ -71,72 +70,24 @@ def members(out: Output, batch: str, connection: NetworkConnection) -> None:
         out.say("No members.")
 
 
-@command
-@click.argument("batch")
-@click.option("--reason", default="", help="Recorded with the action.")
-@with_connection
-def release(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Close a batch now, even if its criteria are not met, and resume it if it was paused."""
-    _change_batch(out, connection, "released", lambda batches: batches.release(batch, reason=reason))
+def make_command(action: BatchAction) -> click.Command:
+    """Return the command of an action, with the options that the action needs."""
+
+    def act(out: Output, batch: str, reason: str, connection: NetworkConnection, **member: int) -> None:
+        with connection.client() as client:
+            found = getattr(client.batches, action.method)(batch, **member, reason=reason)
+        out.value(found)
+        out.say(describe_action(action.past, found))
+
+    act.__name__ = action.method
+    act.__doc__ = action.description + (MEMBER_HELP if action.of_member else "")
+    run = with_connection(act)
+    required: dict[str, Any] = {"required": True} if action.needs_reason else {"default": ""}
+    run = click.option("--reason", **required, help="Recorded with the action.")(run)
+    if action.of_member:
+        run = click.argument("delivery", type=int)(run)
+    return command(click.argument("batch")(run))
 
 
-@command
-@click.argument("batch")
-@click.option("--reason", default="", help="Recorded with the action.")
-@with_connection
-def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Pause a batch: it still gathers messages, and is not sent until it is released."""
-    _change_batch(out, connection, "held back", lambda batches: batches.hold(batch, reason=reason))
-
-
-@command
-@click.argument("batch")
-@click.option("--reason", default="", help="Recorded with the action.")
-@with_connection
-def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Hold a batch back no longer."""
-    _change_batch(out, connection, "let go", lambda batches: batches.let_go(batch, reason=reason))
-
-
-@command
-@click.argument("batch")
-@click.argument("delivery", type=int)
-@click.option("--reason", required=True, help="Recorded with the action.")
-@with_connection
-def take_out(out: Output, batch: str, delivery: int, reason: str, connection: NetworkConnection) -> None:
-    """Remove one message from a batch: it becomes a dead letter, and the others continue.
-
-    DELIVERY is its number, as in the list of members.
-    """
-    _change_batch(out, connection, "taken out", lambda batches: batches.take_out(batch, delivery, reason))
-
-
-@command
-@click.argument("batch")
-@click.option("--reason", default="", help="Recorded with the action.")
-@with_connection
-def resume(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Resume a suspended batch, with the same bytes if they were made."""
-    _change_batch(out, connection, "resumed", lambda batches: batches.resume(batch, reason=reason))
-
-
-@command
-@click.argument("batch")
-@click.option("--reason", required=True, help="Recorded with the action.")
-@with_connection
-def drop(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Drop a suspended batch: its members become dead letters, which can be resent."""
-    _change_batch(out, connection, "dropped", lambda batches: batches.drop(batch, reason))
-
-
-def _change_batch(
-    out: Output, connection: NetworkConnection, done: str, act: Callable[[Batches], dict[str, Any]]
-) -> None:
-    with connection.client() as client:
-        found = act(client.batches)
-    out.value(found)
-    out.say(describe_action(done, found))
-
-
-for below in (show, members, release, hold, let_go, take_out, resume, drop):
+for below in (show, members, *map(make_command, BATCH_ACTIONS.values())):
     batch.add_command(below)

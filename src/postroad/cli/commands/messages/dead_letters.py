@@ -14,10 +14,12 @@ from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.output import Output
 from postroad.cli.input.message_options import parse_moment
 from postroad.cli.views.dead_letters import report_results, show_dead_letter, show_dead_letters
+from postroad.core.model.dead_letter_actions import DROP, RESEND, LetterAction
 
 if TYPE_CHECKING:
     from postroad.client import Client
-    from postroad.client.dead_letters import DeadLetterFilters, LetterResult
+    from postroad.client.dead_letters import DeadLetterFilters
+    from postroad.core.resources.dead_letters import LetterResult
 
 FILTERS = ("service", "sender", "cause", "topic", "session", "since", "until")
 
@@ -87,10 +89,7 @@ def groups(out: Output, filters: DeadLetterFilters, connection: NetworkConnectio
         found = client.dead_letters.groups(**filters)
     for group in found:
         out.value(group)
-    rows = [
-        [str(one["count"]), one["service"], one["cause"], one["newest"], str(one["example"]), one["meaning"]]
-        for one in found
-    ]
+    rows = [[str(one.count), one.service, one.cause, one.newest, str(one.example), one.meaning] for one in found]
     if rows:
         out.table(["LETTERS", "AT", "CAUSE", "NEWEST", "DELIVERY", "MEANING"], rows)
     else:
@@ -127,10 +126,10 @@ def resend(
     expires: str,
     **how: Any,
 ) -> None:
-    """Resend dead letters, each to where it failed.
+    """Resend dead letters, each to where it failed, oldest first.
 
     Name one by its DELIVERY number, or many by filters (or --all). Those that cannot be delivered are listed with the
-    reason and stay; the others are resent, oldest first.
+    reason and stay; the others are resent.
     """
     seconds = max(1, round((parse_moment(expires) - datetime.now(UTC)).total_seconds())) if expires else 0
     with connection.client() as client:
@@ -138,7 +137,7 @@ def resend(
         if delivery:
             number = letters.resend(delivery, reason=reason, expires_in_s=seconds)
             out.value({"letter": delivery, "delivery": number})
-            out.say(f"resent as {number}")
+            out.say(f"{RESEND.past} as {number}")
             return
 
         def deal(progress: Callable[[int], None]) -> list[LetterResult]:
@@ -146,7 +145,7 @@ def resend(
                 reason=reason, expires_in_s=seconds, rate=how["rate"], progress=progress, **filters
             )
 
-        _handle_many(out, client, filters, "resent", deal, **how)
+        _handle_many(out, client, filters, RESEND, deal, **how)
 
 
 @command
@@ -165,20 +164,20 @@ def drop(
         if delivery:
             client.dead_letters.drop(delivery, reason)
             out.value({"letter": delivery})
-            out.say("dropped")
+            out.say(DROP.past)
             return
 
         def deal(progress: Callable[[int], None]) -> list[LetterResult]:
             return client.dead_letters.drop_many(reason, rate=how["rate"], progress=progress, **filters)
 
-        _handle_many(out, client, filters, "dropped", deal, **how)
+        _handle_many(out, client, filters, DROP, deal, **how)
 
 
 def _handle_many(
     out: Output,
     client: Client,
     filters: DeadLetterFilters,
-    done: str,
+    action: LetterAction,
     deal: Callable[[Callable[[int], None]], list[LetterResult]],
     *,
     everything: bool,
@@ -190,12 +189,12 @@ def _handle_many(
     counted = client.dead_letters.count(**filters)
     if dry_run:
         out.value(counted)
-        out.say(f"{counted['matches']}{'' if counted['complete'] else ' or more'} would be {done}")
-        show_dead_letters(out, counted["sample"])
+        out.say(f"{counted.matches}{'' if counted.complete else ' or more'} would be {action.past}")
+        show_dead_letters(out, counted.sample)
         return
-    with out.progress(f"letters {done}", counted["matches"]) as advance:
+    with out.progress(f"letters {action.past}", counted.matches) as advance:
         dealt = deal(advance)
-    report_results(out, dealt, done)
+    report_results(out, dealt, action.past)
 
 
 for below in (list_, groups, show, resend, drop):

@@ -5,11 +5,12 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postroad.core.audit.history.batch_changes import list_batch_changes
+from postroad.core.codecs.lexical import write_time
 from postroad.core.model.batch import Batch, BatchMember, BatchState
 from postroad.core.model.directory import Service
-from postroad.core.model.history import BatchChange
 from postroad.core.model.journal import AccessRecorded, BatchesChanged, DeliveriesEnded, Entry
 from postroad.core.model.snapshot import Directory
+from postroad.core.resources.batches import BatchChangeView
 
 BATCHER, ID, NEXT, CLERK = "ba" * 8, "0" * 20, "1" * 20, "clerk@hub.example"
 DIRECTORY = Directory(services={BATCHER: Service(gcid=BATCHER, organization="Hub", name="batched")})
@@ -22,28 +23,28 @@ def joining(at_us: int, batch: Batch, *others: Batch) -> BatchesChanged:
     return BatchesChanged(at_us, BATCHER, BATCHER, "joined", (*others, batch), batch.id, (member,))
 
 
-def told(*entries: Entry) -> list[BatchChange]:
+def told(*entries: Entry) -> list[BatchChangeView]:
     return list_batch_changes(ID, entries, DIRECTORY)
 
 
 def test_those_who_join_one_after_the_other_are_one_line() -> None:
     assert told(joining(1, OPEN), joining(2, OPEN)) == [
-        BatchChange(at_us=2, what="joined", by="Hub/batched", messages=2)
+        BatchChangeView(at=write_time(2), what="joined", by="Hub/batched", messages=2)
     ]
 
 
 def test_somebody_who_acts_is_named_with_the_reason() -> None:
     held = BatchesChanged(2, CLERK, BATCHER, "held", (OPEN,), reason="stocktaking")
     assert told(joining(1, OPEN), held, joining(3, OPEN)) == [
-        BatchChange(at_us=1, what="joined", by="Hub/batched", messages=1),
-        BatchChange(at_us=2, what="held", by=CLERK, detail="stocktaking"),
-        BatchChange(at_us=3, what="joined", by="Hub/batched", messages=1),
+        BatchChangeView(at=write_time(1), what="joined", by="Hub/batched", messages=1),
+        BatchChangeView(at=write_time(2), what="held", by=CLERK, detail="stocktaking"),
+        BatchChangeView(at=write_time(3), what="joined", by="Hub/batched", messages=1),
     ]
 
 
 def test_a_message_of_the_next_batch_may_have_closed_it() -> None:
     [change] = told(joining(1, replace(OPEN, id=NEXT), CLOSED))
-    assert change == BatchChange(at_us=1, what="closed", by="Hub/batched", detail=CLOSED.why)
+    assert change == BatchChangeView(at=write_time(1), what="closed", by="Hub/batched", detail=CLOSED.why)
 
 
 def test_a_message_that_begins_the_applications_batch_anew_may_have_suspended_it() -> None:

@@ -1,49 +1,35 @@
-"""The asynchronous client: runs the conversations of the blocking client with asyncio."""
+"""The asynchronous client: one method for each operation of the API.
+
+Rule: this package is the source of ``postroad.client.blocking``, which ``python -m scripts.blocking_client`` writes; only
+the runners, which carry conversations out, are written by hand in both.
+"""
 
 from __future__ import annotations
 
-import asyncio
 import os
 import random
 import secrets
 import ssl
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
-from inspect import isawaitable
+from collections.abc import Iterable, Mapping
 from types import TracebackType
-from typing import Any, TypeVar, Unpack
-
-import httpx2
+from typing import Any, Unpack
 
 from postroad.client import configuration, contents, external_format, provisioning, requests, responses, routing
 from postroad.client.access import Access
-from postroad.client.batches import AsyncBatches
-from postroad.client.bindings import AsyncBindings
-from postroad.client.blocking import NOTHING, TIMEOUT_S, list_tokens
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
-from postroad.client.connection_errors import describe_no_response
 from postroad.client.consumer import build_answer, consume
 from postroad.client.conversations import Conversations, Progress
-from postroad.client.dead_letters import AsyncDeadLetters
-from postroad.client.external_format import PlainMessage
-from postroad.client.models import AsyncModels
+from postroad.client.external_format import NO_HEADERS, PlainMessage
+from postroad.client.nonblocking.batches import AsyncBatches
+from postroad.client.nonblocking.bindings import AsyncBindings
+from postroad.client.nonblocking.dead_letters import AsyncDeadLetters
+from postroad.client.nonblocking.models import AsyncModels
+from postroad.client.nonblocking.runner import AsyncConversationRunner, Function
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
-from postroad.client.steps import (
-    ApiRequest,
-    ApiResponse,
-    ConversationStep,
-    FunctionCall,
-    FunctionRaised,
-    FunctionReturned,
-    Interrupted,
-    NoResponse,
-    RetryPause,
-    StepResult,
-    Talk,
-)
-from postroad.client.stop_signals import AsyncStopping
+from postroad.client.steps import TIMEOUT_S
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 from postroad.core.resources.configuration import PlanView
@@ -51,12 +37,9 @@ from postroad.core.resources.histories import Trace
 from postroad.core.resources.messages import Found
 from postroad.core.resources.services import AssetView, BegunProvisioning, CookieView, ProvisioningView, ReleaseView
 
-_Value = TypeVar("_Value")
-Function = Callable[[Received], Any]  # may be a coroutine function
-
 
 class AsyncClient:
-    """The client for asyncio; each method works like that of ``Client`` and must be awaited."""
+    """The client for asyncio; each method that talks to the network must be awaited."""
 
     def __init__(
         self,
@@ -69,13 +52,13 @@ class AsyncClient:
         timeout_s: float = TIMEOUT_S,
         tls: ssl.SSLContext | None = None,
     ) -> None:
+        """Without arguments, address and key are read from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
         self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file, needs_key=tls is None)
-        self._timeout_s = timeout_s
-        self._http = httpx2.AsyncClient(base_url=self.access.url, verify=tls if tls is not None else True)
         self._talks = Conversations(
             retrying=retrying or Retrying(), jitter=random.random, fresh_key=lambda: secrets.token_hex(16)
         )
-        self._stopping = AsyncStopping()
+        self._runner = AsyncConversationRunner(self.access, timeout_s, tls)
+        self._run = self._runner.run
 
     async def __aenter__(self) -> AsyncClient:
         return self
@@ -86,17 +69,19 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
-        await self._http.aclose()
+        await self._runner.close()
 
     # ---- messages
 
     async def post(self, **fields: Unpack[MessageFields]) -> PostResult:
+        """Post one message; returns once the network has made it durable."""
         return await self.post_message(message(**fields))
 
     async def post_message(self, prepared: Message) -> PostResult:
         return await self._run(self._talks.post(prepared))
 
     async def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
+        """Post many messages in a few calls; returns one answer each, in order. ``progress`` gets the count so far."""
         return await self._run(self._talks.post_many(messages, progress))
 
     async def poll(
@@ -108,27 +93,40 @@ class AsyncClient:
         select: Selector = EVERYTHING,
         trace: bool = False,
     ) -> list[Received]:
+        """Lease waiting messages, which are redelivered after the lease unless acknowledged; ``trace`` adds ``message.trace``."""
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select, trace=trace)
         return await self._run(self._talks.poll(polling))
 
     async def post_wire(
-        self, body: bytes, content_type: str, *, headers: Mapping[str, str] = NOTHING, **fields: Unpack[MessageFields]
+        self,
+        body: bytes,
+        content_type: str,
+        *,
+        headers: Mapping[str, str] = NO_HEADERS,
+        **fields: Unpack[MessageFields],
     ) -> PostResult:
+        """Post bytes in an external format (SOAP, multipart, DIME, any document); the fields address it."""
         return await self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
 
     async def next_message(self, *, wait_s: float = 0.0, lease_s: float = 0.0) -> PlainMessage | None:
+        """Return the next waiting message in the service's own format, or None; acknowledge its ``token`` afterwards."""
         return await self._run(
             self._talks.ask(external_format.next_message(wait_s, lease_s), external_format.parse_message)
         )
 
     async def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
-        return await self._run(self._talks.settle(Settlement(tokens=list_tokens(messages))))
+        """Acknowledge messages (or tokens), so that they are not redelivered."""
+        return await self._run(self._talks.settle(Settlement(tokens=requests.list_tokens(messages))))
 
     async def give_back(self, *messages: Delivered | str, delay_s: float = 0.0, reason: str = "") -> SettlementResult:
-        settlement = Settlement(tokens=list_tokens(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason)
+        """Give back messages that could not be handled; they are redelivered after the delay."""
+        settlement = Settlement(
+            tokens=requests.list_tokens(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason
+        )
         return await self._run(self._talks.settle(settlement))
 
     async def reply(self, delivered: Delivered, document: Any = None) -> PostResult:
+        """Answer a request, which also acknowledges it; ``document`` may be a ``Reply`` with several or a status."""
         return await self._run(self._talks.reply(build_answer(delivered, document)))
 
     async def cancel(self, session: str) -> PostResult:
@@ -144,50 +142,73 @@ class AsyncClient:
         lease_s: float = 300.0,
         select: Selector = EVERYTHING,
     ) -> int:
-        """Handle messages until stopped, like ``Client.handle``; ``function`` may be a coroutine function."""
+        """Call ``function`` with every message until SIGINT, SIGTERM or ``stop``; returns how many were handled.
+
+        A message is acknowledged when the function returns; its return value is the reply to a request. An exception
+        returns the message, which is redelivered later. A message that could not be started within ``lease_s`` is
+        redelivered, too. ``function`` may be a coroutine function.
+        """
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
-        with self._stopping.by_signals():
-            return await self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
+        stopping = self._runner.stopping
+        with stopping.by_signals():
+            return await self._run(consume(self._talks, polling, stopping, time.monotonic), function)
 
     def stop(self) -> None:
         """End ``handle`` after the current message, at once while it waits; from other threads by ``call_soon_threadsafe``."""
-        self._stopping.ask()
+        self._runner.stopping.ask()
 
     # ---- looking and configuring
 
     async def find(self, text: str, *, most: int = 0) -> list[Found]:
+        """Return everything that a text identifies, or the first ``most`` results.
+
+        The text is a session, token, handle, control number, partner's reference or search key, the id of a batch, or
+        the GCID or address of a service. In a result, ``by`` is the kind of identifier that matched.
+        """
         return await self._run(routing.find(self._talks, text, most))
 
     async def trace(self, session: str) -> Trace:
+        """Return the full history of the session's transaction."""
         return await self._run(self._talks.ask(requests.trace(session), responses.parse_history))
 
     async def parts_at(self, session: str, delivery: int) -> tuple[Part, ...]:
+        """Return the message as delivered to one stop of its trace, as far as the caller may see it."""
         return await self._run(contents.load_parts(self._talks, session, delivery))
 
     async def receipt_at(self, session: str, delivery: int) -> bytes:
+        """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
         return await self._run(contents.load_mdn(self._talks, session, delivery))
 
     async def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
+        """Return what was delivered to each stop of a history, by delivery number."""
         return await self._run(contents.load_contents(self._talks, history))
 
     async def get(self, path: str, **query: str | int) -> Any:
+        """Return any resource of the API, as JSON."""
         return await self._run(self._talks.value(requests.read(path, **query)))
 
     async def every(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """Yield every item of a list of the API, over all pages."""
+        """Return every item of a list of the API, over all pages."""
         return await self._run(routing.list_all(self._talks, path, **query))
 
     async def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
+        """Create, replace or remove a resource; ``version`` is the ETag that was read.
+
+        A POST whose answer was lost is not retried, because only messages are recognised when they are repeated.
+        """
         request = requests.change(method, path, value, version=version, doubles=method == "POST")
         return await self._run(self._talks.value(request))
 
     async def export(self) -> dict[str, Any]:
+        """Return the configuration that the caller may see, without secrets."""
         return await self._run(self._talks.ask(configuration.export(), configuration.parse_export))
 
     async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> PlanView:
+        """Return what ``apply`` would change."""
         return await self._run(self._talks.ask(configuration.plan(desired, prune), configuration.parse_plan))
 
     async def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> PlanView:
+        """Apply the configuration atomically; ``version`` is that of the plan that was agreed to."""
         return await self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.parse_plan))
 
     # ---- rules and assets of services
@@ -228,6 +249,7 @@ class AsyncClient:
         await self._run(routing.remove_asset(self._talks, service, kind, name))
 
     async def release(self, service: str) -> ReleaseView:
+        """Release everything held back for a service; returns how many messages are pushed."""
         return await self._run(routing.release(self._talks, service))
 
     # ---- why a message goes its way
@@ -247,8 +269,6 @@ class AsyncClient:
         """Try a rule, condition, stylesheet or schema on a message; nothing is stored or sent."""
         return await self._run(self._talks.ask(routing.build_trial(wish), routing.parse_trial))
 
-    # ---- exchanges
-
     @property
     def bindings(self) -> AsyncBindings:
         """The bindings API: create, list, try and remove bindings."""
@@ -259,10 +279,9 @@ class AsyncClient:
         """The models API: read, change and import trees, attach services, and find receivers."""
         return AsyncModels(self._talks, self._run)
 
-    # ---- what leaves together, and what failed
-
     @property
     def batches(self) -> AsyncBatches:
+        """The batches API: list, release, pause, resume and drop batches."""
         return AsyncBatches(self._talks, self._run)
 
     @property
@@ -273,6 +292,7 @@ class AsyncClient:
     # ---- trust
 
     async def confirm_provisioning(self, gcid: str, token: str, cookie: Any = None) -> None:
+        """For providers: confirm that the service stands for a customer's account; the cookie is sent with its messages."""
         await self._run(
             provisioning.send_and_wait(
                 self._talks, provisioning.build_confirmation(gcid, token, cookie), gcid=gcid, then="active"
@@ -280,28 +300,35 @@ class AsyncClient:
         )
 
     async def inspect_provisioning(self, gcid: str, token: str) -> ProvisioningView:
+        """For providers: return who requests the connection; show this on the page before the login."""
         return await self._run(provisioning.inspect(self._talks, gcid, token))
 
     async def revoke_provisioning(self, gcid: str) -> None:
+        """For providers and connected services: revoke the provisioning at once."""
         await self._run(
             provisioning.send_and_wait(self._talks, provisioning.build_revocation(gcid), gcid=gcid, then="revoked")
         )
 
     async def register_cookie(self, sender: str, cookie: Any) -> None:
+        """For services: store a cookie that is delivered with every message from the sender; None removes it."""
         await self._run(provisioning.send_and_wait(self._talks, provisioning.build_registration(sender, cookie)))
 
     async def begin_provisioning(
         self, organization: str, provider: str, service: str, *, return_path: str = ""
     ) -> BegunProvisioning:
+        """For persons: connect a service to an account with a provider; ``redirect`` is the login URL."""
         return await self._run(provisioning.begin(self._talks, organization, provider, service, return_path))
 
     async def provisionings(self, organization: str) -> list[ProvisioningView]:
+        """Return the provisionings that the organization has begun, or confirmed as a provider."""
         return await self._run(provisioning.list_provisionings(self._talks, organization))
 
     async def end_provisioning(self, service: str) -> None:
+        """For persons of either party: revoke the provisioning at once."""
         await self.change("DELETE", provisioning.provisioning_path(service))
 
     async def cookies(self, service: str) -> list[CookieView]:
+        """The cookies that a service of your organization has registered."""
         return await self._run(provisioning.list_cookies(self._talks, service))
 
     async def set_cookie(
@@ -311,55 +338,3 @@ class AsyncClient:
 
     async def remove_cookie(self, service: str, sender: str) -> None:
         await self.change("DELETE", provisioning.cookie_path(service, sender))
-
-    # ---- carrying it out
-
-    async def _run(self, talk: Talk[_Value], function: Function | None = None) -> _Value:
-        try:
-            step = next(talk)
-            while True:
-                try:
-                    came = await self._carry_out(step, function)
-                except Interrupted as interrupted:
-                    step = talk.throw(interrupted)
-                else:
-                    step = talk.send(came)
-        except StopIteration as end:
-            value: _Value = end.value
-            return value
-
-    async def _carry_out(self, step: ConversationStep, function: Function | None) -> StepResult:
-        match step:
-            case ApiRequest():
-                return await self._perhaps_interrupted(self._send(step), function, step.interruptible)
-            case RetryPause():
-                return await self._perhaps_interrupted(asyncio.sleep(step.seconds), function, step.interruptible)
-            case FunctionCall() if function is not None:
-                return await call_function(function, step.message)
-        raise TypeError(f"there is no function to call with {step!r}")
-
-    async def _perhaps_interrupted(
-        self, work: Coroutine[Any, Any, _Value], function: Function | None, interruptible: bool
-    ) -> _Value:
-        if function is not None and interruptible:
-            return await self._stopping.unless_asked(work)
-        return await work
-
-    async def _send(self, request: ApiRequest) -> ApiResponse | NoResponse:
-        headers = dict(requests.add_authorization(request, self.access.authorization))
-        timeout = httpx2.Timeout(self._timeout_s, read=self._timeout_s + request.wait_s)
-        try:
-            answer = await self._http.request(
-                request.method, request.path, headers=headers, content=request.body, timeout=timeout
-            )
-        except httpx2.TransportError as error:
-            return describe_no_response(error, self.access.url)
-        return ApiResponse(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
-
-
-async def call_function(function: Function, delivered: Received) -> FunctionReturned | FunctionRaised:
-    try:
-        value: Awaitable[Any] | Any = function(delivered)
-        return FunctionReturned(await value if isawaitable(value) else value)
-    except Exception as error:  # the loop must outlive whatever its user's function does
-        return FunctionRaised(error)

@@ -1,4 +1,5 @@
-"""The blocking client: runs conversations with httpx2, one step at a time."""
+# Generated from nonblocking/client.py by `python -m scripts.blocking_client`; edit that file instead.
+"""The blocking client: one method for each operation of the API."""
 
 from __future__ import annotations
 
@@ -7,51 +8,31 @@ import random
 import secrets
 import ssl
 import time
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType, TracebackType
-from typing import Any, TypeVar, Unpack
-
-import httpx2
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Unpack
 
 from postroad.client import configuration, contents, external_format, provisioning, requests, responses, routing
 from postroad.client.access import Access
-from postroad.client.batches import Batches
-from postroad.client.bindings import Bindings
+from postroad.client.blocking.batches import Batches
+from postroad.client.blocking.bindings import Bindings
+from postroad.client.blocking.dead_letters import DeadLetters
+from postroad.client.blocking.models import Models
+from postroad.client.blocking.runner import ConversationRunner, Function
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
-from postroad.client.connection_errors import describe_no_response
 from postroad.client.consumer import build_answer, consume
 from postroad.client.conversations import Conversations, Progress
-from postroad.client.dead_letters import DeadLetters
-from postroad.client.external_format import PlainMessage
-from postroad.client.models import Models
+from postroad.client.external_format import NO_HEADERS, PlainMessage
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
-from postroad.client.steps import (
-    ApiRequest,
-    ApiResponse,
-    ConversationStep,
-    FunctionCall,
-    FunctionRaised,
-    FunctionReturned,
-    Interrupted,
-    NoResponse,
-    RetryPause,
-    StepResult,
-    Talk,
-)
-from postroad.client.stop_signals import Stopping
+from postroad.client.steps import TIMEOUT_S
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
 from postroad.core.resources.configuration import PlanView
 from postroad.core.resources.histories import Trace
 from postroad.core.resources.messages import Found
 from postroad.core.resources.services import AssetView, BegunProvisioning, CookieView, ProvisioningView, ReleaseView
-
-_Value = TypeVar("_Value")
-TIMEOUT_S = 30.0
-NOTHING: Mapping[str, str] = MappingProxyType({})
-Function = Callable[[Received], Any]
 
 
 class Client:
@@ -70,12 +51,11 @@ class Client:
     ) -> None:
         """Without arguments, address and key are read from POSTROAD_URL and POSTROAD_KEY or POSTROAD_KEY_FILE."""
         self.access = access or Access.found_in(os.environ, url=url, key=key, key_file=key_file, needs_key=tls is None)
-        self._timeout_s = timeout_s
-        self._http = httpx2.Client(base_url=self.access.url, verify=tls if tls is not None else True)
         self._talks = Conversations(
             retrying=retrying or Retrying(), jitter=random.random, fresh_key=lambda: secrets.token_hex(16)
         )
-        self._stopping = Stopping()
+        self._runner = ConversationRunner(self.access, timeout_s, tls)
+        self._run = self._runner.run
 
     def __enter__(self) -> Client:
         return self
@@ -86,7 +66,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
-        self._http.close()
+        self._runner.close()
 
     # ---- messages
 
@@ -115,7 +95,12 @@ class Client:
         return self._run(self._talks.poll(polling))
 
     def post_wire(
-        self, body: bytes, content_type: str, *, headers: Mapping[str, str] = NOTHING, **fields: Unpack[MessageFields]
+        self,
+        body: bytes,
+        content_type: str,
+        *,
+        headers: Mapping[str, str] = NO_HEADERS,
+        **fields: Unpack[MessageFields],
     ) -> PostResult:
         """Post bytes in an external format (SOAP, multipart, DIME, any document); the fields address it."""
         return self._run(self._talks.post_wire(body, content_type, message(**fields), headers))
@@ -126,11 +111,13 @@ class Client:
 
     def acknowledge(self, *messages: Delivered | str) -> SettlementResult:
         """Acknowledge messages (or tokens), so that they are not redelivered."""
-        return self._run(self._talks.settle(Settlement(tokens=list_tokens(messages))))
+        return self._run(self._talks.settle(Settlement(tokens=requests.list_tokens(messages))))
 
     def give_back(self, *messages: Delivered | str, delay_s: float = 0.0, reason: str = "") -> SettlementResult:
         """Give back messages that could not be handled; they are redelivered after the delay."""
-        settlement = Settlement(tokens=list_tokens(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason)
+        settlement = Settlement(
+            tokens=requests.list_tokens(messages), outcome=Outcome.NACK, delay_s=delay_s, reason=reason
+        )
         return self._run(self._talks.settle(settlement))
 
     def reply(self, delivered: Delivered, document: Any = None) -> PostResult:
@@ -157,12 +144,13 @@ class Client:
         redelivered, too.
         """
         polling = PollRequest(max=most, wait_s=wait_s, lease_s=lease_s, select=select)
-        with self._stopping.by_signals():
-            return self._run(consume(self._talks, polling, self._stopping, time.monotonic), function)
+        stopping = self._runner.stopping
+        with stopping.by_signals():
+            return self._run(consume(self._talks, polling, stopping, time.monotonic), function)
 
     def stop(self) -> None:
         """End ``handle`` (the next one, if none runs) after its current message or wait; for other threads and the function."""
-        self._stopping.ask()
+        self._runner.stopping.ask()
 
     # ---- looking and configuring
 
@@ -195,7 +183,7 @@ class Client:
         return self._run(self._talks.value(requests.read(path, **query)))
 
     def every(self, path: str, **query: str) -> list[dict[str, Any]]:
-        """Yield every item of a list of the API, over all pages."""
+        """Return every item of a list of the API, over all pages."""
         return self._run(routing.list_all(self._talks, path, **query))
 
     def change(self, method: str, path: str, value: Any = None, *, version: str = "") -> Any:
@@ -343,53 +331,3 @@ class Client:
 
     def remove_cookie(self, service: str, sender: str) -> None:
         self.change("DELETE", provisioning.cookie_path(service, sender))
-
-    # ---- carrying it out
-
-    def _run(self, talk: Talk[_Value], function: Function | None = None) -> _Value:
-        try:
-            step = next(talk)
-            while True:
-                try:
-                    came = self._carry_out(step, function)
-                except Interrupted as interrupted:
-                    step = talk.throw(interrupted)
-                else:
-                    step = talk.send(came)
-        except StopIteration as end:
-            value: _Value = end.value
-            return value
-
-    def _carry_out(self, step: ConversationStep, function: Function | None) -> StepResult:
-        match step:
-            case ApiRequest():
-                with self._stopping.interruptible(function is not None and step.interruptible):
-                    return self._send(step)
-            case RetryPause():
-                (self._stopping.wait if function is not None and step.interruptible else time.sleep)(step.seconds)
-                return None
-            case FunctionCall() if function is not None:
-                return call_function(function, step.message)
-        raise TypeError(f"there is no function to call with {step!r}")
-
-    def _send(self, request: ApiRequest) -> ApiResponse | NoResponse:
-        headers = dict(requests.add_authorization(request, self.access.authorization))
-        timeout = httpx2.Timeout(self._timeout_s, read=self._timeout_s + request.wait_s)
-        try:
-            answer = self._http.request(
-                request.method, request.path, headers=headers, content=request.body, timeout=timeout
-            )
-        except httpx2.TransportError as error:
-            return describe_no_response(error, self.access.url)
-        return ApiResponse(status=answer.status_code, headers=dict(answer.headers), body=answer.content)
-
-
-def call_function(function: Function, delivered: Received) -> FunctionReturned | FunctionRaised:
-    try:
-        return FunctionReturned(function(delivered))
-    except Exception as error:  # the loop must outlive whatever its user's function does
-        return FunctionRaised(error)
-
-
-def list_tokens(messages: Iterable[Delivered | str]) -> tuple[str, ...]:
-    return tuple(item if isinstance(item, str) else item.token for item in messages)

@@ -1,0 +1,100 @@
+"""Requests of the batch resources, and how batches are shown as resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec.structs import asdict
+from pydantic import Field
+
+from postroad.api.pagination import PageQuery
+from postroad.api.resources.context import time_or_none
+from postroad.api.resources.message_views import answer_view, drawn_view
+from postroad.core.batching.close_criteria import BatchDue, share_at
+from postroad.core.codecs.lexical import write_time
+from postroad.core.configuration.shapes import Line, StrictShape, Word
+from postroad.core.model.batch import Batch, BatchState
+from postroad.core.resources.batches import BatchDetails, BatchMemberView, BatchView, CriterionView
+from postroad.core.visibility.batch_membership import number_ranges, partner_answer
+from postroad.core.visibility.redact_batch_member import RedactedMember
+from postroad.flow.administration.batches import BatchReport, ListedBatch
+
+StateName = BatchState | Literal["", "all"]
+
+
+class BatchQuery(PageQuery):
+    service: Annotated[Line, Field(description="GCID or address of the batcher; all of yours when left out")] = ""
+    state: Annotated[
+        StateName, Field(description="Only those in this state; empty: all that are still to be sent; all: every one")
+    ] = ""
+
+
+class SteeringWish(StrictShape):
+    reason: Annotated[Line, Field(description="Recorded with the action")] = ""
+
+
+class ReasonedWish(StrictShape):
+    reason: Annotated[Word, Field(description="Recorded with the action")]
+
+
+def batch_view(seen: ListedBatch, now_us: int) -> BatchView:
+    batch = seen.batch
+    return BatchView(
+        id=batch.id,
+        version=batch.version,
+        service=seen.service.address if seen.service is not None else batch.service,
+        gcid=batch.service,
+        state=batch.state,
+        key=list(batch.key[1:]),
+        kind=batch.kind,
+        members=batch.count,
+        bytes=batch.bytes,
+        opened_at=write_time(batch.opened_at_us),
+        latest_at=write_time(batch.latest_at_us),
+        closed_at=time_or_none(batch.closed_at_us),
+        closed_by=batch.closed_by,
+        held=batch.held,
+        controlled=batch.controlled,
+        why=batch.why,
+        nearest=criterion_view(seen.due, batch, now_us),
+        interchange=batch.interchange,
+    )
+
+
+def details_view(shown: BatchReport, now_us: int) -> BatchDetails:
+    made = shown.known.assembled
+    return BatchDetails(
+        **asdict(batch_view(shown.seen, now_us)),
+        criteria=[criterion_view(one, shown.seen.batch, now_us) for one in shown.criteria],
+        standard=made.standard if made is not None else "",
+        numbers=[drawn_view(one) for one in number_ranges(made)] if made is not None else [],
+        sending=shown.sending,
+        answers=[answer_view(partner_answer(one)) for one in shown.known.answers],
+        changes=shown.changes,
+    )
+
+
+def criterion_view(due: BatchDue, batch: Batch, now_us: int) -> CriterionView:
+    return CriterionView(
+        criterion=due.criterion,
+        at=write_time(due.when_us) if due.when_us is not None else None,
+        share=round(share_at(due, batch, now_us), 4),
+        told=due.told,
+    )
+
+
+def member_view(member: RedactedMember) -> BatchMemberView:
+    return BatchMemberView(
+        delivery=member.id,
+        session=member.session,
+        sender=member.sender,
+        kind=member.kind,
+        bytes=member.bytes,
+        state=member.state,
+        in_batch=member.is_in_it,
+        since=write_time(member.since_us),
+        group=member.group,
+        document=member.document,
+        verdict=member.verdict,
+        reasons=list(member.reasons),
+    )

@@ -1,0 +1,149 @@
+"""Requests of the dead letter resources, and how dead letters are shown as resources."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, Self
+
+from msgspec.structs import asdict
+from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
+
+from postroad.api.pagination import PageQuery
+from postroad.api.resources.stop_contents import part_view
+from postroad.core.codecs.lexical import read_time, write_time
+from postroad.core.configuration.shapes import Line, Seconds, StrictShape, Word
+from postroad.core.model.failure_cause import Cause
+from postroad.core.resources.dead_letters import LetterCount, LetterDetails, LetterEvent, LetterResult, LetterView
+from postroad.core.visibility.redact_dead_letter import DeadLetterView
+from postroad.errors import Refused
+from postroad.flow.administration.dead_letters import (
+    DeadLetterCount,
+    DeadLetterDetails,
+    DeadLetterSearch,
+    LetterOutcome,
+)
+
+MAX_PAGE = 100  # letters that are dealt with in one call
+
+
+def _check_time(text: str) -> str:
+    try:
+        return text and write_time(read_time(text, ""))
+    except Refused as refusal:
+        raise ValueError(refusal.detail) from None
+
+
+Time = Annotated[StrictStr, Field(max_length=40), AfterValidator(_check_time)]
+
+
+class Filters(StrictShape):
+    """Filters that select dead letters by what the caller may see of them."""
+
+    service: Annotated[Line, Field(description="GCID or address of the service at which it failed")] = ""
+    sender: Annotated[Line, Field(description="GCID or address of the service that sent the message")] = ""
+    cause: Cause | Literal[""] = ""
+    topic: Line = ""
+    session: Annotated[Line, Field(description="Of the message")] = ""
+    since: Annotated[Time, Field(description="Failed at this time or later, as 2026-11-15T10:00:00Z")] = ""
+    until: Annotated[Time, Field(description="Failed before this time")] = ""
+
+    @property
+    def are_given(self) -> bool:
+        return any(getattr(self, name) for name in Filters.model_fields)
+
+    def wish(self, after: int, upto: int, limit: int) -> DeadLetterSearch:
+        return DeadLetterSearch(
+            service=self.service,
+            sender=self.sender,
+            cause=self.cause,
+            topic=self.topic,
+            session=self.session,
+            since_us=read_time(self.since, "") if self.since else 0,
+            until_us=read_time(self.until, "") if self.until else 0,
+            after=after,
+            upto=upto,
+            limit=limit,
+        )
+
+
+class LetterQuery(Filters, PageQuery):
+    pass
+
+
+class GroupQuery(Filters):
+    pass
+
+
+class ManyLetters(Filters):
+    """Letters to deal with, a page at a time: the cursor of the answer leads on to the next."""
+
+    all: Annotated[StrictBool, Field(description="Without any filter: all of your dead letters")] = False
+    dry_run: Annotated[StrictBool, Field(description="Only return how many match, and some of them")] = False
+    limit: Annotated[StrictInt, Field(ge=1, le=MAX_PAGE)] = MAX_PAGE
+    cursor: Annotated[StrictStr, Field(max_length=500)] = ""
+
+    @model_validator(mode="after")
+    def says_which(self) -> Self:
+        if self.are_given == self.all:
+            raise ValueError("select dead letters by at least one filter, or all of them by all, not both")
+        return self
+
+
+class ResendWish(StrictShape):
+    reason: Annotated[Line, Field(description="Recorded with the action")] = ""
+    expires_in_s: Annotated[Seconds, Field(description="Of the new round; 0: as long as the message at first")] = 0
+
+
+class DropWish(StrictShape):
+    reason: Annotated[Word, Field(description="Recorded with the action")]
+
+
+class ResendMany(ManyLetters, ResendWish):
+    pass
+
+
+class DropMany(ManyLetters, DropWish):
+    pass
+
+
+def letter_view(letter: DeadLetterView) -> LetterView:
+    return LetterView(
+        delivery=letter.id,
+        session=letter.session,
+        failed_at=write_time(letter.failed_at_us),
+        posted_at=write_time(letter.posted_at_us),
+        service=letter.service,
+        gcid=letter.gcid,
+        sender=letter.sender,
+        type=letter.type,
+        topic=letter.topic,
+        handle=letter.handle,
+        size=letter.size,
+        attempts=letter.attempts,
+        cause=letter.cause,
+        reason=letter.reason,
+        resent=letter.resent,
+        open=letter.is_open,
+    )
+
+
+def details_view(found: DeadLetterDetails) -> LetterDetails:
+    return LetterDetails(
+        **asdict(letter_view(found.letter)),
+        events=[
+            LetterEvent(at=write_time(one.at_us), what=one.what, by=one.by, detail=one.detail) for one in found.events
+        ],
+        parts=[part_view(part) for part in found.parts],
+    )
+
+
+def count_view(counted: DeadLetterCount) -> LetterCount:
+    sample = [letter_view(letter) for letter in counted.sample]
+    return LetterCount(matches=counted.matches, complete=counted.complete, sample=sample)
+
+
+def result_view(dealt: LetterOutcome) -> LetterResult:
+    if dealt.refusal is None:
+        return LetterResult(letter=dealt.letter.id, delivery=dealt.delivery)
+    return LetterResult(
+        letter=dealt.letter.id, delivery=dealt.delivery, code=dealt.refusal.code, detail=dealt.refusal.detail
+    )

@@ -1,0 +1,1 @@
+"""The blocking client: generated from ``postroad.client.nonblocking``, except for its runner."""

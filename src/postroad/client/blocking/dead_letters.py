@@ -1,0 +1,72 @@
+# Generated from nonblocking/dead_letters.py by `python -m scripts.blocking_client`; edit that file instead.
+"""The dead letters API: list, resend and drop, singly or by filter at a limited rate."""
+
+from __future__ import annotations
+
+from typing import Unpack
+
+from postroad.client.blocking.runner import RunConversation
+from postroad.client.conversations import Conversations, Progress, ignore_progress
+from postroad.client.dead_letters import (
+    DeadLetterConversations,
+    DeadLetterFilters,
+    build_resend_wish,
+    select_letters,
+)
+from postroad.core.model.dead_letter_actions import DROP, RESEND
+from postroad.core.resources.dead_letters import LetterCount, LetterDetails, LetterGroup, LetterResult, LetterView
+
+
+class DeadLetters:
+    """The dead letters of the caller's organization; ``client.dead_letters``."""
+
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = DeadLetterConversations(talks)
+        self._run = run
+
+    def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterView]:
+        """Return the letters that have not been handled, oldest first."""
+        return self._run(self._say.listed(filters))
+
+    def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterGroup]:
+        """Return the number of letters at each service, by cause."""
+        return self._run(self._say.groups(filters))
+
+    def letter(self, delivery: int) -> LetterDetails:
+        """Return one letter with its events and parts."""
+        return self._run(self._say.letter(delivery))
+
+    def count(self, **filters: Unpack[DeadLetterFilters]) -> LetterCount:
+        """Return how many letters match, with a sample; a dry run of a resend or drop."""
+        return self._run(self._say.count(filters))
+
+    def resend(self, delivery: int, *, reason: str = "", expires_in_s: int = 0) -> int:
+        """Resend a dead letter to where it failed; returns the new delivery number."""
+        return self._run(self._say.resend(delivery, build_resend_wish(reason, expires_in_s)))
+
+    def drop(self, delivery: int, reason: str) -> None:
+        """Drop a dead letter; the message stays failed, and is not listed any more."""
+        self._run(self._say.drop(delivery, reason))
+
+    def resend_many(
+        self,
+        *,
+        reason: str = "",
+        expires_in_s: int = 0,
+        rate: float = 0.0,
+        progress: Progress = ignore_progress,
+        **filters: Unpack[DeadLetterFilters],
+    ) -> list[LetterResult]:
+        """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
+        wish = select_letters(filters) | build_resend_wish(reason, expires_in_s)
+        return self._run(self._say.act_on_many(RESEND, wish, rate, progress))
+
+    def drop_many(
+        self,
+        reason: str,
+        *,
+        rate: float = 0.0,
+        progress: Progress = ignore_progress,
+        **filters: Unpack[DeadLetterFilters],
+    ) -> list[LetterResult]:
+        return self._run(self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress))

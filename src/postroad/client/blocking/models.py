@@ -1,0 +1,69 @@
+# Generated from nonblocking/models.py by `python -m scripts.blocking_client`; edit that file instead.
+"""The models API: read, change, import and export trees, and attach services."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Unpack
+
+from postroad.client.blocking.runner import RunConversation
+from postroad.client.conversations import Conversations, Progress, ignore_progress
+from postroad.client.model_pieces import Present
+from postroad.client.models import PAGE, AttachmentFields, ModelConversations, Value
+from postroad.core.resources.models import AttachmentView, Changed, ModelView, NodeSummary, NodeView, ReceiverPage
+
+
+class Models:
+    """Models, as far as the caller may see and change them; ``client.models``."""
+
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = ModelConversations(talks)
+        self._run = run
+
+    def model(self, model: str) -> ModelView:
+        """Return the model's size, its root, and the topics with their own strategy."""
+        return self._run(self._say.read(model))
+
+    def node(self, model: str, tag: str) -> NodeView:
+        return self._run(self._say.node(model, tag))
+
+    def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
+        """Return the first nodes, depth first."""
+        return self._run(self._say.nodes(model, most))
+
+    def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
+        return self._run(self._say.attachments(model, most))
+
+    def document(self, model: str) -> Value:
+        """Return the whole model as its YAML document; empty if it has no nodes."""
+        return self._run(self._say.document(model))
+
+    def bring(self, model: str, tree: Any, *, prune: bool = False, progress: Progress = ignore_progress) -> Value:
+        """Make the model match the document, piece by piece; what it omits is removed only with ``prune``.
+
+        Returns how many nodes, attachments and topics were sent, and how many of them changed something.
+        """
+        return self._run(self._say.bring(model, tree, prune, progress))
+
+    def absent(self, model: str, tree: Any) -> Present:
+        """Return what ``prune`` would remove: tags, attachment ids and topics."""
+        return self._run(self._say.absent(model, tree))
+
+    def change(self, model: str, piece: Mapping[str, Any]) -> Changed:
+        """Apply several changes atomically, in the API's format."""
+        return self._run(self._say.change(model, piece))
+
+    def attach(self, model: str, service: str, *, side: str, **where: Unpack[AttachmentFields]) -> AttachmentView:
+        """Attach a service as producer or consumer (``side``); returns the attachment with its id."""
+        return self._run(self._say.attach(model, service, side, where))
+
+    def detach(self, model: str, id: str) -> None:
+        self._run(self._say.detach(model, id))
+
+    def remove(self, model: str) -> None:
+        """Remove the whole model; the service stays."""
+        self._run(self._say.remove(model))
+
+    def receivers(self, model: str, topic: str, *, node: str = "", sender: str = "") -> ReceiverPage:
+        """Return who would receive a message on the topic from a node or a sender; nothing is sent."""
+        return self._run(self._say.receivers(model, topic, node, sender))

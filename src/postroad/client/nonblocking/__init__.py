@@ -1,0 +1,1 @@
+"""The client for asyncio, which is also the source of the blocking client."""

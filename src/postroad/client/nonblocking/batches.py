@@ -1,0 +1,53 @@
+"""The batches API: list, inspect, release, pause, resume and drop batches."""
+
+from __future__ import annotations
+
+from postroad.client.batches import BatchConversations
+from postroad.client.conversations import Conversations
+from postroad.client.nonblocking.runner import AsyncRunConversation
+from postroad.core.model.batch_actions import DROP, HOLD, LET_GO, RELEASE, RESUME, TAKE_OUT
+from postroad.core.resources.batches import BatchDetails, BatchMemberView, BatchView
+
+
+class AsyncBatches:
+    """The batches of the caller's batchers; ``client.batches``. Actions return the updated batch."""
+
+    def __init__(self, talks: Conversations, run: AsyncRunConversation) -> None:
+        self._say = BatchConversations(talks)
+        self._run = run
+
+    async def listed(self, service: str = "", state: str = "") -> list[BatchView]:
+        """Return the unsent batches, or those in a state (``all``: every one), newest first."""
+        return await self._run(self._say.listed(service, state))
+
+    async def batch(self, batch: str) -> BatchDetails:
+        """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
+        return await self._run(self._say.batch(batch))
+
+    async def members(self, batch: str, *, most: int = 0) -> list[BatchMemberView]:
+        """Return all members that ever joined, or the first ``most``, in order of arrival."""
+        return await self._run(self._say.members(batch, most))
+
+    async def release(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
+        """Close a batch now, even if its criteria are not met, and resume it if it was paused."""
+        return await self._run(self._say.act(RELEASE, batch, reason, version))
+
+    async def hold(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
+        """Pause a batch: it gathers messages and closes as usual, but is not sent until it is resumed."""
+        return await self._run(self._say.act(HOLD, batch, reason, version))
+
+    async def let_go(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
+        """Resume a paused batch."""
+        return await self._run(self._say.act(LET_GO, batch, reason, version))
+
+    async def resume(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
+        """Resume a suspended batch, with the same bytes if it was assembled and no member has left since."""
+        return await self._run(self._say.act(RESUME, batch, reason, version))
+
+    async def drop(self, batch: str, reason: str, *, version: int = 0) -> BatchDetails:
+        """Drop a suspended batch: its members become dead letters, which can be resent."""
+        return await self._run(self._say.act(DROP, batch, reason, version))
+
+    async def take_out(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> BatchDetails:
+        """Remove one message from a batch: it becomes a dead letter, and the others continue."""
+        return await self._run(self._say.act(TAKE_OUT, batch, reason, version, delivery))

@@ -1,0 +1,116 @@
+"""What people may do with a batch: the one table that API, SDK, command line and console are made from.
+
+Rule: an action is possible in exactly the states from which ``BATCH_MOVES`` has one of its moves.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from postroad.core.model.batch import BATCH_MOVES, Batch, BatchState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchAction:
+    """An action on a batch, or on one of its members."""
+
+    name: str  # of the command, and the last segment of the URL
+    operation: str  # its id in OpenAPI
+    title: str  # of the button
+    past: str  # participle, as in "released: batch …"
+    done: str  # what the console reports afterwards
+    description: str  # in OpenAPI, in the SDK and in the help of the command
+    moves: tuple[str, ...]  # of ``BATCH_MOVES``
+    needs_reason: bool = False
+    on_paused: bool | None = None  # only for paused batches, or only for batches that are not paused
+    of_member: bool = False  # it is about one message of the batch, which is named by its delivery
+
+    @property
+    def method(self) -> str:
+        """The name of its function in the SDK."""
+        return self.name.replace("-", "_")
+
+    @property
+    def path(self) -> str:
+        """The end of its URL, below the batch."""
+        return f"/members/{{delivery}}/{self.name}" if self.of_member else f"/{self.name}"
+
+    @property
+    def states(self) -> frozenset[BatchState]:
+        """The states that allow it."""
+        return frozenset(state for state, moves in BATCH_MOVES.items() if not moves.keys().isdisjoint(self.moves))
+
+    def is_possible(self, batch: Batch) -> bool:
+        """True if the batch is in a state that allows the action."""
+        return batch.state in self.states and self.on_paused in (None, batch.held)
+
+
+RELEASE = BatchAction(
+    name="release",
+    operation="release_batch",
+    title="Release now",
+    past="released",
+    done="The batch was released.",
+    description="Close a batch now, even if its criteria are not met, and resume it if it was paused.",
+    moves=("closed", "let go"),
+)
+HOLD = BatchAction(
+    name="hold",
+    operation="hold_batch",
+    title="Pause",
+    past="paused",
+    done="The batch is paused: it gathers messages, and is not sent.",
+    description="Pause a batch: it gathers messages and closes as usual, but is not sent until it is resumed.",
+    moves=("held",),
+    on_paused=False,
+)
+LET_GO = BatchAction(
+    name="let-go",
+    operation="let_batch_go",
+    title="Resume",
+    past="resumed",
+    done="The batch was resumed.",
+    description="Resume a paused batch.",
+    moves=("let go",),
+    on_paused=True,
+)
+RESUME = BatchAction(
+    name="resume",
+    operation="resume_batch",
+    title="Resume",
+    past="resumed",
+    done="The batch was resumed.",
+    description="Resume a suspended batch, with the same bytes if it was assembled and no member has left since.",
+    moves=("resumed", "sent again"),
+)
+DROP = BatchAction(
+    name="drop",
+    operation="drop_batch",
+    title="Drop",
+    past="dropped",
+    done="The batch was dropped; its messages are dead letters.",
+    description="Drop a suspended batch: its members become dead letters, which can be resent.",
+    moves=("dropped",),
+    needs_reason=True,
+)
+TAKE_OUT = BatchAction(
+    name="take-out",
+    operation="take_member_out",
+    title="Remove",
+    past="removed",
+    done="The message was removed and is a dead letter now.",
+    description="Remove one message from a batch: it becomes a dead letter, and the others continue.",
+    moves=("left", "emptied"),
+    needs_reason=True,
+    of_member=True,
+)
+BATCH_ACTIONS: dict[str, BatchAction] = {
+    action.name: action for action in (RELEASE, HOLD, LET_GO, RESUME, DROP, TAKE_OUT)
+}
+
+
+def list_possible_actions(batch: Batch, *, is_gathering: bool) -> list[BatchAction]:
+    """Return the actions on a batch as a whole; one whose service gathers no messages any more can only be dropped."""
+    if not is_gathering and batch.state in (BatchState.OPEN, BatchState.CLOSED):
+        return [DROP]
+    return [action for action in BATCH_ACTIONS.values() if not action.of_member and action.is_possible(batch)]

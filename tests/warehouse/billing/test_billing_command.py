@@ -17,9 +17,10 @@ import yaml
 from click.testing import CliRunner
 from deltalake import write_deltalake
 
+from postroad.adapters.marts.billing import read_uses
 from postroad.cli.framework.connection import URL_FILE
 from postroad.cli.main import postroad
-from postroad.console.billing_data import load_drafts, load_uses, plot_month
+from postroad.console.billing_data import load_drafts, plot_month
 from postroad.core.billing.invoices import InvoiceAccount
 from postroad.core.codecs.xml import parse
 from postroad.core.model.billing import MICROS, BillingSettings
@@ -148,7 +149,7 @@ def check_that_the_console_says_the_same(month: Month, would_be: dict[str, Any])
     (draft,) = load_drafts(folder, house(month), PERIOD, books, date(2024, 11, 1)).invoices
     assert [f"{line.amount:f}" for line in draft.lines] == [line["amount"] for line in would_be["lines"]]
     for line in draft.lines:
-        found = load_uses(folder, draft, line, 2**62, 0, line.quantity + 1)
+        found = read_uses(folder, draft, line, 2**62, 0, line.quantity + 1)
         assert (len(found), sum(use.micros for use in found)) == (line.quantity, line.micros)
     plot = plot_month(folder, InvoiceAccount(house(month), PERIOD, draft.currency), books, 2**62)
     assert plot.curves[0].values[-1] == round(sum(line.micros for line in draft.lines) / MICROS, 4)

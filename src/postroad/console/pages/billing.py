@@ -14,17 +14,17 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from postroad.adapters.marts.billing import read_uses
+from postroad.adapters.marts.tables import MissingMarts, run_query
 from postroad.console.billing_data import (
     MonthDrafts,
     exactly_micros,
     forecast_total,
     load_drafts,
-    load_uses,
     plot_month,
 )
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.downloads import csv_file, download, json_response
-from postroad.console.marts import MissingMarts, run_query
 from postroad.console.page_guards import member_page, render_page
 from postroad.console.pages.reports import list_organizations, requested_organization
 from postroad.core.billing.balances import Balance, balances
@@ -130,7 +130,7 @@ async def _line(request: Request, document: Invoice, addresses: dict[str, str], 
     }  # fmt: skip
     skipped = (page - 1) * USES_A_PAGE
     try:
-        found = await run_query(partial(load_uses, folder, document, line, through, skipped, USES_A_PAGE))
+        found = await run_query(partial(read_uses, folder, document, line, through, skipped, USES_A_PAGE))
     except MissingMarts as missing:
         return render_page(request, "invoice_line.html", values | {"missing": missing, "uses": []})
     told = [(use, await _message_name(console, caller, use.session)) for use in found]

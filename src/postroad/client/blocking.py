@@ -16,6 +16,7 @@ import httpx2
 from postroad.client import configuration, contents, external_format, provisioning, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.batches import Batches
+from postroad.client.billing import Billing
 from postroad.client.bindings import Bindings
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
@@ -256,8 +257,6 @@ class Client:
         """Release everything held back for a service; returns how many messages are pushed."""
         return self.change("POST", routing.service_path(service, "release"))
 
-    # ---- why a message goes its way
-
     def explain(self, form: str = "json", **fields: Unpack[MessageFields]) -> Any:
         """Return how a message would be routed; nothing is sent. ``form`` is json, text or svg."""
         return self.explain_message(message(**fields), form)
@@ -289,11 +288,13 @@ class Client:
         return Batches(self._talks, self._run)
 
     @property
+    def billing(self) -> Billing:
+        return Billing(self._talks, self._run)
+
+    @property
     def dead_letters(self) -> DeadLetters:
         """The dead letters API: list, resend and drop messages that failed."""
         return DeadLetters(self._talks, self._run)
-
-    # ---- trust
 
     def confirm_provisioning(self, gcid: str, token: str, cookie: Any = None) -> None:
         """For providers: confirm that the service stands for a customer's account; the cookie is sent with its messages."""

@@ -18,6 +18,7 @@ import httpx2
 from postroad.client import configuration, contents, external_format, provisioning, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.batches import AsyncBatches
+from postroad.client.billing import AsyncBilling
 from postroad.client.bindings import AsyncBindings
 from postroad.client.blocking import NOTHING, TIMEOUT_S, list_tokens
 from postroad.client.chunk_post import Answer
@@ -263,6 +264,10 @@ class AsyncClient:
     @property
     def batches(self) -> AsyncBatches:
         return AsyncBatches(self._talks, self._run)
+
+    @property
+    def billing(self) -> AsyncBilling:
+        return AsyncBilling(self._talks, self._run)
 
     @property
     def dead_letters(self) -> AsyncDeadLetters:

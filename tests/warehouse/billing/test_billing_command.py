@@ -27,8 +27,9 @@ from postroad.core.model.billing import MICROS, BillingSettings
 from postroad.testing.server import ServerProcess
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
-from postroad.warehouse.jobs.billing_refresh import refresh_billing
+from postroad.warehouse.jobs.billing_refresh import BILLING_TABLES
 from postroad.warehouse.jobs.landing import land
+from postroad.warehouse.pipeline import refresh
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
 from tests.waiting import eventually
@@ -69,7 +70,7 @@ class Month:
 
     def bring_up(self) -> None:
         land(self.spark, self.store, SegmentLog(folder=self.data / "journal"))
-        refresh_billing(self.store, self.store.read("log"), self.store.rows("log"))
+        refresh(self.store, BILLING_TABLES)
 
     def says(self, *arguments: object, code: int = 0) -> str:
         given = [*map(str, arguments), "--data", str(self.data)]

@@ -59,7 +59,7 @@ class BillingRecords:
 
     def requested(self, request: str) -> Invoice | Payment | None:
         """Return the record that a request with this Idempotency-Key has made, or None."""
-        known = (*self.invoices.values(), *self.payments.values()) if request else ()
+        known: list[Invoice | Payment] = [*self.invoices.values(), *self.payments.values()] if request else []
         return next((item for item in known if item.request == request), None)
 
     def accounts(self, period: str) -> dict[InvoiceAccount, list[Invoice]]:

@@ -86,6 +86,7 @@ class PaymentRecorded(Struct, gc=False, frozen=True, array_like=True, tag_field=
 
 
 BillingEntry = InvoiceIssued | InvoiceCredited | PaymentRecorded
+BILLING_TAGS: tuple[str, ...] = tuple(str(kind.__struct_config__.tag) for kind in BillingEntry.__args__)
 
 
 def issued_document(invoice: Invoice) -> IssuedDocument:

@@ -8,7 +8,9 @@ from msgspec import Meta
 
 from postroad.core.resources.base import Resource
 
-Amount = Annotated[str, Meta(description="A decimal number as text, such as `12.50`, so that no program makes it a float")]
+Amount = Annotated[
+    str, Meta(description="A decimal number as text, such as `12.50`, so that no program makes it a float")
+]
 
 
 class InvoiceLineView(Resource, kw_only=True):
@@ -93,6 +95,13 @@ class InvoiceDetails(Resource, kw_only=True):
     balance: Annotated[BalanceView, Meta(description="Of the invoice, or of the one that this document corrects")]
     corrections: Annotated[list[str], Meta(description="Numbers of all documents that correct the invoice")]
     payments: list[PaymentView]
+
+
+class DocumentPage(Resource, kw_only=True):
+    """A page of invoices and credit notes, whole, by number."""
+
+    items: list[InvoiceDetails]
+    next: Annotated[str | None, Meta(description="Cursor of the next page")] = None
 
 
 class IssuedInvoices(Resource, kw_only=True):

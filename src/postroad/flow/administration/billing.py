@@ -59,7 +59,7 @@ class InvoiceQuery:
 
 
 def billed_organization(caller: Caller, directory: Directory, named: str = "") -> str:
-    """Return the organization whose bills are asked for, as the directory spells it; empty for all, for operators."""
+    """Return the organization whose bills are asked for, as its bills spell it; empty for all, for operators."""
     if caller.operator:
         return _known_organization(named, directory) if named else ""
     found = find_visible_organization(caller, directory, named or caller.organization)
@@ -70,6 +70,9 @@ def _known_organization(named: str, directory: Directory) -> str:
     found = directory.organization(named)
     if found is not None:
         return found.name
+    billed = BillingRecords.of_directory(directory).documents(organization=named)
+    if billed:  # of an organization that has been removed
+        return billed[0].organization
     near = get_close_matches(named, [item.name for item in directory.organizations.values()], 1)
     hint = f" Did you mean {near[0]!r}?" if near else ""
     raise Refused("not-found", f"Organization {named!r} does not exist.{hint}")
@@ -82,6 +85,17 @@ async def list_invoices(network: Network, caller: Caller, query: InvoiceQuery) -
     found = records.balances(check_period(query.period) if query.period else "", organization)
     day = query.overdue_on
     return [item for item in found if item.is_overdue(day)] if day is not None else found
+
+
+async def list_documents(
+    network: Network, caller: Caller, organization: str = "", period: str = ""
+) -> list[tuple[Invoice, Balance]]:
+    """Return the documents that the caller may see, each with the balance of its invoice, by number."""
+    house = billed_organization(caller, network.directory, organization)
+    records = await _records(network)
+    balances = {item.invoice.number: item for item in records.balances("", house)}
+    documents = records.documents(check_period(period) if period else "", house)
+    return [(item, balances[item.root]) for item in documents]
 
 
 async def find_invoice(network: Network, caller: Caller, number: str) -> tuple[Invoice, Balance]:
@@ -97,7 +111,7 @@ async def issue_invoices(
     network: Network, caller: Caller, period: str, counted: CountedMonth, *, dry_run: bool = False
 ) -> list[Invoice]:
     """Issue the invoices that a month lacks, and corrections; returns them, or what a dry run would issue."""
-    _require_operator(caller)
+    require_operator(caller)
     head, now_us = (await network.journal.head()).seq, network.clock.now_us()
     check_is_over(check_period(period), counted, network.directory.books, now_us=now_us, head=head)
     issued: list[Invoice] = []
@@ -108,7 +122,7 @@ async def issue_invoices(
         if dry_run or not due:
             return issued + [replace(document, addresses=addresses) for document in due]
         written = await _write(network, partial(_issue, network, caller, period, counted, addresses))
-        issued += [billing_record(entry) for entry in written]  # type: ignore[misc]
+        issued += [record for entry in written if isinstance(record := billing_record(entry), Invoice)]
         if len(written) == len(due):
             return issued
     raise _too_busy()
@@ -118,7 +132,7 @@ async def credit_invoice(
     network: Network, caller: Caller, number: str, amount: str, reason: str, *, request: str = ""
 ) -> Invoice:
     """Issue a credit note for an invoice, for a reason that the journal does not know."""
-    _require_operator(caller)
+    require_operator(caller)
     books, on = network.directory.books, today(network)
 
     def decide(records: BillingRecords) -> BillingEntry:
@@ -127,10 +141,11 @@ async def credit_invoice(
         return InvoiceCredited(network.clock.now_us(), caller.name, issued_document(note), follows, request)
 
     recorded = await _record_once(network, decide, request)
-    same = isinstance(recorded, Invoice) and (recorded.corrects, recorded.reason) == (_root(network, number), reason)
-    if not same or -recorded.total != parse_amount(amount, recorded.currency):
-        raise _other_request()
-    return recorded
+    wanted = _root(network, number), reason
+    if isinstance(recorded, Invoice) and (recorded.corrects, recorded.reason) == wanted:
+        if -recorded.total == parse_amount(amount, recorded.currency):
+            return recorded
+    raise _other_request()
 
 
 async def record_payment(
@@ -144,7 +159,7 @@ async def record_payment(
     request: str = "",
 ) -> Payment:
     """Record a payment for an invoice; an amount below zero takes one back."""
-    _require_operator(caller)
+    require_operator(caller)
     day = received_on or today(network)
 
     def decide(records: BillingRecords) -> BillingEntry:
@@ -162,13 +177,11 @@ async def record_payment(
         )
 
     recorded = await _record_once(network, decide, request)
-    same = isinstance(recorded, Payment) and (recorded.invoice, recorded.reference) == (
-        _root(network, number),
-        reference,
-    )
-    if not same or recorded.amount != parse_amount(amount, recorded.currency):
-        raise _other_request()
-    return recorded
+    wanted = _root(network, number), reference
+    if isinstance(recorded, Payment) and (recorded.invoice, recorded.reference) == wanted:
+        if recorded.amount == parse_amount(amount, recorded.currency):
+            return recorded
+    raise _other_request()
 
 
 def today(network: Network) -> date:
@@ -250,7 +263,8 @@ def _root(network: Network, number: str) -> str:
     return BillingRecords.of_directory(network.directory).root(number).number
 
 
-def _require_operator(caller: Caller) -> None:
+def require_operator(caller: Caller) -> None:
+    """Refuse everyone but the network's operators."""
     if not caller.operator:
         raise permission_denied(OPERATORS_ONLY)
 

@@ -42,7 +42,6 @@ from postroad.core.resources.billing import (
 )
 from postroad.errors import Refused
 from postroad.flow.administration import billing
-from postroad.flow.stages.posting import check_idempotency_key
 
 
 class BillingRoute(GuardedRoute):
@@ -233,9 +232,7 @@ async def credit_invoice(
     api: Api, caller: Asking, number: str, wish: CreditWish, idempotency_key: IdempotencyKey = ""
 ) -> Response:
     """Give money back on an invoice for a reason that the journal does not know; for operators."""
-    note = await billing.credit_invoice(
-        api.network, caller, number, wish.amount, wish.reason, request=_checked(idempotency_key)
-    )
+    note = await billing.credit_invoice(api.network, caller, number, wish.amount, wish.reason, request=idempotency_key)
     found = await billing.find_invoice(api.network, caller, note.number)
     return answer(_details(api, *found), 201, headers={"Location": f"{INVOICES}/{note.number}"})
 
@@ -252,7 +249,7 @@ async def record_payment(
         wish.amount,
         received_on=date.fromisoformat(wish.received_on) if wish.received_on else None,
         reference=wish.reference,
-        request=_checked(idempotency_key),
+        request=idempotency_key,
     )
     _, balance = await billing.find_invoice(api.network, caller, payment.invoice)
     summary = invoice_summary(balance, billing.today(api.network))
@@ -283,12 +280,6 @@ async def _read(question: Any) -> Any:
     except MissingMarts as missing:
         detail = f"{missing} {missing.instruction} {missing.command}".replace("\n", "; ")
         raise Refused("billing.not-counted", detail) from None
-
-
-def _checked(key: str) -> str:
-    if key:
-        check_idempotency_key(key)
-    return key
 
 
 def _day(api: ApiContext, text: str) -> date:

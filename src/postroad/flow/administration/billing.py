@@ -44,6 +44,7 @@ from postroad.flow.administration.base import (
 )
 from postroad.flow.administration.versions import list_versions
 from postroad.flow.network import Network
+from postroad.flow.stages.posting import check_idempotency_key
 
 TRIES = 20  # other nodes that are quicker, one after the other
 OPERATORS_ONLY = "Only the network's operators issue invoices and record payments"
@@ -141,9 +142,9 @@ async def credit_invoice(
         return InvoiceCredited(network.clock.now_us(), caller.name, issued_document(note), follows, request)
 
     recorded = await _record_once(network, decide, request)
-    wanted = _root(network, number), reason
-    if isinstance(recorded, Invoice) and (recorded.corrects, recorded.reason) == wanted:
-        if -recorded.total == parse_amount(amount, recorded.currency):
+    if isinstance(recorded, Invoice):
+        wanted = _root(network, number), reason, -parse_amount(amount, recorded.currency)
+        if (recorded.corrects, recorded.reason, recorded.total) == wanted:
             return recorded
     raise _other_request()
 
@@ -177,9 +178,9 @@ async def record_payment(
         )
 
     recorded = await _record_once(network, decide, request)
-    wanted = _root(network, number), reference
-    if isinstance(recorded, Payment) and (recorded.invoice, recorded.reference) == wanted:
-        if recorded.amount == parse_amount(amount, recorded.currency):
+    if isinstance(recorded, Payment):
+        wanted = _root(network, number), reference, parse_amount(amount, recorded.currency)
+        if (recorded.invoice, recorded.reference, recorded.amount) == wanted:
             return recorded
     raise _other_request()
 
@@ -198,6 +199,8 @@ async def _record_once(
     network: Network, decide: Callable[[BillingRecords], BillingEntry], request: str
 ) -> Invoice | Payment:
     """Write the entry that is decided on, unless its request has made a record before; returns the record."""
+    if request:
+        check_idempotency_key(request)
     for _ in range(TRIES):
         known = (await _records(network)).requested(request)
         if known is not None:

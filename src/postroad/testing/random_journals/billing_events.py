@@ -35,7 +35,15 @@ def bill(draw: Draw, story: JournalState) -> Entry:
     number = f"2026-10-{story.next_seq:04d}"
     if draw(st.booleans()):
         return PaymentRecorded(
-            draw(times), draw(words), number, draw(words), draw(amounts), "EUR", draw(days), draw(words), number
+            draw(times),
+            draw(words),
+            number,
+            draw(words),
+            amount=draw(amounts),
+            currency="EUR",
+            received_on=draw(days),
+            reference=draw(words),
+            request=number,
         )
     document = IssuedDocument(
         number=number,

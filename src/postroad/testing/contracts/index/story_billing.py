@@ -22,7 +22,15 @@ def build_document(number: str, amount: str, *, corrects: str = "") -> IssuedDoc
     """Build an issued document with one line."""
     value = Decimal(amount)
     line = IssuedLine(
-        "message", "originator", "a", "standard/2026-01", 3, 4, int(value * 1_000_000), value, address="A/a"
+        "message",
+        "originator",
+        "a",
+        "standard/2026-01",
+        quantity=3,
+        kilobytes=4,
+        micros=int(value * 1_000_000),
+        amount=value,
+        address="A/a",
     )
     return IssuedDocument(
         number=number,
@@ -47,7 +55,15 @@ BILLING: list[Entry] = [
         81_000, "ada", build_document("2026-10-0002", "-2.30", corrects="2026-10-0001"), "2026-10-0001", "credit 1"
     ),
     PaymentRecorded(
-        82_000, "ada", "2026-10-0001/1", "2026-10-0001", Decimal("10.04"), "EUR", BILLED_ON, "bank 7", "payment 1"
+        82_000,
+        "ada",
+        "2026-10-0001/1",
+        "2026-10-0001",
+        amount=Decimal("10.04"),
+        currency="EUR",
+        received_on=BILLED_ON,
+        reference="bank 7",
+        request="payment 1",
     ),
 ]
 # As the index keeps them: kind, key, version, and number of the entry.

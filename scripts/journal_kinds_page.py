@@ -1,10 +1,10 @@
-"""The reference page of the kinds of journal entries, written from ``core/model/journal.py``."""
+"""The reference page of the kinds of journal entries, written from ``core/model/journal.py`` and what it is made of."""
 
 from __future__ import annotations
 
 from inspect import cleandoc
 
-from postroad.core.model import batch, cross_reference, exchange, interchange, journal, part_facts
+from postroad.core.model import batch, billing_entries, cross_reference, exchange, interchange, journal, part_facts
 from scripts.source_comments import Field, fields
 
 INTRODUCTION = """# Kinds of journal entries
@@ -88,6 +88,29 @@ MEANINGS = {
     "DocumentPosition.facts": "what else an answer needs: names and values",
     "AnsweredMember.delivery": "by which it joined its batch",
     "reasons": "why, in the partner's words",
+    "IssuedDocument.document": "`invoice` or `credit note`",
+    "IssuedLine.kind": "`message`, `invocation` or `credit`",
+    "IssuedLine.part": "the role in which the organization pays, such as `originator`",
+    "PaymentRecorded.id": "number of the invoice, and of the payment for it",
+    "amount": "a decimal, as text",
+    "corrects": "number of the invoice that it corrects",
+    "currency": "three letters, such as EUR",
+    "document": "the invoice or credit note, whole",
+    "due_on": "the day by which it is to be paid",
+    "invoice": "number of the invoice",
+    "issued_on": "the day on which it was issued",
+    "kilobytes": "kilobytes that were charged",
+    "lines": "its lines",
+    "micros": "the exact sum, in millionths of the currency",
+    "number": "number of the document, which is never used again",
+    "organization": "who pays",
+    "period": "the month",
+    "quantity": "how many charges it sums up",
+    "received_on": "the day on which it was received",
+    "reference": "text of the bank statement",
+    "seller": "who issued it",
+    "tariff": "name of the tariff and its first month",
+    "total": "sum of the lines",
     "standard": "x12, edifact, hl7 …",
     "verdict": "what the partner says of it",
     "numbers": "the control numbers that it uses",
@@ -113,6 +136,8 @@ PARTS = (
     cross_reference.CrossReferenceRecord,
     cross_reference.Key,
     journal.ObjectChange,
+    billing_entries.IssuedDocument,
+    billing_entries.IssuedLine,
 )
 
 

@@ -8,7 +8,6 @@ from inspect import getdoc
 import pyarrow as pa
 
 from postroad.warehouse.landing import log
-from postroad.warehouse.marts import charges, invoices, usage
 from postroad.warehouse.pipeline import TABLES
 
 INTRODUCTION = """# Tables of the warehouse
@@ -34,7 +33,6 @@ def render() -> str:
 def _others() -> list[str]:
     """Every other table in the words of its module, which state its grain."""
     made = {table.name: getdoc(sys.modules[table.make.__module__]) for table in TABLES}
-    made |= {"usage": getdoc(usage), "charges": getdoc(charges), "invoice_lines": getdoc(invoices)}
     return [f"## {name}\n\n{_prose(about or '')}" for name, about in made.items()]
 
 

@@ -49,7 +49,11 @@ class Asked:
 
 @asynccontextmanager
 async def asked_network(
-    *, requests_per_s: int = 0, judges: Judges = NO_JUDGES, pages: Pages | None = None
+    *,
+    requests_per_s: int = 0,
+    judges: Judges = NO_JUDGES,
+    pages: Pages | None = None,
+    settings: Settings | None = None,
 ) -> AsyncIterator[Asked]:
     async with memory_network() as running:
         keys = await populate(running)
@@ -57,7 +61,7 @@ async def asked_network(
             running.network,
             running.authenticator,
             running.passwords,
-            Settings(),
+            settings or Settings(),
             requests_per_s=requests_per_s,
             judges=judges,
             pages=pages,

@@ -9,6 +9,8 @@ import logging
 import re
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, replace
+from datetime import date
+from decimal import Decimal
 from typing import Any
 
 import httpx2
@@ -21,6 +23,7 @@ from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.batching.moves import open_batch
 from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.billing import Invoice
 from postroad.core.model.directory import CredentialKind
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import BatchesChanged
@@ -106,6 +109,9 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/batches/{batch}/resume"): {"reason": "mended"},
     ("POST", "/v1/batches/{batch}/drop"): {"reason": "old"},
     ("POST", "/v1/batches/{batch}/members/{delivery}/take-out"): {"reason": "twice"},
+    ("POST", "/v1/billing/invoices"): {"period": "2026-09", "counted": {"through": 9, "latest": 2**52, "accounts": []}},
+    ("POST", "/v1/billing/invoices/{number}/credits"): {"amount": "1.00", "reason": "late"},
+    ("POST", "/v1/billing/invoices/{number}/payments"): {"amount": "1.00"},
     ("POST", "/v1/configuration/plan"): {"document": {"postroad": 1, "organizations": {"{organization}": {}}}},
     ("POST", "/v1/configuration/apply"): {
         "document": {"postroad": 1, "organizations": {"{organization}": {}}},
@@ -141,6 +147,7 @@ class Objects:
     batch: str
     request_id: str
     handle: str
+    number: str
 
     def values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -171,6 +178,7 @@ ABSENT = Objects(
     batch="0" * 20,
     request_id="f" * 20,
     handle="no-such-handle",
+    number="2026-09-9999",
 )
 
 
@@ -199,7 +207,11 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     binding = Binding(exchange=service.gcid, name=name, queue=public)
     note = SupportNote(at_us=1, by="test", text=f"words of {house}")
     request = SupportRequest(id=f"{house.encode().hex():e<20}", organization=house, subject=name, notes=(note,))
-    saved = [build_save(item) for item in (schema, rule, cookie, trust, binding, request)]
+    invoice = Invoice(
+        number=f"2026-09-{house}", organization=house, period="2026-09", currency="EUR", issued_on=date(2026, 10, 1),
+        due_on=date(2026, 10, 31), seller="The network", through=1, tariffs={}, lines=(), total=Decimal("1.00"),
+    )  # fmt: skip
+    saved = [build_save(item) for item in (schema, rule, cookie, trust, binding, request, invoice)]
     await asked.running.network.configuration.change("test", saved)
     handle = f"handle-of-{house}"
     message = Message(to=(Recipient(f"{house}/Public"),), parts=(part,), handle=handle)
@@ -223,6 +235,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         batch=batch,
         request_id=request.id,
         handle=handle,
+        number=invoice.number,
     )
 
 
@@ -266,6 +279,7 @@ def state(asked: Asked) -> Any:
         directory.cookies,
         dict(directory.bindings),
         dict(directory.support),
+        directory.billing,
     )
 
 
@@ -307,6 +321,8 @@ def _match(method: str) -> str | None:
     "query",
     ["/v1/services?organization={organization}", "/v1/messages?service={service}", "/v1/messages?service={address}",
      "/v1/messages?box=received&service={service}", "/v1/messages?box=refused&service={address}",
+     "/v1/billing/invoices?organization={organization}", "/v1/billing/documents?organization={organization}",
+     "/v1/billing/usage?organization={organization}",
      "/v1/batches?service={service}", "/v1/batches?state=all&service={address}"],
 )  # fmt: skip
 @pytest.mark.parametrize("who", INSIDERS)
@@ -349,7 +365,7 @@ async def test_what_is_ones_own_is_found_by_the_same(asked: Asked, who: str) -> 
 async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> None:
     foreign = await objects_of(asked, "Birch", "service of B")
     hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch",
-              "cookie of Birch", foreign.batch, "key of Birch", "words of Birch"]  # fmt: skip
+              "cookie of Birch", foreign.batch, "key of Birch", "words of Birch", foreign.number]  # fmt: skip
     for method, path in GUARDED:
         if method == "GET" and "{" not in path:
             response = await asked.ask(who, method, path)

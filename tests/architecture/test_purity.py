@@ -89,6 +89,8 @@ def test_the_server_never_loads_what_compiles_schemas() -> None:
 
 def test_spark_is_known_to_the_warehouse_alone() -> None:
     users = {module.name for module in modules() if module.imports("pyspark", "delta", "deltalake")}
-    reading = "console/marts.py"  # finished tables, as files; the log beside them says which are theirs; no Spark
+    reading = (
+        "adapters/marts/tables.py"  # finished tables, as files; the log beside them says which are theirs; no Spark
+    )
     assert {name for name in users if not name.startswith("warehouse/")} == {reading}
     assert [module.name for module in modules() if module.name == reading and module.imports("pyspark", "delta")] == []

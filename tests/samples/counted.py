@@ -46,7 +46,7 @@ class Counted:
             "batches": self._batches(),
             "charges": self._charges(),
             "invoice_lines": self._lines(),
-            "log": [{"seq": SEQ}],
+            "log": [{"seq": SEQ, "at_us": int(datetime.now(UTC).timestamp()) * 1_000_000}],
         }
 
     def write(self, folder: Path) -> None:
@@ -67,12 +67,12 @@ class Counted:
     def _usage(self) -> list[Row]:
         mine = [
             {"organization": self.house, "service": self.services[service], "role": role, "day": day, "messages": 10 * at + extra}
-            | {"bytes": 4_000 * (at + 1)}
+            | {"bytes": 4_000 * (at + 1), "kilobytes": 4 * (at + 1), "size_class": "to 1 kB"}
             for at, day in enumerate(self.days)
             for service, role, extra in (("buyer", "sender", 7), ("seller", "recipient", 5), ("stamper", "in transit", 2))
         ]  # fmt: skip
         theirs = {"organization": STRANGE, "service": "ff" * 16, "role": "sender", "day": self.days[3]}
-        return [*mine, theirs | {"messages": 99_999, "bytes": 1}]
+        return [*mine, theirs | {"messages": 99_999, "bytes": 1, "kilobytes": 1, "size_class": "to 1 kB"}]
 
     def _errors(self) -> list[Row]:
         houses = ((self.house, 1), (STRANGE, 40_000))

@@ -24,6 +24,7 @@ from postroad.api.resources import (
     assets,
     batch_actions,
     batches,
+    billing,
     bindings,
     configuration,
     confirmations,
@@ -78,7 +79,7 @@ ROUTERS = (
     explanations.asking, explanations.router, trials.router,
     messages.router, message_search.router, messages.payloads, stop_contents.router, stop_contents.payloads,
     dead_letters.router, batches.router, batch_actions.router,
-    support.router,
+    billing.router, support.router,
     configuration.opened, configuration.router, status.router, status.health,
 )  # fmt: skip
 
@@ -125,6 +126,7 @@ def build_application(
         transform=transform,
         validator=validator,
         reader=reader,
+        warehouse_folder=settings.warehouse_folder,
         has_console=pages is not None,
         require_index=require_index,
     )

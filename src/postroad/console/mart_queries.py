@@ -60,19 +60,3 @@ BATCHES = """
     from batches left join services using (service)
     where ($1 = '' or organization = $1) and day between $2 and $3 group by 1 order by 2 desc, 1
 """
-# Of the organization $1 and the month $2.
-DRAFTS = """
-    select organization, period, currency, kind, part, service, tariff, quantity, kilobytes, micros, tariff_version
-    from invoice_lines where ($1 = '' or organization = $1) and period = $2
-"""
-# Of the organization $1, the month $2 and the currency $3.
-CHARGED_DAYS = """
-    select day, sum(micros) from charges where organization = $1 and period = $2 and currency = $3 group by day order by day
-"""
-# Of the organization $1, the month $2 and the currency $3; of the line $4 to $7, through the entry $8; $9 of them after $10.
-USES = """
-    select at_us, session, kilobytes, micros from charges
-    where organization = $1 and period = $2 and currency = $3 and kind = $4 and part = $5 and service = $6 and tariff = $7
-          and seq <= $8
-    order by seq, ordinal, part_number limit $9 offset $10
-"""

@@ -13,6 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from postroad.adapters.marts.tables import ALL, Marts, Row, RowFilter
 from postroad.console.mart_queries import (
     BATCH_DAYS,
     BATCHES,
@@ -23,7 +24,6 @@ from postroad.console.mart_queries import (
     USAGE,
     USAGE_DAYS,
 )
-from postroad.console.marts import ALL, Marts, Row, RowFilter
 from postroad.console.plots import Curve, Plot, PlotStyle, list_days, make_curves
 from postroad.core.audit.percentiles import percentile_ms
 

@@ -7,7 +7,7 @@ What is new is told by the log's files: those that were not there when the table
 they hold, so an archive of older entries may be landed at any time.
 
 Rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. What
-happens to it days later changes a row of that day.
+happens to it days later changes a row of that day. Billing tables go by the days and months of the billing time zone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from enum import Enum
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.jobs.billing_refresh import refresh_billing
+from postroad.warehouse.jobs.billing_refresh import BILLING_TABLES, BillingInputs, BillingTable
+from postroad.warehouse.jobs.refreshed_table import RefreshedTable
 from postroad.warehouse.landing.log_frame import log_schema, with_all_columns
 from postroad.warehouse.marts.batches import batches
 from postroad.warehouse.marts.delivery_attempts import delivery_attempts
@@ -70,8 +71,23 @@ class PipelineTable:
     inputs: dict[str, DaySpan]
     days: Days = Days.MESSAGE
 
+    def bring_up(self, run: Refresher) -> RefreshedTable | None:
+        """Refresh the table to the run's version of the log; a current table is left alone."""
+        if run.store.version(self.name, APP) >= run.version:
+            return None
+        days = run.days(self)
+        frame = self.make(*[run.input(name, span, self, days) for name, span in self.inputs.items()])
+        if self.days is Days.NONE:
+            run.store.replace(frame, self.name, APP, run.version)
+        else:
+            of_days = frame.where(fn.col(DAY).isin(*days)) if days else frame.limit(0)
+            run.store.replace_days(of_days, self.name, days, APP, run.version)
+        return RefreshedTable(table=self.name, days=tuple(sorted(days)))
 
-TABLES: tuple[PipelineTable, ...] = (
+
+Table = PipelineTable | BillingTable
+
+TABLES: tuple[Table, ...] = (
     PipelineTable(name="services", make=services, inputs={LOG: DaySpan.ALL}, days=Days.NONE),
     PipelineTable(name=HISTORIES, make=message_histories, inputs={LOG: DaySpan.FOLLOWING}),
     PipelineTable(
@@ -90,15 +106,8 @@ TABLES: tuple[PipelineTable, ...] = (
     PipelineTable(name="undelivered", make=undelivered, inputs={HISTORIES: DaySpan.SAME, "services": DaySpan.ALL}),
     PipelineTable(name="partner_days", make=partner_days, inputs={HISTORIES: DaySpan.SAME, "services": DaySpan.ALL}),
     PipelineTable(name="anomalies", make=anomalies, inputs={"partner_days": DaySpan.ALL}, days=Days.NONE),
+    *BILLING_TABLES,
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefreshedTable:
-    """A refreshed table and the recomputed days; no days if it is remade whole."""
-
-    table: str
-    days: tuple[date, ...]
 
 
 def earliest_day(days: Collection[date]) -> date:
@@ -106,11 +115,11 @@ def earliest_day(days: Collection[date]) -> date:
     return min(days) - timedelta(days=1)
 
 
-OnTableBegun = Callable[[PipelineTable, int, int], None]  # told of each table, its place and how many there are
+OnTableBegun = Callable[[Table, int, int], None]  # told of each table, its place and how many there are
 
 
 def refresh(
-    store: TableStore, tables: Sequence[PipelineTable] = TABLES, begun: OnTableBegun = lambda table, place, count: None
+    store: TableStore, tables: Sequence[Table] = TABLES, begun: OnTableBegun = lambda table, place, count: None
 ) -> list[RefreshedTable]:
     """Refresh the tables from the landed log; current tables are left alone."""
     if not store.exists(LOG):
@@ -119,11 +128,9 @@ def refresh(
     done = []
     for place, table in enumerate(tables):
         begun(table, place, len(tables))
-        found = refresher.bring_up(table)
+        found = table.bring_up(refresher)
         if found is not None:
             done.append(found)
-    if tables is TABLES:
-        done += refresher.bring_up_billing()
     refresher.remember_files()
     return done
 
@@ -137,28 +144,12 @@ class Refresher:
     _log: DataFrame = field(init=False)
     _files: list[str] = field(init=False)
     _touched: Touched | None = None
+    _billing: BillingInputs | None = None
 
     def __post_init__(self) -> None:
         self.version = self.store.rows(LOG)
         self._files = self.store.files(LOG)
         self._log = distinct_events(with_all_columns(self.store.read(LOG)), entry_ranges(self._files))
-
-    def bring_up(self, table: PipelineTable) -> RefreshedTable | None:
-        if self.store.version(table.name, APP) >= self.version:
-            return None
-        days = self._days(table)
-        frame = table.make(*[self._input(name, span, table, days) for name, span in table.inputs.items()])
-        if table.days is Days.NONE:
-            self.store.replace(frame, table.name, APP, self.version)
-        else:
-            of_days = frame.where(fn.col(DAY).isin(*days)) if days else frame.limit(0)
-            self.store.replace_days(of_days, table.name, days, APP, self.version)
-        return RefreshedTable(table=table.name, days=tuple(sorted(days)))
-
-    def bring_up_billing(self) -> list[RefreshedTable]:
-        """Refresh the billing tables, which use the days and months of the billing time zone."""
-        renewed = refresh_billing(self.store, self._new(), self.version)
-        return [RefreshedTable(table=one.table, days=one.days) for one in renewed]
 
     def remember_files(self) -> None:
         """Record which files of the log the tables cover."""
@@ -174,6 +165,13 @@ class Refresher:
             self._touched = touched_days(self._new(), self._log, histories)
         return self._touched
 
+    @property
+    def billing(self) -> BillingInputs:
+        """What billing tables are made from, by the days and months of the billing time zone."""
+        if self._billing is None:
+            self._billing = BillingInputs(self.store, self._new(), self.version)
+        return self._billing
+
     def _new(self) -> DataFrame:
         known = set()
         if self.store.exists(KNOWN_FILES):
@@ -181,7 +179,8 @@ class Refresher:
         new = [file for file in self._files if file not in known]
         return self._log.sparkSession.read.schema(log_schema()).parquet(*new) if new else self._log.limit(0)
 
-    def _days(self, table: PipelineTable) -> frozenset[date]:
+    def days(self, table: PipelineTable) -> frozenset[date]:
+        """Return the days of the table that new events touch."""
         match table.days:
             case Days.MESSAGE:
                 return self.touched.messages
@@ -191,7 +190,8 @@ class Refresher:
                 return self.touched.batches
         return frozenset()
 
-    def _input(self, name: str, span: DaySpan, table: PipelineTable, days: Collection[date]) -> DataFrame:
+    def input(self, name: str, span: DaySpan, table: PipelineTable, days: Collection[date]) -> DataFrame:
+        """Return an input of the table, cut to what these days depend on."""
         if name == LOG:
             return self._log if span is DaySpan.ALL else self._log.where(fn.col("seq") >= self._first_seq(table))
         if span is DaySpan.SAME:

@@ -21,7 +21,6 @@ from postroad.cli.commands.messages.trace import history_value, part_value
 from postroad.cli.commands.operate.bench import percentile_ms
 from postroad.cli.commands.operate.health_checks import check_port
 from postroad.cli.commands.operate.support import show_request
-from postroad.cli.commands.warehouse.billing import explain_missing_bill, no_organization
 from postroad.cli.framework import spark
 from postroad.cli.framework.connection import NetworkConnection, local_data_folder, with_connection
 from postroad.cli.framework.output import Output, strip_harmful_controls
@@ -49,9 +48,7 @@ from postroad.core.model.history import (
     ReleaseHold,
     Stop,
 )
-from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Property, PropertyType
-from postroad.core.model.snapshot import Directory
 from postroad.core.resources.configuration import FieldView, PlanView, StepView
 from postroad.errors import Misconfigured, Refused
 from tests.unit.client.scripted import delivered
@@ -410,19 +407,6 @@ def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: 
     assert check_port(dataclasses.replace(settings, host="203.0.113.1")).state == "fault"
     other = OSError(EIO, "the disk")
     assert describe_listen_error(settings, other) is other
-
-
-def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
-    change = ObjectChange("organization", "cedar foods", 1, {"name": "Cedar Foods"})
-    directory = Directory().changed([change], 1)
-    assert explain_missing_bill("Cedar Food", "2026-10", directory) == (
-        "Organization 'Cedar Food' does not exist. Did you mean 'Cedar Foods'?"
-    )
-    assert no_organization("Cedar Foods", directory) == ""
-    assert (
-        explain_missing_bill("cedar foods", "2026-10", directory)
-        == "cedar foods used nothing in 2026-10 that costs anything"
-    )
 
 
 def test_a_command_without_its_extra_says_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from deltalake import CommitProperties, Transaction, write_deltalake
 
-from postroad.console import marts
+from postroad.adapters.marts import tables as marts
+from postroad.adapters.marts.tables import Marts, MissingMarts, check_is_current
 from postroad.console.billing_data import month_curves
 from postroad.console.downloads import csv_file
-from postroad.console.marts import Marts, MissingMarts, check_is_current
 from postroad.console.plots import list_days
 
 ROWS = pa.table({"day": ["2026-10-01"], "messages": [3]})

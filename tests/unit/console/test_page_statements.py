@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.console import marts
+from postroad.adapters.marts import tables as marts
 from postroad.console.service_names import add_actor_addresses
 from postroad.core.model.billing import DocumentKind, Invoice
 from postroad.core.model.exchange import Binding

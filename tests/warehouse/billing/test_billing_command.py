@@ -17,17 +17,19 @@ import yaml
 from click.testing import CliRunner
 from deltalake import write_deltalake
 
+from postroad.adapters.marts.billing import read_uses
 from postroad.cli.framework.connection import URL_FILE
 from postroad.cli.main import postroad
-from postroad.console.billing_data import load_drafts, load_uses, plot_month
+from postroad.console.billing_data import load_drafts, plot_month
 from postroad.core.billing.invoices import InvoiceAccount
 from postroad.core.codecs.xml import parse
 from postroad.core.model.billing import MICROS, BillingSettings
 from postroad.testing.server import ServerProcess
 from postroad.testing.traffic.generate import generate
 from postroad.testing.traffic.plan import TrafficPlan
-from postroad.warehouse.jobs.billing_refresh import refresh_billing
+from postroad.warehouse.jobs.billing_refresh import BILLING_TABLES
 from postroad.warehouse.jobs.landing import land
+from postroad.warehouse.pipeline import refresh
 from postroad.warehouse.sources import SegmentLog
 from postroad.warehouse.store import DeltaStore
 from tests.waiting import eventually
@@ -68,7 +70,7 @@ class Month:
 
     def bring_up(self) -> None:
         land(self.spark, self.store, SegmentLog(folder=self.data / "journal"))
-        refresh_billing(self.store, self.store.read("log"), self.store.rows("log"))
+        refresh(self.store, BILLING_TABLES)
 
     def says(self, *arguments: object, code: int = 0) -> str:
         given = [*map(str, arguments), "--data", str(self.data)]
@@ -148,7 +150,7 @@ def check_that_the_console_says_the_same(month: Month, would_be: dict[str, Any])
     (draft,) = load_drafts(folder, house(month), PERIOD, books, date(2024, 11, 1)).invoices
     assert [f"{line.amount:f}" for line in draft.lines] == [line["amount"] for line in would_be["lines"]]
     for line in draft.lines:
-        found = load_uses(folder, draft, line, 2**62, 0, line.quantity + 1)
+        found = read_uses(folder, draft, line, 2**62, 0, line.quantity + 1)
         assert (len(found), sum(use.micros for use in found)) == (line.quantity, line.micros)
     plot = plot_month(folder, InvoiceAccount(house(month), PERIOD, draft.currency), books, 2**62)
     assert plot.curves[0].values[-1] == round(sum(line.micros for line in draft.lines) / MICROS, 4)

@@ -22,8 +22,10 @@ from postroad.core.model.snapshot import object_key
 from postroad.errors import Misconfigured
 from postroad.warehouse.billing.ledger import BillingLedger
 from postroad.warehouse.billing.reconciliation import Records, reconcile
-from postroad.warehouse.jobs.billing_refresh import RefreshedBillingTable, refresh_billing
+from postroad.warehouse.jobs.billing_refresh import BILLING_TABLES
+from postroad.warehouse.jobs.refreshed_table import RefreshedTable
 from postroad.warehouse.landing.log_frame import log_frame
+from postroad.warehouse.pipeline import refresh
 from postroad.warehouse.store import DeltaStore
 from tests.samples.billing_parties import OWNERS, SELLER, XSLT, hop, posted, returned
 
@@ -57,13 +59,13 @@ class Network:
         self.store = DeltaStore(spark, folder)
         self.entries: list[Entry] = []
 
-    def land(self, *entries: Entry) -> list[RefreshedBillingTable]:
+    def land(self, *entries: Entry) -> list[RefreshedTable]:
         """Land these entries and bring the tables up to date."""
         first = len(self.entries) + 1
         self.entries += entries
         new = log_frame(self.spark, entries, first)
         self.store.append(new, "log", "landing", len(self.entries))
-        return refresh_billing(self.store, new, self.store.rows("log"))
+        return refresh(self.store, BILLING_TABLES)
 
     def journal(self, upto: int) -> Records:
         return [(seq, encode(entry), 0) for seq, entry in enumerate(self.entries[:upto], 1)]
@@ -94,10 +96,10 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
         posted((hop(XSLT), hop(SELLER)), at=october), returned(2, 0, 1, at=october), posted((hop(SELLER),), at=october)
     )
     assert [(one.table, len(one.days)) for one in first] == [("usage", 1), ("charges", 31), ("invoice_lines", 1)]
-    again = refresh_billing(network.store, network.store.read("log"), network.store.rows("log"))
+    again = refresh(network.store, BILLING_TABLES)
     assert again == []
     ledger = network.ledger()
-    drafts = ledger.drafts("2026-10")
+    drafts = ledger.month("2026-10").accounts
     assert {account.organization: sum(line.micros for line in draft.sums.values()) for account, draft in drafts.items()} == {
         "MyBiz": 70_000 + 20_000, "Acme": 30_000, "Transmatics": -12_000
     }  # fmt: skip
@@ -113,17 +115,19 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
     assert later[0].days == (date(2026, 10, 31), date(2026, 11, 1))
     ledger = network.ledger()
     (mine,) = [document for document in documents if document.organization == "MyBiz"]
-    (account,) = [account for account in ledger.drafts("2026-10") if account.organization == "MyBiz"]
+    (account,) = [account for account in ledger.month("2026-10").accounts if account.organization == "MyBiz"]
     found = reconcile("2026-10", ledger, network.journal, documents)
     assert {one.what for one in found.differences} == {"invoices"}, "what was invoiced can still be made again"
-    more = make_correction(ledger.drafts("2026-10")[account].sums, [mine], issue("2026-10-0004", ledger), "late")
+    more = make_correction(
+        ledger.month("2026-10").accounts[account].sums, [mine], issue("2026-10-0004", ledger), "late"
+    )
     assert more is not None
     assert (more.document, more.total, more.lines[0].quantity) == (DocumentKind.INVOICE, Decimal("0.07"), 1)
 
     cheaper = replace(PLAN, message=replace(PLAN.message, free_messages=5))
     network.land(configured(2, cheaper))
     ledger = network.ledger()
-    draft = ledger.drafts("2026-10")[account]
+    draft = ledger.month("2026-10").accounts[account]
     assert draft.tariffs == {"standard/2026-01": 2}
     note = make_correction(draft.sums, [mine, more], issue("2026-10-0005", ledger), "the allowance was wrong")
     assert note is not None
@@ -135,19 +139,19 @@ def test_what_is_late_or_put_right_touches_its_months_and_becomes_a_correction(n
 def test_a_line_opens_to_its_messages_and_goes_with_them_into_another_month(network: Network) -> None:
     network.land(*[posted((hop(SELLER),), at=f"2026-10-31T1{hour}:00:00") for hour in range(3)])
     ledger = network.ledger()
-    for account, draft in ledger.drafts("2026-10").items():
+    for account, draft in ledger.month("2026-10").accounts.items():
         for key, total in draft.sums.items():
             uses = list(ledger.uses_of(account, key))
             assert (len(uses), sum(use.micros for use in uses)) == (total.quantity, total.micros)
             assert [use.seq for use in uses] == [2, 3, 4]
             assert f"{uses[0].at:%Y-%m-%d}" == "2026-10-31"
     assert ledger.addresses()[SELLER] == "Acme/s"
-    october = [draft.sums for draft in ledger.drafts("2026-10").values()]
+    october = [draft.sums for draft in ledger.month("2026-10").accounts.values()]
 
     network.land(configured(2, replace(BOOKS, time_zone="Pacific/Kiritimati")))  # where it was November already
     ledger = network.ledger()
-    assert [draft.sums for draft in ledger.drafts("2026-11").values()] == october
-    assert ledger.drafts("2026-10") == {}, "nothing is charged twice"
+    assert [draft.sums for draft in ledger.month("2026-11").accounts.values()] == october
+    assert ledger.month("2026-10").accounts == {}, "nothing is charged twice"
     assert reconcile("2026-10", ledger, network.journal, []).differences == ()
     assert {row["day"] for row in network.store.read("usage").collect()} == {date(2026, 11, 1)}
 

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
-from postroad.console.marts import ALL, RowFilter
+from postroad.adapters.marts.tables import ALL, RowFilter
 from postroad.console.reports import REPORTS, MartReport
 from postroad.warehouse.reports.report_tables import ReportTables
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from postroad.adapters.desk.seen_keys import SeenKeys
 from postroad.core.delivery.mailbox import MAX_HEAD, Mailbox
+from postroad.core.model.billing_entries import BillingEntry, InvoiceCredited, InvoiceIssued, PaymentRecorded
 from postroad.core.model.delivery import FINAL, DeliveryState, FoundDelivery, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -74,6 +75,9 @@ class HotState:
             InterchangeAnswered: self._apply_keys,
             DeliveriesReleased: self._apply_release,
             BatchesChanged: self._apply_batches,
+            InvoiceIssued: self._apply_keys,
+            InvoiceCredited: self._apply_keys,
+            PaymentRecorded: self._apply_keys,
         }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
@@ -291,7 +295,7 @@ class HotState:
             self._take_out(number)
 
     def _apply_keys(
-        self, entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered, seq: int, *_: object
+        self, entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered | BillingEntry, seq: int, *_: object
     ) -> None:
         self.keys.remember(unique_keys(entry), seq)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import msgspec
@@ -43,6 +44,7 @@ class ApiContext:
     transform: Transform | None = None  # runs a stylesheet on a document with these parameters
     validator: Validator | None = None
     reader: BodyReader | None = None  # of large bodies
+    warehouse_folder: Path = Path()  # of the finished tables
     has_console: bool = False  # whether people have pages to log in to
     require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not kept up
 

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import msgspec
 
 from postroad.cli.framework.output import Output
-from postroad.core.billing.balances import Balance
-from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTotal, make_invoice
+from postroad.core.billing.invoices import InvoiceAccount, LineTotal
 from postroad.core.billing.line_text import line_text
-from postroad.core.model.billing import MICROS, BillingSettings, Invoice, InvoiceLine
-from postroad.core.model.directory import is_same_organization
+from postroad.core.model.billing import MICROS, Invoice, InvoiceLine
+from postroad.core.resources.billing import InvoiceSummary
 
 if TYPE_CHECKING:
-    from postroad.warehouse.billing.ledger import BillingLedger, LedgerUse
+    from postroad.warehouse.billing.ledger import LedgerUse
     from postroad.warehouse.billing.reconciliation import Reconciliation
 
 PLACES = 6
@@ -56,10 +54,10 @@ def show_lines(
     out.table(["LINE", "WHAT", "NUMBER", "KILOBYTES", "EXACTLY", "AMOUNT"], rows)
 
 
-def show_balances(out: Output, found: Iterable[Balance]) -> None:
+def show_balances(out: Output, found: Iterable[InvoiceSummary]) -> None:
     rows = [
-        [one.invoice.number, one.invoice.organization, one.invoice.period, f"{one.charged:f}", f"{one.paid:f}",
-         f"{one.open:f}", one.invoice.currency, one.invoice.due_on.isoformat(), str(len(one.corrections) or "")]
+        [one.number, one.organization, one.period, one.charged, one.paid, one.open, one.currency, one.due_on,
+         str(len(one.corrections) or "")]
         for one in found
     ]  # fmt: skip
     names = ["NUMBER", "ORGANIZATION", "PERIOD", "CHARGED", "PAID", "OPEN", "CURRENCY", "DUE", "CORRECTIONS"]
@@ -67,34 +65,6 @@ def show_balances(out: Output, found: Iterable[Balance]) -> None:
         out.table(names, rows)
     else:
         out.say("No invoices.")
-
-
-def balance_value(one: Balance) -> dict[str, object]:
-    return {
-        "number": one.invoice.number,
-        "organization": one.invoice.organization,
-        "period": one.invoice.period,
-        "currency": one.invoice.currency,
-        "issuedOn": one.invoice.issued_on,
-        "dueOn": one.invoice.due_on,
-        "charged": one.charged,
-        "paid": one.paid,
-        "open": one.open,
-        "corrections": [item.number for item in one.corrections],
-        "payments": [item.id for item in one.payments],
-    }
-
-
-def draft_invoices(
-    ledger: BillingLedger, period: str, organization: str, currency: str, books: BillingSettings, today: date
-) -> list[Invoice]:
-    """Return the invoices that would be issued now."""
-    found = []
-    for account, draft in ledger.drafts(period).items():
-        if is_same_organization(account.organization, organization) and currency in ("", account.currency):
-            issue = InvoiceIssue(number=DRAFT, on=today, books=books, through=ledger.through(), tariffs=draft.tariffs)
-            found.append(make_invoice(account, draft.sums, issue))
-    return found
 
 
 def show_uses(

@@ -15,6 +15,7 @@ from typing import Any, Unpack
 from postroad.client import configuration, contents, external_format, provisioning, requests, responses, routing
 from postroad.client.access import Access
 from postroad.client.blocking.batches import Batches
+from postroad.client.blocking.billing import Billing
 from postroad.client.blocking.bindings import Bindings
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
@@ -278,6 +279,11 @@ class Client:
     def batches(self) -> Batches:
         """The batches API: list, release, pause, resume and drop batches."""
         return Batches(self._talks, self._run)
+
+    @property
+    def billing(self) -> Billing:
+        """The billing API: read usage and invoices; operators issue, credit and record payments."""
+        return Billing(self._talks, self._run)
 
     @property
     def dead_letters(self) -> DeadLetters:

@@ -23,6 +23,7 @@ from postroad.client.consumer import build_answer, consume
 from postroad.client.conversations import Conversations, Progress
 from postroad.client.external_format import NO_HEADERS, PlainMessage
 from postroad.client.nonblocking.batches import AsyncBatches
+from postroad.client.nonblocking.billing import AsyncBilling
 from postroad.client.nonblocking.bindings import AsyncBindings
 from postroad.client.nonblocking.dead_letters import AsyncDeadLetters
 from postroad.client.nonblocking.models import AsyncModels
@@ -283,6 +284,11 @@ class AsyncClient:
     def batches(self) -> AsyncBatches:
         """The batches API: list, release, pause, resume and drop batches."""
         return AsyncBatches(self._talks, self._run)
+
+    @property
+    def billing(self) -> AsyncBilling:
+        """The billing API: read usage and invoices; operators issue, credit and record payments."""
+        return AsyncBilling(self._talks, self._run)
 
     @property
     def dead_letters(self) -> AsyncDeadLetters:

@@ -6,6 +6,7 @@ from postroad.console.pages import (
     account,
     batches,
     billing,
+    billing_actions,
     bindings,
     dead_letter_runs,
     dead_letters,
@@ -52,6 +53,7 @@ SUBJECTS = (
     tariffs,
     reports,
     billing,
+    billing_actions,
     whatif,
     search,
 )

@@ -6,7 +6,8 @@ knows it, by its session or its pseudonym, and otherwise not at all.
 
 from __future__ import annotations
 
-from datetime import date
+from dataclasses import dataclass, field
+from datetime import date, timedelta
 from functools import partial
 from typing import Any
 from urllib.parse import urlencode
@@ -14,24 +15,25 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import Response
 
+from postroad.adapters.marts.billing import read_uses
+from postroad.adapters.marts.tables import MissingMarts, run_query
 from postroad.console.billing_data import (
     MonthDrafts,
     exactly_micros,
     forecast_total,
     load_drafts,
-    load_uses,
     plot_month,
 )
 from postroad.console.context import Console, caller_of, console_of
 from postroad.console.downloads import csv_file, download, json_response
-from postroad.console.marts import MissingMarts, run_query
 from postroad.console.page_guards import member_page, render_page
 from postroad.console.pages.reports import list_organizations, requested_organization
-from postroad.core.billing.balances import Balance, balances
+from postroad.core.billing.balances import Balance
 from postroad.core.billing.calendar import check_period, day_of
 from postroad.core.billing.invoice_rows import COLUMNS, invoice_rows
 from postroad.core.billing.invoices import CREDIT, InvoiceAccount, round_amount
 from postroad.core.billing.line_text import line_text
+from postroad.core.billing.records import BillingRecords
 from postroad.core.billing.ubl import invoice_ubl
 from postroad.core.model.billing import Invoice, InvoiceLine
 from postroad.core.model.caller import Caller
@@ -45,7 +47,21 @@ MAX_INVOICES = 200
 ALL_ENTRIES = 2**62
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BillingForm:
+    """An operator's form: which it is, what is wrong with it, and what was written."""
+
+    action: str = ""
+    fault: str = ""
+    values: dict[str, str] = field(default_factory=dict)
+
+
 async def billing(request: Request) -> Response:
+    return await show_billing(request, BillingForm())
+
+
+async def show_billing(request: Request, form: BillingForm) -> Response:
+    """Show the page; with what is wrong, if an operator's form has made no sense."""
     console, house = console_of(request), requested_organization(request)
     period = f"{_today(console):%Y-%m}"
     values: dict[str, Any] = {
@@ -55,16 +71,19 @@ async def billing(request: Request) -> Response:
         "balances": _balances(console, house)[:MAX_INVOICES],
         "today": _today(console),
         "wish": _query_of(request, house),
+        "form": form,
+        "last_month": f"{_today(console).replace(day=1) - timedelta(days=1):%Y-%m}",
     }
+    status = 422 if form.fault else 200
     try:
         found = await _drafts(console, house, period)
     except MissingMarts as missing:
-        return render_page(request, "billing.html", values | {"missing": missing, "running": [], "plots": []})
+        return render_page(request, "billing.html", values | {"missing": missing, "running": [], "plots": []}, status)
     upto_us = min(found.made_at_us, console.now_us)
     running = [(one, _forecast(console, one, upto_us)) for one in found.invoices]
     plots = [await _course(console, one) for one in found.invoices] if house else []
     more = {"missing": None, "running": running, "plots": plots, "made_at_us": found.made_at_us}
-    return render_page(request, "billing.html", values | more)
+    return render_page(request, "billing.html", values | more, status)
 
 
 async def plot(request: Request) -> Response:
@@ -76,7 +95,7 @@ async def plot(request: Request) -> Response:
 async def draft(request: Request) -> Response:
     document, addresses = await _draft(request)
     path = f"/billing/drafts/{document.period}/{document.currency}"
-    return _shown(request, document, addresses, path, None)
+    return _shown(request, document, addresses, path)
 
 
 async def draft_line(request: Request) -> Response:
@@ -85,18 +104,27 @@ async def draft_line(request: Request) -> Response:
 
 
 async def invoice(request: Request) -> Response:
+    return await show_invoice(request, BillingForm())
+
+
+async def show_invoice(request: Request, form: BillingForm) -> Response:
+    """Show an invoice; with what is wrong, if an operator's form has made no sense."""
     document, console = _invoice(request), console_of(request)
     (balance,) = [one for one in _balances(console, document.organization) if one.invoice.number == document.root]
-    return _shown(request, document, _addresses(console), f"/billing/invoices/{document.number}", balance)
+    path = f"/billing/invoices/{document.number}"
+    return _shown(request, document, _addresses(console, document), path, balance=balance, form=form)
 
 
 async def invoice_line(request: Request) -> Response:
     document = _invoice(request)
-    return await _line(request, document, _addresses(console_of(request)), f"/billing/invoices/{document.number}")
+    return await _line(
+        request, document, _addresses(console_of(request), document), f"/billing/invoices/{document.number}"
+    )
 
 
 async def invoice_file(request: Request) -> Response:
-    document, addresses = _invoice(request), _addresses(console_of(request))
+    document = _invoice(request)
+    addresses = _addresses(console_of(request), document)
     match request.path_params["form"]:
         case "ubl":
             return download(f"{document.number}.xml", invoice_ubl(document, addresses), "application/xml")
@@ -106,7 +134,13 @@ async def invoice_file(request: Request) -> Response:
 
 
 def _shown(
-    request: Request, document: Invoice, addresses: dict[str, str], path: str, balance: Balance | None
+    request: Request,
+    document: Invoice,
+    addresses: dict[str, str],
+    path: str,
+    *,
+    balance: Balance | None = None,
+    form: BillingForm | None = None,
 ) -> Response:
     values = {
         "document": document,
@@ -115,8 +149,10 @@ def _shown(
         "wish": _query_of(request, document.organization),
         "balance": balance,
         "today": _today(console_of(request)),
+        "form": form,
+        "key": console_of(request).administration.new_id(),
     }
-    return render_page(request, "invoice.html", values)
+    return render_page(request, "invoice.html", values, 422 if form is not None and form.fault else 200)
 
 
 async def _line(request: Request, document: Invoice, addresses: dict[str, str], path: str) -> Response:
@@ -130,7 +166,7 @@ async def _line(request: Request, document: Invoice, addresses: dict[str, str], 
     }  # fmt: skip
     skipped = (page - 1) * USES_A_PAGE
     try:
-        found = await run_query(partial(load_uses, folder, document, line, through, skipped, USES_A_PAGE))
+        found = await run_query(partial(read_uses, folder, document, line, through, skipped, USES_A_PAGE))
     except MissingMarts as missing:
         return render_page(request, "invoice_line.html", values | {"missing": missing, "uses": []})
     told = [(use, await _message_name(console, caller, use.session)) for use in found]
@@ -201,9 +237,7 @@ def _invoice(request: Request) -> Invoice:
 
 def _balances(console: Console, house: str) -> list[Balance]:
     """Newest first."""
-    billed = console.directory.billing
-    own = [one for one in billed.get("invoice", {}).values() if not house or one.organization == house]
-    return balances(own, billed.get("payment", {}).values())[::-1]
+    return BillingRecords.of_directory(console.directory).balances("", house)[::-1]
 
 
 def _line_in(request: Request, document: Invoice) -> InvoiceLine:
@@ -218,8 +252,10 @@ def _page(request: Request) -> int:
     return min(max(1, int(text)), MAX_PAGES) if text.isascii() and text.isdigit() and len(text) < 9 else 1
 
 
-def _addresses(console: Console) -> dict[str, str]:
-    return {gcid: service.address for gcid, service in console.directory.services.items()}
+def _addresses(console: Console, document: Invoice | None = None) -> dict[str, str]:
+    """Return the addresses of services by GCID; in an issued document, as they were."""
+    current = {gcid: service.address for gcid, service in console.directory.services.items()}
+    return current if document is None else current | document.addresses
 
 
 def _query_of(request: Request, house: str) -> str:

@@ -10,9 +10,9 @@ from urllib.parse import urlencode
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
+from postroad.adapters.marts.tables import ALL, MissingMarts, RowFilter, run_query
 from postroad.console.context import caller_of, console_of
 from postroad.console.downloads import csv_file, json_response
-from postroad.console.marts import ALL, MissingMarts, RowFilter, run_query
 from postroad.console.page_guards import member_page, render_page
 from postroad.console.reports import REPORTS, MartReport
 from postroad.core.model.caller import Caller

@@ -8,7 +8,6 @@ from io import StringIO
 from typing import Any
 
 import msgspec
-from pydantic.alias_generators import to_camel
 
 from postroad.core.billing.line_text import line_text
 from postroad.core.codecs.csv_cells import csv_cell
@@ -18,6 +17,7 @@ COLUMNS = (
     *("number", "document", "corrects", "organization", "period", "currency", "issued_on", "due_on", "line", "text"),
     *("kind", "part", "service", "tariff", "quantity", "kilobytes", "micros", "amount"),
 )
+INTERNAL = ("addresses", "request")  # of a record, not of the document
 
 
 def as_csv(invoices: Iterable[Invoice], addresses: Mapping[str, str]) -> str:
@@ -45,7 +45,14 @@ def invoice_rows(invoice: Invoice, addresses: Mapping[str, str]) -> list[list[An
 
 def as_value(invoice: Invoice, addresses: Mapping[str, str]) -> dict[str, Any]:
     """The invoice with its lines worded; amounts are texts, so that no program makes floats of them."""
-    value: dict[str, Any] = {to_camel(name): field for name, field in msgspec.to_builtins(invoice).items()}
+    value: dict[str, Any] = msgspec.to_builtins(invoice)
+    for name in INTERNAL:
+        del value[name]
     for entry, line in zip(value["lines"], invoice.lines, strict=True):
         entry |= {"text": line_text(line, addresses), "service": addresses.get(line.service, line.service)}
-    return value
+    return {_camel(name): item for name, item in value.items()}
+
+
+def _camel(name: str) -> str:
+    first, *others = name.split("_")
+    return first + "".join(map(str.capitalize, others))

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from postroad.core.billing.calendar import first_day
 from postroad.core.billing.line_text import line_text
-from postroad.core.codecs.soap.escape import text_value
+from postroad.core.codecs.xml_escape import text_value
 from postroad.core.model.billing import DocumentKind, Invoice, InvoiceLine
 
 NAMESPACE = "urn:oasis:names:specification:ubl:schema:xsd:"

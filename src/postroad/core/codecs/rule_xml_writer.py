@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from postroad.core.codecs.rule_xml import ACTIONS, COMBINING, NAMESPACE, WHERE
-from postroad.core.codecs.soap.escape import attribute_value, text_value
+from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.model.rule import (
     INCLUDING,
     ActionKind,

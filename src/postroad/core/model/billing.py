@@ -1,7 +1,8 @@
 """The types of billing: uses, tariffs, charges, invoices and payments.
 
 Rule: money is never a float. Prices and amounts are decimals; calculations use whole micro-units (millionths) of a
-currency. Books, tariffs, invoices and payments are configuration objects: facts of the journal, with versions.
+currency. Billing settings and tariffs are configuration objects, with versions; invoices and payments are facts of the
+journal and never change.
 """
 
 from __future__ import annotations
@@ -200,6 +201,8 @@ class Invoice:
     total: Decimal
     corrects: str = ""
     reason: str = ""
+    addresses: dict[str, str] = field(default_factory=dict)  # of services in its lines, when issued; by GCID
+    request: str = ""  # Idempotency-Key of the request that asked for it
 
     @property
     def root(self) -> str:
@@ -217,6 +220,7 @@ class Payment:
     currency: str
     received_on: date
     reference: str = ""
+    request: str = ""  # Idempotency-Key of the request that recorded it
 
 
 # ISO 4217: the decimals of currencies that do not have two.

@@ -152,6 +152,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "storage.damaged": RefusalCode(500, "Something stored cannot be read back"),
     "network.busy": RefusalCode(503, "The network is too busy"),
     "network.unavailable": RefusalCode(503, "The network cannot do this now"),
+    "billing.not-counted": RefusalCode(409, "The warehouse has not counted this yet"),
     "warehouse.busy": RefusalCode(503, "Another job is writing the warehouse"),
     "warehouse.failed": RefusalCode(500, "A job of the warehouse failed"),
     "request.malformed": RefusalCode(400, "The HTTP request is not valid"),

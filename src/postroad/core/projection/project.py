@@ -15,6 +15,14 @@ from msgspec.structs import replace
 
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.batch import Batch
+from postroad.core.model.billing_entries import (
+    FIRST_VERSION,
+    BillingEntry,
+    InvoiceCredited,
+    InvoiceIssued,
+    PaymentRecorded,
+    record_value,
+)
 from postroad.core.model.delivery import FINAL, DeliveryState, JourneyLeg
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AssembledInterchange
@@ -44,7 +52,7 @@ from postroad.core.model.message import MessageType
 from postroad.core.model.sizes import content_size
 from postroad.core.projection.search_keys import search_key_hashes
 from postroad.core.projection.tables import Changes
-from postroad.core.projection.unique_keys import keys_of_post, unique_keys, version_key
+from postroad.core.projection.unique_keys import billing_keys, keys_of_post, unique_keys, version_key
 
 BodyAt = tuple[int, int, int, bytes] | None
 NO_BODY = (0, 0, 0, b"")
@@ -254,6 +262,15 @@ def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, fact
         changes["insert_seen"].append((version_key(change.kind, change.key, change.version), "", seq))
 
 
+def _billed(changes: Changes, seq: int, entry: BillingEntry, facts: bytes, body: BodyAt) -> None:
+    kind, key, value = record_value(entry)
+    row = (kind, key, FIRST_VERSION, pack_value(value), entry.at_us, entry.by)
+    changes["save_object"].append((*row, seq))
+    changes["insert_object_version"].append((*row, "", seq))
+    for unique in billing_keys(entry):
+        changes["insert_seen"].append((unique, "", seq))
+
+
 def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:
     changes["insert_access"].append((seq, entry.at_us, entry.by, entry.what, entry.detail))
 
@@ -318,4 +335,7 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     DeliveriesReleased: _released,
     BatchesChanged: _batches_changed,
     InterchangeAnswered: _interchange_answered,
+    InvoiceIssued: _billed,
+    InvoiceCredited: _billed,
+    PaymentRecorded: _billed,
 }

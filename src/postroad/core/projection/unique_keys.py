@@ -7,6 +7,13 @@ writer of an entry passes its keys with the step; of two entries with the same k
 from __future__ import annotations
 
 from postroad.core.model.batch import Batch
+from postroad.core.model.billing_entries import (
+    FIRST_VERSION,
+    BillingEntry,
+    InvoiceCredited,
+    InvoiceIssued,
+    PaymentRecorded,
+)
 from postroad.core.model.ids import key_hash
 from postroad.core.model.interchange import AssembledInterchange, DrawnNumber
 from postroad.core.model.journal import (
@@ -46,6 +53,8 @@ def unique_keys(entry: Entry) -> list[int]:
         return [dead_letter_key(number) for number in entry.deliveries]
     if isinstance(entry, ConfigurationChanged):
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
+    if isinstance(entry, BillingEntry):
+        return billing_keys(entry)
     return []
 
 
@@ -166,3 +175,20 @@ def batch_answer_key(session: str, batch: str) -> int:
 def version_key(kind: str, key: str, version: int) -> int:
     """Return the key of one version of a configuration object; concurrent changes collide here."""
     return key_hash("version", kind, key, str(version))
+
+
+def billing_keys(entry: BillingEntry) -> list[int]:
+    """Return the keys of a billing record: its number, its place in the account, and the request that asked for it.
+
+    A number is the key that it also has when it was added by `apply`, so it is never used twice.
+    """
+    if isinstance(entry, PaymentRecorded):
+        return [version_key("payment", entry.id, FIRST_VERSION), *_request_key(entry)]
+    document = entry.document
+    account = key_hash("billed", document.organization, document.period, document.currency, entry.follows)
+    keys = [version_key("invoice", document.number, FIRST_VERSION), account]
+    return keys if isinstance(entry, InvoiceIssued) else [*keys, *_request_key(entry)]
+
+
+def _request_key(entry: InvoiceCredited | PaymentRecorded) -> tuple[int, ...]:
+    return (key_hash("billing request", entry.request),) if entry.request else ()

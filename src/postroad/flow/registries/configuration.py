@@ -15,13 +15,14 @@ from typing import Any
 
 import msgspec
 
+from postroad.core.model.billing_entries import FIRST_VERSION, BillingEntry, record_value
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
 from postroad.core.model.snapshot import LARGE_KINDS, Directory, object_key
 from postroad.core.projection.queries import QUERIES
-from postroad.core.projection.unique_keys import version_key
-from postroad.errors import Refused
-from postroad.flow.concurrency.commit import commit_step, run_to_completion
-from postroad.ports import Clock, Conflict, Desk, IndexReader, JournalStep
+from postroad.core.projection.unique_keys import billing_keys, version_key
+from postroad.errors import Refused, Unavailable
+from postroad.flow.concurrency.commit import commit_step, run_to_completion, submit_step
+from postroad.ports import Clock, Committed, Conflict, Desk, IndexReader, JournalStep
 
 SEQ = QUERIES["objects"][1].index("seq")
 ChangeFollower = Callable[[Directory, Sequence[ObjectChange]], None]  # told the directory after the changes, and these
@@ -97,6 +98,30 @@ class Configuration:
             self._become(numbered, outcome.seq)
             return self._directory
 
+    async def record(self, decide: Callable[[Directory], Sequence[BillingEntry]]) -> list[BillingEntry]:
+        """Append billing entries that are decided on the current directory; returns those that were written.
+
+        An entry is left out if another node has used its number or made its request meanwhile; ``load`` and decide again.
+        """
+        return await run_to_completion(self._record(decide))
+
+    async def _record(self, decide: Callable[[Directory], Sequence[BillingEntry]]) -> list[BillingEntry]:
+        async with self._lock:
+            entries = decide(self._directory)
+            steps = [JournalStep(entry, keys=tuple(billing_keys(entry)), reserve=True) for entry in entries]
+            submitted = [submit_step(self._desk, step) for step in steps]  # one group, and one sync for all
+            outcomes = await asyncio.gather(*submitted)
+            written = [(one, it.seq) for one, it in zip(entries, outcomes, strict=True) if isinstance(it, Committed)]
+            if written:
+                self._become(
+                    [_object_change(entry) for entry, _ in written],
+                    max(seq for _, seq in written),
+                )
+            for outcome in outcomes:
+                if isinstance(outcome, Unavailable):
+                    raise outcome
+            return [entry for entry, _ in written]
+
     def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
         self._directory = directory = self._directory.changed(changes, version)
         for follower in self._followers:
@@ -111,6 +136,11 @@ class Configuration:
             raise _conflict(f"{change.kind} {change.key}")
         value = None if change.value is None else msgspec.to_builtins(change.value)
         return ObjectChange(change.kind, change.key, current + 1, value)
+
+
+def _object_change(entry: BillingEntry) -> ObjectChange:
+    kind, key, value = record_value(entry)
+    return ObjectChange(kind, key, FIRST_VERSION, value)
 
 
 def decode_object_rows(rows: Sequence[tuple[Any, ...]]) -> list[ObjectChange]:

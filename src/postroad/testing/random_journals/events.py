@@ -44,6 +44,7 @@ from postroad.testing.random_journals.batch_events import (
     changed_batch,
     join,
 )
+from postroad.testing.random_journals.billing_events import bill
 from postroad.testing.random_journals.state import JournalState, WaitingDelivery
 from postroad.testing.random_journals.values import (
     ENDINGS,
@@ -305,6 +306,7 @@ EVENTS: tuple[Callable[[Draw, JournalState], Entry | None], ...] = (
     join,
     change_batches,
     answer_interchange,
+    bill,
 )
 
 

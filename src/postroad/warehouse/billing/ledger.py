@@ -5,16 +5,17 @@ Rule: a bill shows the journal entry that it covers, and tables behind the log a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import msgspec
 from deltalake import DeltaTable
 
 from postroad.core.billing.invoices import InvoiceAccount, LineTotal, LineTotals
-from postroad.core.model.billing import LineKey
+from postroad.core.billing.issuing import CountedAccount, CountedMonth
+from postroad.core.model.billing import BillingSettings, LineKey
 from postroad.errors import Misconfigured
 from postroad.warehouse.store.file_paths import list_files
 
@@ -40,6 +41,8 @@ ADDRESSES = """
     from log where object_kind = 'service' and object_value is not null group by object_key
 """
 
+BOOKS = "select arg_max(object_value, object_version) from log where object_kind = 'books' and object_value is not null"
+
 
 class LedgerUse(NamedTuple):
     """One use behind an invoice line."""
@@ -50,14 +53,6 @@ class LedgerUse(NamedTuple):
     session: str
     kilobytes: int
     micros: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AccountDraft:
-    """The current sums of an account, and the tariff versions used."""
-
-    sums: LineTotals
-    tariffs: Mapping[str, int]
 
 
 class BillingLedger:
@@ -87,25 +82,27 @@ class BillingLedger:
     def connection(self) -> DuckDBPyConnection:
         return self._connection
 
-    def through(self) -> int:
-        """Return the last journal entry that is counted."""
-        row = self._connection.execute("select max(seq) from log").fetchone()
-        return int(row[0]) if row and row[0] is not None else 0
-
-    def latest_us(self) -> int:
-        """Return the latest time in the log."""
-        row = self._connection.execute("select max(at_us) from log").fetchone()
-        return int(row[0]) if row and row[0] is not None else 0
-
-    def drafts(self, period: str) -> dict[InvoiceAccount, AccountDraft]:
-        """Return the current draft of every account of a month."""
+    def month(self, period: str) -> CountedMonth:
+        """Return the charges of a month, and the last journal entry that is counted."""
         sums: dict[InvoiceAccount, LineTotals] = {}
         versions: dict[InvoiceAccount, dict[str, int]] = {}
         for row in self._connection.execute(DRAFTS, [period]).fetchall():
             account = InvoiceAccount(*row[:3])
             sums.setdefault(account, {})[LineKey(*row[3:7])] = LineTotal(*row[7:10])
             versions.setdefault(account, {})[row[6]] = row[10]
-        return {account: AccountDraft(sums=found, tariffs=versions[account]) for account, found in sorted(sums.items())}
+        accounts = {key: CountedAccount(sums=found, tariffs=versions[key]) for key, found in sorted(sums.items())}
+        row = self._connection.execute("select max(seq), max(at_us) from log").fetchone() or (0, 0)
+        return CountedMonth(through=row[0] or 0, latest_us=row[1] or 0, accounts=accounts)
+
+    def through(self) -> int:
+        """Return the last journal entry that is counted."""
+        row = self._connection.execute("select max(seq) from log").fetchone()
+        return int(row[0]) if row and row[0] is not None else 0
+
+    def books(self) -> BillingSettings:
+        """Return the billing settings by which the tables were counted."""
+        row = self._connection.execute(BOOKS).fetchone()
+        return msgspec.json.decode(row[0], type=BillingSettings) if row and row[0] else BillingSettings()
 
     def uses_of(self, account: InvoiceAccount, line: LineKey) -> Iterator[LedgerUse]:
         """Return the uses behind a line, in the order of the journal."""

@@ -11,6 +11,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from postroad.core.model.billing_entries import (
+    FIRST_VERSION,
+    BillingEntry,
+    InvoiceCredited,
+    InvoiceIssued,
+    PaymentRecorded,
+    record_value,
+)
 from postroad.core.model.delivery import is_followed
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -275,6 +283,12 @@ def _object_value(change: ObjectChange) -> str | None:
     return _json(change.value).decode()
 
 
+def _billed(seq: int, entry: BillingEntry, _: int) -> Rows:
+    """Yield a billing record as it was landed when it was configuration, so that one query finds all of them."""
+    kind, key, value = record_value(entry)
+    yield (seq, 0, "object", entry.at_us, entry.by, None, kind, key, FIRST_VERSION, False, _json(value).decode())
+
+
 REFERENCE_COLUMNS = (*COMMON, "by", "service", "session", "object_kind", "object_key", "object_value")
 
 
@@ -316,4 +330,7 @@ EVENTS: dict[type[Entry], Events] = {
     ConfigurationChanged: _events(ConfigurationChanged, OBJECT_COLUMNS, _configuration),
     CrossReferenceChanged: _events(CrossReferenceChanged, REFERENCE_COLUMNS, _cross_reference),
     AccessRecorded: _events(AccessRecorded, ACCESS_COLUMNS, _access),
+    InvoiceIssued: _events(InvoiceIssued, OBJECT_COLUMNS, _billed),
+    InvoiceCredited: _events(InvoiceCredited, OBJECT_COLUMNS, _billed),
+    PaymentRecorded: _events(PaymentRecorded, OBJECT_COLUMNS, _billed),
 }

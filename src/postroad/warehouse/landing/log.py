@@ -15,6 +15,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
     interchange.answered    answer: what a partner says of the interchange of ``batch``; and of ``delivery``, where that differs
     delivery.released       release: all that was held back for ``service`` goes; ``detail`` says how many deliveries
     configuration.changed   object
+    invoice.issued, .credited, payment.recorded object: the invoice, credit note or payment
     crossreference.changed  record, relation
     access.recorded         access
 

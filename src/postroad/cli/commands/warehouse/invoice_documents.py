@@ -1,30 +1,29 @@
-"""Invoices and corrections that are due, and invoices written as files."""
+"""Issued documents from the network, charges for it from the warehouse, and documents written as files."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from postroad.bootstrap.settings import Settings
-from postroad.cli.commands.warehouse.billing_records import BillingRecords
 from postroad.cli.commands.warehouse.pipeline_steps import journal_source, warehouse_folder
+from postroad.cli.framework.connection import NetworkConnection
 from postroad.cli.framework.spark import require_warehouse
-from postroad.core.billing.calendar import period_us
-from postroad.core.billing.charges import UNKNOWN
 from postroad.core.billing.invoice_rows import as_csv, as_value
-from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, make_correction, make_invoice
+from postroad.core.billing.invoice_views import invoice_of
+from postroad.core.billing.records import BillingRecords, read_records
 from postroad.core.billing.ubl import invoice_ubl
 from postroad.core.model.billing import Invoice
-from postroad.errors import Refused
+from postroad.core.model.billing_entries import BILLING_TAGS
+from postroad.core.model.journal import ConfigurationChanged, Entry, decode
 
 if TYPE_CHECKING:
-    from postroad.warehouse.billing.ledger import AccountDraft, BillingLedger
+    from postroad.warehouse.billing.ledger import BillingLedger
 
-REASON = "what came to light after the invoice was issued"
 FORMATS = ("csv", "json", "ubl")
+TAGS = tuple(tag.encode() for tag in (*BILLING_TAGS, str(ConfigurationChanged.__struct_config__.tag)))
+TAG_WITHIN = 40  # bytes: an entry begins with its kind
 
 
 def open_ledger(settings: Settings, folder: Path | None) -> BillingLedger:
@@ -43,68 +42,54 @@ def journal_reader(settings: Settings) -> Callable[[int], Iterable[tuple[int, by
     return lambda upto: source.records(EntrySpan(0, upto))
 
 
-def find_due_documents(
-    period: str, ledger: BillingLedger, records: BillingRecords, on: date, reason: str = REASON
-) -> Iterator[Invoice]:
-    """Find the invoices that a month still lacks, and corrections of invoices that are no longer right."""
-    numbers = iter(records.next_numbers(period))
-    drafts = ledger.drafts(period)
-    issued = _by_account(records.of(period))
-    for account in sorted({*drafts, *issued}):
-        if account.organization == UNKNOWN:
-            continue
-        draft, documents = drafts.get(account), issued.get(account, [])
-        issue = _issue("", on, ledger, records, draft)
-        wanted = draft.sums if draft is not None else {}
-        found = make_correction(wanted, documents, issue, reason) if documents else make_invoice(account, wanted, issue)
-        if found is not None:
-            yield replace(found, number=next(numbers))
+def read_journal_records(settings: Settings) -> BillingRecords:
+    """Read all invoices and payments from the journal, which needs no index and no running network."""
+    return read_records(_records_of(journal_reader(settings)(journal_source(settings).head())))
 
 
-def check_is_over(period: str, ledger: BillingLedger, records: BillingRecords, now_us: int) -> None:
-    """Refuse a month that is not over, or tables that do not cover all of it."""
-    ends_us = period_us(period, records.directory.books.time_zone)[1]
-    if now_us < ends_us:
-        raise Refused("value.invalid", f"{period} is not over yet; close it when it is")
-    if ledger.through() < records.head and ledger.latest_us() < ends_us:
-        raise Refused(
-            "value.invalid", f"The tables do not know the end of {period} yet; run `postroad pipeline run` first"
-        )
+def _records_of(records: Iterable[tuple[int, bytes, int]]) -> Iterator[Entry]:
+    for _, facts, _ in records:
+        if any(tag in facts[:TAG_WITHIN] for tag in TAGS):
+            yield decode(facts)
 
 
-def _issue(
-    number: str, on: date, ledger: BillingLedger, records: BillingRecords, draft: AccountDraft | None
-) -> InvoiceIssue:
-    return InvoiceIssue(
-        number=number,
-        on=on,
-        books=records.directory.books,
-        through=ledger.through(),
-        tariffs=draft.tariffs if draft is not None else {},
-    )
+def counted_charges(ledger: BillingLedger, period: str) -> dict[str, Any]:
+    """Return the charges of a month as the network takes them to issue invoices."""
+    month = ledger.month(period)
+    accounts = [
+        {
+            "organization": account.organization,
+            "currency": account.currency,
+            "tariffs": dict(draft.tariffs),
+            "lines": [key._asdict() | total._asdict() for key, total in draft.sums.items()],
+        }
+        for account, draft in month.accounts.items()
+    ]
+    return {"through": month.through, "latest": month.latest_us, "accounts": accounts}
 
 
-def _by_account(documents: Iterable[Invoice]) -> dict[InvoiceAccount, list[Invoice]]:
-    found: dict[InvoiceAccount, list[Invoice]] = {}
-    for item in documents:
-        found.setdefault(InvoiceAccount(item.organization, item.period, item.currency), []).append(item)
-    return found
+def list_documents(connection: NetworkConnection, period: str, organization: str = "") -> list[Invoice]:
+    """Return the issued documents of a month, by number."""
+    with connection.client() as client:
+        return [invoice_of(view) for view in client.billing.documents(organization, period)]
 
 
-def write_documents(documents: list[Invoice], addresses: dict[str, str], form: str, folder: Path) -> list[Path]:
+def write_documents(documents: list[Invoice], form: str, folder: Path) -> list[Path]:
     """Write documents into a folder: one table of lines, or a file each."""
     import msgspec
 
     folder.mkdir(parents=True, exist_ok=True)
     if form == "csv":
+        addresses = {gcid: address for item in documents for gcid, address in item.addresses.items()}
         contents = {"invoice-lines.csv": as_csv(documents, addresses)} if documents else {}
     elif form == "json":
         contents = {
-            f"{item.number}.json": msgspec.json.format(msgspec.json.encode(as_value(item, addresses))).decode() + "\n"
+            f"{item.number}.json": msgspec.json.format(msgspec.json.encode(as_value(item, item.addresses))).decode()
+            + "\n"
             for item in documents
         }
     else:
-        contents = {f"{item.number}.xml": invoice_ubl(item, addresses) for item in documents}
+        contents = {f"{item.number}.xml": invoice_ubl(item, item.addresses) for item in documents}
     for name, content in contents.items():
         (folder / name).write_text(content, newline="")
     return [folder / name for name in contents]

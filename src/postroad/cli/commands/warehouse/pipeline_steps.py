@@ -17,7 +17,7 @@ from postroad.errors import Misconfigured
 
 if TYPE_CHECKING:
     from postroad.warehouse.jobs.landing import Landing
-    from postroad.warehouse.pipeline import RefreshedTable
+    from postroad.warehouse.jobs.refreshed_table import RefreshedTable
     from postroad.warehouse.session import SparkSession
     from postroad.warehouse.sources import LogSource
     from postroad.warehouse.store import DeltaStore
@@ -82,12 +82,12 @@ class PipelineWork:
             return land_archive(self.spark, self.store, archive, landed=advance)
 
     def refresh(self) -> list[RefreshedTable]:
-        from postroad.warehouse.pipeline import TABLES, PipelineTable, refresh
+        from postroad.warehouse.pipeline import TABLES, Table, refresh
         from postroad.warehouse.progress import name_stages
 
         with show_job_progress(self.out, self.spark, "tables", len(TABLES), "tables") as advance:
 
-            def begun(table: PipelineTable, place: int, count: int) -> None:
+            def begun(table: Table, place: int, count: int) -> None:
                 name_stages(self.spark, table.name)
                 advance(place)
 

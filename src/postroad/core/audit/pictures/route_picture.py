@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from postroad.core.audit.pictures.route_rows import RouteRow, route_rows
-from postroad.core.codecs.soap.escape import attribute_value, text_value
+from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.model.history import MessageHistory
 from postroad.core.routing.explain.explanation import ExplainedCopy, RouteExplanation
 

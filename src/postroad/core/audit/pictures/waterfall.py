@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from postroad.core.audit.pictures.route_picture import GROUND_STYLE
-from postroad.core.codecs.soap.escape import text_value
+from postroad.core.codecs.xml_escape import text_value
 from postroad.core.model.history import CopyHistory, MessageHistory, Stop
 
 WIDTH, LABEL, ROW, MARGIN = 900, 250, 34, 16

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pkgutil import get_data
 
-from postroad.core.codecs.soap.escape import attribute_value
+from postroad.core.codecs.xml_escape import attribute_value
 
 
 def _package_file(name: str) -> bytes:

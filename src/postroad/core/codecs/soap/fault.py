@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from postroad.core.codecs.limits import WireLimits
-from postroad.core.codecs.soap.escape import text_value
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, network_name
 from postroad.core.codecs.soap.reader import SoapElement
+from postroad.core.codecs.xml_escape import text_value
 from postroad.errors import Refused
 
 _CLIENT = {SOAP_11: "Client", SOAP_12: "Sender"}

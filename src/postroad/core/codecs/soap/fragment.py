@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from postroad.core.codecs.soap.escape import attribute_value
 from postroad.core.codecs.soap.names import ENVELOPES
 from postroad.core.codecs.xml import Scanner, new_scanner, run_scanner
+from postroad.core.codecs.xml_escape import attribute_value
 
 FEW_COLONS = 4  # for each prefix
 _QNAME = re.compile(r"(?<![\w.-])([\w.-]++):(?=[^\W\d]|\*)")

@@ -12,9 +12,9 @@ from postroad.core.codecs.lexical import NOT_XML, read_base64, read_text, read_t
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.parts import OCTETS, TEXT, XML, is_xml, read_headers
 from postroad.core.codecs.refusals import malformed
-from postroad.core.codecs.soap.escape import attribute_value, text_value
 from postroad.core.codecs.soap.reader import SoapElement
 from postroad.core.codecs.xml import is_embeddable
+from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.model.message import Part
 
 CONTENT_TYPES = {"Xml": XML, "Text": TEXT, "Base64": OCTETS}

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 from postroad.core.codecs.lexical import write_time
-from postroad.core.codecs.soap.escape import attribute_value, text_value
 from postroad.core.codecs.soap.parts import write_part
+from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.model.message import (
     Argument,
     Cookie,

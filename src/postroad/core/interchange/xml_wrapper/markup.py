@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.codecs.soap.escape import attribute_value, text_value
+from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.interchange.assembly_errors import unfit_member, unfit_value
 from postroad.core.interchange.model import Envelope
 from postroad.core.interchange.xml_wrapper.outline import root_of

@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.core.codecs.limits import DEFAULT_LIMITS
-from postroad.core.codecs.soap.escape import attribute_value
 from postroad.core.codecs.xml import SEPARATOR, check_well_formed, complexity_refusal, new_scanner, run_scanner, to_utf8
+from postroad.core.codecs.xml_escape import attribute_value
 from postroad.core.interchange.envelope_errors import too_many
 from postroad.core.interchange.model import MAX_MEMBERS
 

@@ -20,6 +20,7 @@ from postroad.core.projection.unique_keys import (
     dead_letter_key,
     handle_key,
     journey_key,
+    unique_keys,
     version_key,
 )
 from postroad.testing.contracts.index.story import (
@@ -59,6 +60,7 @@ from postroad.testing.contracts.index.story_batches import (
     StoryQuestion,
 )
 from postroad.testing.contracts.index.story_batches import QUESTIONS as BATCH_QUESTIONS
+from postroad.testing.contracts.index.story_billing import BILLED, BILLING, PAID
 
 PASSED_ON = delivery_number(25, 0)
 
@@ -70,14 +72,20 @@ _NO_PAIRS = pack_pairs([])
 
 QUESTIONS = [
     StoryQuestion(
-        "objects", (), "kind key version value seq", [("rule", "z", 1, b"{}", 1), ("service", "a", 2, b"", 12)]
+        "objects",
+        (),
+        "kind key version seq",
+        [*BILLED[:3], ("rule", "z", 1, 1), ("service", "a", 2, 12)],
     ),
-    StoryQuestion("objects_since", (1,), "kind key version seq", [("service", "a", 2, 12)]),
+    StoryQuestion("objects_since", (1,), "kind key version seq", [("service", "a", 2, 12), *BILLED]),
+    StoryQuestion("objects_since", (56,), "kind key value", [("payment", "2026-10-0001/1", PAID)]),
+    StoryQuestion("object_versions", ("payment", "2026-10-0001/1"), "version value by", [(1, PAID, "ada")]),
+    StoryQuestion("object_versions", ("rule", "z"), "version value", [(1, b"{}")]),
     StoryQuestion(
         "object_versions", ("service", "a"), "version value reason", [(2, b"", "gone"), (1, b'{"name":"A"}', "new")]
     ),
     StoryQuestion("object_versions", ("service", "b"), "version", []),
-    StoryQuestion("changes", (100, 2), "kind key version seq", [("service", "a", 2, 12), ("rule", "z", 1, 1)]),
+    StoryQuestion("changes", (55, 2), "kind key version seq", [("service", "a", 2, 12), ("rule", "z", 1, 1)]),
     StoryQuestion("changes", (12, 10), "kind key version by", [("rule", "z", 1, "ada"), ("service", "a", 1, "ada")]),
     StoryQuestion("accesses", (100, 10), "by what detail", [("eve", "login.failed", "wrong password")]),
     StoryQuestion("accesses", (13, 10), "by", []),
@@ -182,7 +190,10 @@ QUESTIONS = [
     StoryQuestion("seen", (journey_key(GIVEN_UP),), "session seq", [("session 19", 19)]),
     StoryQuestion("seen", (journey_key(SILENT),), "session seq", [("", 22)]),
     StoryQuestion("seen", (journey_key(ASKED),), "seq", []),
-    StoryQuestion("recent_keys", (2,), "key", [(batch_answer_key("session 52", "b-1"),), (batch_key(STILL_OPEN),)]),
+    StoryQuestion("recent_keys", (2,), "key", [(key,) for key in sorted(unique_keys(BILLING[-1]))]),
+    StoryQuestion("seen", (batch_answer_key("session 52", "b-1"),), "seq", [(52,)]),
+    StoryQuestion("seen", (batch_key(STILL_OPEN),), "seq", [(51,)]),
+    StoryQuestion("seen", (version_key("invoice", "2026-10-0002", 1),), "seq", [(56,)]),
     StoryQuestion("keys_from", ((1 << 63) - 1, 2), "key", []),
     StoryQuestion("seen", (dead_letter_key(GIVEN_UP),), "seq", [(36,)]),
     StoryQuestion("seen", (dead_letter_key(LOST),), "seq", []),

@@ -1,4 +1,4 @@
-"""The warehouse's finished tables, read as files for the reports and bills of the console.
+"""The warehouse's finished tables, opened as files.
 
 Rules: the server knows only the tables of the warehouse, and reads them only if the extra ``postroad[warehouse]`` is
 installed; otherwise ``MissingMarts`` explains what to do. A query names the organization whose rows it reads; only operators

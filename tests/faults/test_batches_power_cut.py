@@ -22,7 +22,7 @@ from postroad.core.model.batch_policy import BatchPolicy, Recovery
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.flow.administration import batch_actions as steering
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.faults.power_cuts import PowerCutFiles, write_files
 from tests.samples.batch_ledger import BatchLedger
 from tests.samples.batch_rest import Watching, come_to_rest

@@ -13,7 +13,7 @@ from postroad.adapters.system import SystemRandomness
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.network import Network
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 from tests.samples.batching_bench import Bench
 

@@ -26,7 +26,7 @@ from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused
 from postroad.flow.administration import batch_actions as steering
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.postgres import PostgresServer
 from tests.property.batch_node import SharedNode
 from tests.samples.batch_ledger import BatchLedger

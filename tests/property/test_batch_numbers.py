@@ -10,7 +10,7 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.journal import MessagePosted
 from postroad.flow.batching.send_port import SendPortWorker
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from tests.property.batch_node import SharedNode
 from tests.samples.batching_bench import order
 

@@ -27,7 +27,7 @@ from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import build_save
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 
 X12: dict[str, Any] = {

@@ -25,7 +25,7 @@ class ManualClock:
         self.elapsed_s += seconds
 
 
-@dataclass(slots=True)
+@dataclass
 class ShiftedClock:
     """The machine's clock, plus the seconds by which a test has advanced it."""
 

@@ -194,7 +194,10 @@ class Scenario:
         return found
 
     def gcid(self, address: str) -> str:
-        return self.profile(address).gcid
+        """Return the GCID of a service, also of one that the scenario added and removed."""
+        service = self.caller(address).service
+        assert service is not None, f"{address} is a person"
+        return service.gcid
 
     def caller(self, who: Who) -> Caller:
         """Return the caller of an address or e-mail address, with its profile as it is now."""

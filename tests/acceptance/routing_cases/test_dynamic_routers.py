@@ -25,7 +25,7 @@ SAID_BYE = body_has("$.says", "Bye World")
 
 @pytest.mark.req("R10")
 @pytest.mark.parametrize(("routing", "passed"), [("dynamic", ["A", "C", "B", "End"]), ("static", ["A", "B", "End"])])
-async def test_rules_see_the_message_as_it_is_when_it_gets_there(
+async def test_rules_see_the_message_as_it_is_on_arrival(
     scenario: RoutingScenario, routing: str, passed: list[str]
 ) -> None:
     """A changes the content; B's rule looks at it. Decided under way it holds, decided at the post it does not."""
@@ -171,7 +171,7 @@ async def test_each_copy_decides_for_itself(scenario: RoutingScenario) -> None:
 
 
 @pytest.mark.req("R10")
-async def test_rules_that_change_while_the_message_is_on_its_way_count_for_what_is_decided_later(
+async def test_rules_changed_on_the_way_count_for_what_is_decided_later(
     scenario: RoutingScenario,
 ) -> None:
     """The router's rule is made after the post: dynamic routing tries what is in force when the message gets there."""

@@ -83,6 +83,7 @@ class Scenario:
         self.receivers = PushReceivers(self.clock)
         self.secrets = MemorySecrets()
         self.running: MemoryNetwork
+        self.administration: Administration
         self._randomness, self._engines, self._pushes = randomness, engines, pushes
         self._callers: dict[str, Caller] = {}
         self._open = AsyncExitStack()
@@ -93,6 +94,7 @@ class Scenario:
             self.running = await opening.enter_async_context(
                 memory_network(self.clock, storage=self.storage, randomness=self._randomness)
             )
+            self.administration = Administration(self.network, self.running.passwords)
             if self._engines is not None:
                 await opening.enter_async_context(run_hosted_services(self.network, self._engines))
             if self._pushes:
@@ -114,10 +116,6 @@ class Scenario:
     @property
     def network(self) -> Network:
         return self.running.network
-
-    @property
-    def administration(self) -> Administration:
-        return Administration(self.network, self.running.passwords)
 
     # ---- who takes part
 

@@ -28,7 +28,14 @@ from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.unique_keys import answer_key, dead_letter_key, unique_keys
 from postroad.ports import Committed, Conflict, Desk, JournalStep, Outcome
 from postroad.testing.clocks import ManualClock
-from postroad.testing.contracts.desk.desk_under_test import BUYER, CARRIER, SELLER, DeskHarness, catch_up_index, lag_index_behind
+from postroad.testing.contracts.desk.desk_under_test import (
+    BUYER,
+    CARRIER,
+    SELLER,
+    DeskHarness,
+    catch_up_index,
+    lag_index_behind,
+)
 from postroad.testing.postgres import PostgresServer
 
 MAX_ATTEMPTS = 3

@@ -31,15 +31,13 @@ class AccountScenario(Scenario):
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        if self.network.directory.service(ACCOUNT) is None:
-            await self.service(FIRST)
-            await self.service(ENTERPRISE, visibility=Visibility.PRIVATE)
-            await self.service(SECOND, accepts=Accepts.PROVISIONED)
-            await self.service(OTHER)
-            await self.person(OWNER, "Enterprise")
-            private = Visibility.PRIVATE
-            await self.service(ACCOUNT, visibility=private, accepts=Accepts.LISTED, accepts_from=("First",))
-            await self.begin_provisioning()
+        await self.service(FIRST)
+        await self.service(ENTERPRISE, visibility=Visibility.PRIVATE)
+        await self.service(SECOND, accepts=Accepts.PROVISIONED)
+        await self.service(OTHER)
+        await self.person(OWNER, "Enterprise")
+        await self.service(ACCOUNT, visibility=Visibility.PRIVATE, accepts=Accepts.LISTED, accepts_from=("First",))
+        await self.begin_provisioning()
         return self
 
     @property

@@ -37,7 +37,7 @@ from postroad.core.model.directory import (
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import build_save
-from postroad.ports import Clock, Passwords, Randomness
+from postroad.ports import Clock, Journal, Passwords, Randomness
 
 CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 that costs nothing: for tests only
 
@@ -90,7 +90,7 @@ class MemoryNetwork:
 class MemoryStorage:
     """What outlives a network: open a second one over it to test a restart, with a new index if that is lost too."""
 
-    journal: MemoryJournal = field(default_factory=MemoryJournal)
+    journal: Journal = field(default_factory=MemoryJournal)
     index: MemoryIndex = field(default_factory=MemoryIndex)
 
 

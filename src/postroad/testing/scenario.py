@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Mapping, Sequence
-from contextlib import AsyncExitStack
+from contextlib import AbstractAsyncContextManager, AsyncExitStack
 from dataclasses import replace
 from typing import Any, Self, TypeVar
 
@@ -90,10 +90,16 @@ class Scenario:
         self._rules = 0
 
     async def __aenter__(self) -> Self:
+        await self.open()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.close()
+
+    async def open(self) -> None:
+        """Start the network over what is stored; ``async with`` does it."""
         async with AsyncExitStack() as opening:
-            self.running = await opening.enter_async_context(
-                memory_network(self.clock, storage=self.storage, randomness=self._randomness)
-            )
+            self.running = await opening.enter_async_context(self.start_network())
             self.administration = Administration(self.network, self.running.passwords)
             if self._engines is not None:
                 await opening.enter_async_context(run_hosted_services(self.network, self._engines))
@@ -102,16 +108,20 @@ class Scenario:
                 stage.start()
                 opening.push_async_callback(stage.close)
             self._open = opening.pop_all()
-        return self
 
-    async def __aexit__(self, *error: object) -> None:
+    async def close(self) -> None:
+        """Stop the network; what is stored remains."""
         await self._open.aclose()
 
     async def restart(self) -> None:
         """Stop the network and start it over its journal; everything else is lost, the index too."""
-        await self._open.aclose()
+        await self.close()
         self.storage = MemoryStorage(journal=self.storage.journal)
-        await self.__aenter__()
+        await self.open()
+
+    def start_network(self) -> AbstractAsyncContextManager[MemoryNetwork]:
+        """Return the network to run; for scenarios over other adapters."""
+        return memory_network(self.clock, storage=self.storage, randomness=self._randomness)
 
     @property
     def network(self) -> Network:

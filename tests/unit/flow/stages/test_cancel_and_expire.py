@@ -21,7 +21,7 @@ from postroad.testing import Scenario
 from postroad.testing.clocks import ManualClock
 from postroad.testing.network import memory_network
 from postroad.testing.scenario import session_of
-from tests.samples.batching_bench import bench, order
+from tests.samples.send_port import order, send_port
 from tests.unit.flow.push.pushing_bench import Bench, in_virtual_time
 
 SECOND_US = 1_000_000
@@ -75,7 +75,7 @@ async def test_only_copies_that_were_not_fetched_are_withdrawn(scenario: Scenari
 async def test_a_copy_that_left_its_batch_is_withdrawn_even_if_another_copy_was_delivered_meanwhile(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(BatchPolicy(count=4)) as port:
+    async with send_port(BatchPolicy(count=4)) as port:
         document = Part(id="1", content_type="application/edi-x12", data=order(1))
         message = Message(to=(Recipient("Acme/orders"), Recipient("Acme/edi")), parts=(document,))
         posted = await port.network.post(port.caller("MyBiz/Sales"), message)
@@ -172,7 +172,7 @@ def ended_by(entry: object) -> tuple[int, ...]:
 @pytest.mark.req("M10")
 async def test_an_expired_notification_is_recorded_without_a_response(scenario: Scenario) -> None:
     await scenario.post(BUYER, ONE, type=MessageType.NOTIFICATION, expires_at_us=in_a_minute(scenario))
-    scenario.clock.advance(61)
+    await scenario.advance(seconds=61)
     assert await scenario.network.expiry.expire_due() is None, "nothing else is due"
     assert await scenario.poll(BUYER) == []
     [ended] = await scenario.entries(DeliveriesEnded)

@@ -14,72 +14,39 @@ from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.directory import Accepts, Role
 from postroad.core.model.message import MessageType, Status
-from postroad.core.model.reason import Reason
 from postroad.errors import Refused
 from postroad.flow.administration import dead_letters as letters
 from postroad.flow.administration.dead_letters import DeadLetterSearch
 from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing import Scenario
+from tests.samples.failed_orders import BUYER, PEOPLE, SELLER, FailedOrders
 from tests.unit.flow.push.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
 
-WHY = make_reason("push.server-error", status=503, tries=9)
 REASON = "the receiver answered 503; tried 9 times"
 
 
-BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
-PEOPLE = {
-    "buyer": "dev@mybiz.example",
-    "viewer": "viewer@mybiz.example",
-    "seller": "owner@acme.example",
-    "stranger": "owner@other.example",
-    "operator": "ops@network.example",
-}
-
-
 @pytest.fixture
-async def scenario() -> AsyncIterator[Scenario]:
-    """A buyer and a seller, and the people of both."""
-    async with Scenario() as scenario:
-        await scenario.service(BUYER)
-        await scenario.service(SELLER, accepts=Accepts.ANYONE)
-        await scenario.person(PEOPLE["buyer"], "MyBiz", Role.DEVELOPER)
-        await scenario.person(PEOPLE["viewer"], "MyBiz", Role.VIEWER)
-        await scenario.person(PEOPLE["seller"], "Acme")
-        await scenario.person(PEOPLE["stranger"], "Other")
-        await scenario.person(PEOPLE["operator"], operator=True)
+async def scenario() -> AsyncIterator[FailedOrders]:
+    async with FailedOrders() as scenario:
         yield scenario
 
 
-async def post_order(scenario: Scenario, **header: Any) -> str:
-    return (await scenario.post(BUYER, SELLER, "hello", **header)).session
-
-
-async def fail_order(scenario: Scenario, why: Reason = WHY, **header: Any) -> int:
-    """Return the number of a new dead letter at the seller."""
-    await post_order(scenario, **header)
-    return await scenario.fail(await scenario.receive(SELLER), why)
-
-
-async def listed(scenario: Scenario, who: str, **search: Any) -> list[int]:
-    return [letter.id for letter in await scenario.dead_letters(PEOPLE[who], **search)]
-
-
 @pytest.mark.req("D7")
-async def test_both_parties_see_a_dead_letter_and_nobody_else(scenario: Scenario) -> None:
-    number = await fail_order(scenario)
+async def test_both_parties_see_a_dead_letter_and_nobody_else(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order()
     for who in ("buyer", "viewer", "seller", "operator"):
-        assert await listed(scenario, who) == [number], who
-    assert await listed(scenario, "stranger") == []
+        assert await scenario.listed(who) == [number], who
+    assert await scenario.listed("stranger") == []
     assert (
-        await scenario.refusal(letters.inspect(scenario.network, scenario.caller(PEOPLE["stranger"]), number))
+        await scenario.refusal(letters.inspect(scenario.network, scenario.who("stranger"), number))
     ).code == "not-found"
     assert [letter.id for letter in await scenario.dead_letters(BUYER)] == [number]
 
 
 @pytest.mark.req("D7")
-async def test_a_dead_letter_is_inspected_with_its_events_and_parts(scenario: Scenario) -> None:
-    number = await fail_order(scenario, topic="orders", handle="h1")
-    seen = await letters.inspect(scenario.network, scenario.caller(PEOPLE["buyer"]), number)
+async def test_a_dead_letter_is_inspected_with_its_events_and_parts(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order(topic="orders", handle="h1")
+    seen = await letters.inspect(scenario.network, scenario.who("buyer"), number)
     letter = seen.letter
     assert (letter.service, letter.sender, letter.topic, letter.handle) == (
         "Acme/Supply", "MyBiz/Purchasing", "orders", "h1",
@@ -87,30 +54,30 @@ async def test_a_dead_letter_is_inspected_with_its_events_and_parts(scenario: Sc
     assert (letter.cause, letter.reason, letter.attempts, letter.size) == (Cause.SERVER_ERROR, REASON, 1, 5)
     assert [event.what for event in seen.events] == ["handed out", "failed"]
     assert [part.id for part in seen.parts] == ["1"]
-    assert (await letters.inspect(scenario.network, scenario.caller(PEOPLE["operator"]), number)).parts == ()
+    assert (await letters.inspect(scenario.network, scenario.who("operator"), number)).parts == ()
 
 
 @pytest.mark.req("D7", "D5")
 @pytest.mark.parametrize("who", ["buyer", "seller", "operator"])
-async def test_a_resent_letter_is_delivered_once_more_under_the_same_session(scenario: Scenario, who: str) -> None:
-    session = await post_order(scenario)
+async def test_a_resent_letter_is_delivered_once_more_under_the_same_session(scenario: FailedOrders, who: str) -> None:
+    session = await scenario.post_order()
     first = await scenario.receive(SELLER)
     number = await scenario.fail(first)
-    dealt = await letters.resend(scenario.network, scenario.caller(PEOPLE[who]), number, "mended")
+    dealt = await letters.resend(scenario.network, scenario.who(who), number, "mended")
     again = await scenario.receive(SELLER)
     assert (again.session, again.parts, again.attempt) == (session, first.parts, 1)
     assert again.token != first.token
     assert scenario.number(again) == dealt.delivery
     await scenario.acknowledge(again)
     assert await scenario.states(session) == ["failed", "delivered"]
-    assert await listed(scenario, who) == []
+    assert await scenario.listed(who) == []
     assert await scenario.poll(SELLER) == []
 
 
 @pytest.mark.req("D7")
-async def test_a_letter_is_dealt_with_once_whoever_asks_at_the_same_time(scenario: Scenario) -> None:
-    number = await fail_order(scenario)
-    people = [scenario.caller(PEOPLE[who]) for who in ("buyer", "seller", "operator")]
+async def test_a_letter_is_dealt_with_once_whoever_asks_at_the_same_time(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order()
+    people = [scenario.who(who) for who in ("buyer", "seller", "operator")]
     outcomes = await asyncio.gather(
         *(letters.resend(scenario.network, who, number, "") for who in people),
         *(letters.drop(scenario.network, who, number, "old") for who in people),
@@ -124,12 +91,12 @@ async def test_a_letter_is_dealt_with_once_whoever_asks_at_the_same_time(scenari
 
 
 @pytest.mark.req("D7")
-async def test_a_dropped_letter_stays_failed_with_its_reason_on_record(scenario: Scenario) -> None:
-    session = await post_order(scenario)
+async def test_a_dropped_letter_stays_failed_with_its_reason_on_record(scenario: FailedOrders) -> None:
+    session = await scenario.post_order()
     delivered = await scenario.receive(SELLER)
     number = await scenario.fail(delivered)
-    await letters.drop(scenario.network, scenario.caller(PEOPLE["seller"]), number, "a test order")
-    assert await listed(scenario, "operator") == []
+    await letters.drop(scenario.network, scenario.who("seller"), number, "a test order")
+    assert await scenario.listed("operator") == []
     assert await scenario.poll(SELLER) == []
     history = await scenario.history(session, "acme")
     event = history.messages[0].copies[0].stops[0].events[-1]
@@ -139,23 +106,23 @@ async def test_a_dropped_letter_stays_failed_with_its_reason_on_record(scenario:
     assert (event.what, event.by, event.detail) == ("dropped", "another party", ""), "people are not named to others"
 
 
-async def test_viewers_and_services_only_look(scenario: Scenario) -> None:
-    number = await fail_order(scenario)
-    for caller in (scenario.caller(PEOPLE["viewer"]), scenario.caller(BUYER)):
+async def test_viewers_and_services_only_look(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order()
+    for caller in (scenario.who("viewer"), scenario.caller(BUYER)):
         for dealing in (letters.resend, letters.drop):
             with pytest.raises(Refused) as refused:
                 await dealing(scenario.network, caller, number, "x")
             assert refused.value.code == "permission.denied"
         with pytest.raises(Refused):
             await letters.resend_many(scenario.network, caller, DeadLetterSearch(), "x")
-    assert await listed(scenario, "viewer") == [number]
+    assert await scenario.listed("viewer") == [number]
 
 
 @pytest.mark.req("D7")
-async def test_letters_are_found_by_what_is_known_of_them(scenario: Scenario) -> None:
-    one = await fail_order(scenario, topic="orders")
+async def test_letters_are_found_by_what_is_known_of_them(scenario: FailedOrders) -> None:
+    one = await scenario.fail_order(topic="orders")
     await scenario.advance(seconds=100)
-    two = await fail_order(scenario, topic="bills", why=make_reason("delivery.not-acknowledged", count=20))
+    two = await scenario.fail_order(topic="bills", why=make_reason("delivery.not-acknowledged", count=20))
     [first, second] = await scenario.dead_letters(PEOPLE["buyer"])
     between_us = (first.failed_at_us + second.failed_at_us) // 2
     expected: list[tuple[dict[str, Any], list[int]]] = [
@@ -175,10 +142,8 @@ async def test_letters_are_found_by_what_is_known_of_them(scenario: Scenario) ->
     ]
     for wish, numbers in expected:
         for who in ("buyer", "seller", "operator"):
-            assert await listed(scenario, who, **wish) == numbers, (who, wish)
-    groups, complete = await letters.list_letter_groups(
-        scenario.network, scenario.caller(PEOPLE["seller"]), DeadLetterSearch()
-    )
+            assert await scenario.listed(who, **wish) == numbers, (who, wish)
+    groups, complete = await letters.list_letter_groups(scenario.network, scenario.who("seller"), DeadLetterSearch())
     assert complete
     assert [(group.service, group.cause, group.count, group.example) for group in groups] == [
         ("Acme/Supply", Cause.NOT_ACKNOWLEDGED, 1, two), ("Acme/Supply", Cause.SERVER_ERROR, 1, one),
@@ -186,9 +151,9 @@ async def test_letters_are_found_by_what_is_known_of_them(scenario: Scenario) ->
 
 
 @pytest.mark.req("D7")
-async def test_many_are_resent_page_by_page_in_their_order_and_none_twice(scenario: Scenario) -> None:
-    numbers = [await fail_order(scenario, handle=f"h{place}") for place in range(7)]
-    developer = scenario.caller(PEOPLE["buyer"])
+async def test_many_are_resent_page_by_page_in_their_order_and_none_twice(scenario: FailedOrders) -> None:
+    numbers = [await scenario.fail_order(handle=f"h{place}") for place in range(7)]
+    developer = scenario.who("buyer")
     counted = await letters.count(scenario.network, developer, DeadLetterSearch())
     assert (counted.matches, len(counted.sample), counted.complete) == (7, 5, True)
     wish, resent, upto = DeadLetterSearch(limit=3), [], 0
@@ -203,34 +168,32 @@ async def test_many_are_resent_page_by_page_in_their_order_and_none_twice(scenar
             break
         wish = DeadLetterSearch(limit=3, after=page.next_after, upto=page.upto)
     assert resent == numbers
-    assert len(await listed(scenario, "buyer")) == 7
+    assert len(await scenario.listed("buyer")) == 7
     failed_again = await scenario.dead_letters(developer)
     assert [letter.handle for letter in failed_again] == [f"h{place}" for place in range(7)]
     assert all(letter.resent for letter in failed_again)
 
 
-async def test_many_are_dropped_with_one_reason(scenario: Scenario) -> None:
-    await asyncio.gather(*(post_order(scenario, topic="old" if place % 2 else "new") for place in range(6)))
+async def test_many_are_dropped_with_one_reason(scenario: FailedOrders) -> None:
+    await asyncio.gather(*(scenario.post_order(topic="old" if place % 2 else "new") for place in range(6)))
     for delivered in await scenario.poll(SELLER):
         await scenario.fail(delivered)
-    page = await letters.drop_many(
-        scenario.network, scenario.caller(PEOPLE["seller"]), DeadLetterSearch(topic="old"), "too old"
-    )
+    page = await letters.drop_many(scenario.network, scenario.who("seller"), DeadLetterSearch(topic="old"), "too old")
     assert (len(page.dealt), page.next_after) == (3, None)
-    assert len(await listed(scenario, "buyer")) == 3
-    assert await listed(scenario, "buyer", topic="old") == []
+    assert len(await scenario.listed("buyer")) == 3
+    assert await scenario.listed("buyer", topic="old") == []
 
 
 @pytest.mark.req("D7", "M8")
-async def test_a_resent_request_is_answered_and_its_sender_gets_one_more_response(scenario: Scenario) -> None:
-    session = await post_order(scenario, type=MessageType.REQUEST)
+async def test_a_resent_request_is_answered_and_its_sender_gets_one_more_response(scenario: FailedOrders) -> None:
+    session = await scenario.post_order(type=MessageType.REQUEST)
     first = await scenario.receive(SELLER)
     number = await scenario.fail(first)
     error = await scenario.receive(BUYER)
     assert error.status is not None
     assert error.status.code == "route.failed"
     await scenario.acknowledge(error)
-    await letters.resend(scenario.network, scenario.caller(PEOPLE["seller"]), number, "mended")
+    await letters.resend(scenario.network, scenario.who("seller"), number, "mended")
     again = await scenario.receive(SELLER)
     await scenario.respond(again)
     response = await scenario.receive(BUYER)
@@ -240,9 +203,9 @@ async def test_a_resent_request_is_answered_and_its_sender_gets_one_more_respons
     assert history.messages[0].copies[0].state == "delivered"
 
 
-async def test_a_round_that_fails_again_is_told_again_and_is_a_letter_again(scenario: Scenario) -> None:
-    number = await fail_order(scenario, type=MessageType.REQUEST)
-    await letters.resend(scenario.network, scenario.caller(PEOPLE["buyer"]), number, "")
+async def test_a_round_that_fails_again_is_told_again_and_is_a_letter_again(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order(type=MessageType.REQUEST)
+    await letters.resend(scenario.network, scenario.who("buyer"), number, "")
     again = await scenario.receive(SELLER)
     await scenario.fail(again)
     errors = await scenario.poll(BUYER)
@@ -251,11 +214,11 @@ async def test_a_round_that_fails_again_is_told_again_and_is_a_letter_again(scen
     assert (letter.resent, letter.number > number) == (True, True)
 
 
-async def test_a_round_expires_in_its_own_time(scenario: Scenario) -> None:
+async def test_a_round_expires_in_its_own_time(scenario: FailedOrders) -> None:
     expires_at_us = scenario.clock.now_us() + 3600 * 1_000_000
-    number = await fail_order(scenario, type=MessageType.REQUEST, expires_at_us=expires_at_us)
+    number = await scenario.fail_order(type=MessageType.REQUEST, expires_at_us=expires_at_us)
     await scenario.advance(hours=2)
-    developer = scenario.caller(PEOPLE["buyer"])
+    developer = scenario.who("buyer")
     dealt = await letters.resend(scenario.network, developer, number, "")
     await scenario.advance(seconds=3500)
     found = await scenario.network.desk.find(dealt.delivery)
@@ -268,29 +231,29 @@ async def test_a_round_expires_in_its_own_time(scenario: Scenario) -> None:
     assert [error.status and error.status.code for error in await scenario.poll(BUYER)][-1] == "route.expired"
 
 
-async def test_the_time_of_a_round_can_be_given(scenario: Scenario) -> None:
-    number = await fail_order(scenario)
-    dealt = await letters.resend(scenario.network, scenario.caller(PEOPLE["buyer"]), number, "", expires_in_s=60)
+async def test_the_time_of_a_round_can_be_given(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order()
+    dealt = await letters.resend(scenario.network, scenario.who("buyer"), number, "", expires_in_s=60)
     found = await scenario.network.desk.find(dealt.delivery)
     assert found is not None
     assert abs(found.queued.expires_at_us - scenario.clock.now_us() - 60_000_000) < 5_000_000
 
 
 @pytest.mark.req("D7", "R11")
-async def test_its_sender_withdraws_a_round_that_waits(scenario: Scenario) -> None:
-    session = await post_order(scenario, type=MessageType.REQUEST)
+async def test_its_sender_withdraws_a_round_that_waits(scenario: FailedOrders) -> None:
+    session = await scenario.post_order(type=MessageType.REQUEST)
     first = await scenario.receive(SELLER)
     number = await scenario.fail(first)
-    await letters.resend(scenario.network, scenario.caller(PEOPLE["buyer"]), number, "")
+    await letters.resend(scenario.network, scenario.who("buyer"), number, "")
     result = await scenario.post(BUYER, type=MessageType.CANCEL, reference=session)
     assert [recipient.code for recipient in result.recipients] == [""]
     assert await scenario.poll(SELLER) == []
     assert await scenario.states(session) == ["failed", "cancelled"]
 
 
-async def test_nothing_is_resent_to_who_is_gone_suspended_or_accepts_it_no_more(scenario: Scenario) -> None:
-    number = await fail_order(scenario)
-    service, developer = scenario.profile(SELLER), scenario.caller(PEOPLE["buyer"])
+async def test_nothing_is_resent_to_who_is_gone_suspended_or_accepts_it_no_more(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order()
+    service, developer = scenario.profile(SELLER), scenario.who("buyer")
     cases: list[tuple[DirectoryChange, str]] = [
         (build_save(replace(service, suspended="unpaid")), "recipient.suspended"),
         (build_save(replace(service, accepts=Accepts.LISTED)), "recipient.not-allowed"),
@@ -303,15 +266,15 @@ async def test_nothing_is_resent_to_who_is_gone_suspended_or_accepts_it_no_more(
         assert refused.value.code == code
         page = await letters.resend_many(scenario.network, developer, DeadLetterSearch(), "")
         assert [dealt.refusal and dealt.refusal.code for dealt in page.dealt] == [code]
-    assert await listed(scenario, "buyer") == [number]
+    assert await scenario.listed("buyer") == [number]
     await letters.drop(scenario.network, developer, number, "gone")
 
 
-async def test_what_retention_has_dropped_is_not_resent(scenario: Scenario) -> None:
-    number = await fail_order(scenario)
+async def test_what_retention_has_dropped_is_not_resent(scenario: FailedOrders) -> None:
+    number = await scenario.fail_order()
     await scenario.network.journal.drop_bodies((await scenario.network.journal.head()).seq + 1)
     assert (
-        await scenario.refusal(letters.resend(scenario.network, scenario.caller(PEOPLE["buyer"]), number, ""))
+        await scenario.refusal(letters.resend(scenario.network, scenario.who("buyer"), number, ""))
     ).code == "body.dropped"
 
 
@@ -343,7 +306,7 @@ END, GUARD, FAR = "Acme/End", "Acme/Guard", "Far/Sender"
 BROKEN = Status("broken", "Guard says no")
 
 
-async def add_guard(scenario: Scenario, guard: str = GUARD, **options: Any) -> None:
+async def add_guard(scenario: FailedOrders, guard: str = GUARD, **options: Any) -> None:
     """Add a service that Acme/End includes in front of itself, and developers of the organizations."""
     for address in (END, guard, FAR):
         await scenario.service(address)

@@ -273,7 +273,7 @@ async def test_the_number_behind_a_pseudonym_is_not_found_by_trying(scenario: Ac
     with pytest.raises(Refused, match="not-found"):
         await list_parts_at_stop(network, scenario.caller(SECOND), delivered.session, number)
     assert await list_parts_at_stop(network, scenario.caller(SECOND), delivered.session, tokens.veil.number(number))
-    assert await scenario.respond(delivered, ORDER)
+    assert (await scenario.respond(delivered, ORDER)).session
 
 
 def replace_token(delivered: Delivered, token: str) -> Delivered:

@@ -25,9 +25,16 @@ from postroad.core.model.selector import Selector
 from postroad.core.projection.unique_keys import unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Clock, Committed, Conflict, Desk, JournalBatch, JournalStep
-from postroad.testing.contracts.desk.contract import DeskContract
 from postroad.testing.clocks import ManualClock
-from postroad.testing.contracts.desk.desk_under_test import CARRIER, LEASE_S, SELLER, DeskHarness, catch_up_index, delivery_numbers
+from postroad.testing.contracts.desk.contract import DeskContract
+from postroad.testing.contracts.desk.desk_under_test import (
+    CARRIER,
+    LEASE_S,
+    SELLER,
+    DeskHarness,
+    catch_up_index,
+    delivery_numbers,
+)
 from postroad.testing.random_journals.journals import make_plain_posts
 from tests.waiting import eventually_async
 

@@ -46,6 +46,7 @@ from postroad.errors import Refused
 from postroad.flow.administration import dead_letters
 from postroad.flow.administration.base import Administration, build_removal
 from postroad.flow.network import Network
+from postroad.flow.push.slots import PushCapacity
 from postroad.flow.push.stage import PushStage
 from postroad.flow.registries.configuration import build_save
 from postroad.ports import Randomness
@@ -76,6 +77,7 @@ class Scenario:
         randomness: Randomness | None = None,
         engines: Engines | None = None,
         pushes: bool = True,
+        push_capacity: PushCapacity | None = None,
     ) -> None:
         """``engines``: run hosted services with these. ``pushes``: push to services whose delivery mode asks for it."""
         self.clock = clock or ShiftedClock()
@@ -84,7 +86,8 @@ class Scenario:
         self.secrets = MemorySecrets()
         self.running: MemoryNetwork
         self.administration: Administration
-        self._randomness, self._engines, self._pushes = randomness, engines, pushes
+        self._randomness, self._engines = randomness, engines
+        self._pushes, self._push_capacity = pushes, push_capacity
         self._callers: dict[str, Caller] = {}
         self._open = AsyncExitStack()
         self._rules = 0
@@ -104,7 +107,7 @@ class Scenario:
             if self._engines is not None:
                 await opening.enter_async_context(run_hosted_services(self.network, self._engines))
             if self._pushes:
-                stage = PushStage(self.network, self.receivers, self.secrets)
+                stage = PushStage(self.network, self.receivers, self.secrets, lanes=self._push_capacity)
                 stage.start()
                 opening.push_async_callback(stage.close)
             self._open = opening.pop_all()

@@ -21,8 +21,8 @@ from postroad.testing import Scenario
 from postroad.testing.clocks import ManualClock
 from postroad.testing.network import memory_network
 from postroad.testing.scenario import session_of
+from tests.samples.pushes import PushScenario, in_virtual_time
 from tests.samples.send_port import order, send_port
-from tests.unit.flow.push.pushing_bench import Bench, in_virtual_time
 
 SECOND_US = 1_000_000
 
@@ -194,8 +194,8 @@ async def test_a_response_expires_with_its_request(scenario: Scenario) -> None:
 def test_a_slow_query_for_expired_deliveries_is_not_repeated_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """As with a great many members of an interchange that is under way, which every look passes over."""
 
-    async def work(at: Bench) -> None:
-        network, looks = at.running.network, 0
+    async def work(at: PushScenario) -> None:
+        network, looks = at.network, 0
         query = network.index.query
 
         async def slow_query(name: str, *parameters: Any) -> list[tuple[Any, ...]]:

@@ -19,8 +19,9 @@ from postroad.flow.administration import dead_letters as letters
 from postroad.flow.administration.dead_letters import DeadLetterSearch
 from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.testing import Scenario
+from postroad.testing.push_receivers import push_url
 from tests.samples.failed_orders import BUYER, PEOPLE, SELLER, FailedOrders
-from tests.unit.flow.push.pushing_bench import BUSY, OK, Bench, in_virtual_time, url_of
+from tests.samples.pushes import BUSY, OK, PushScenario, in_virtual_time
 
 REASON = "the receiver answered 503; tried 9 times"
 
@@ -280,21 +281,21 @@ async def test_what_retention_has_dropped_is_not_resent(scenario: FailedOrders) 
 
 @pytest.mark.req("D7", "D3")
 def test_a_resent_push_comes_with_the_id_of_the_first_round() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to("Acme/Supply", push={"tries": 1}, accepts=Accepts.ANYONE)
-        url, clerk = url_of("Acme/Supply"), await at.running.enroll("ops@network.example", operator=True)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service("Acme/Supply", push={"tries": 1}, accepts=Accepts.ANYONE)
+        url, clerk = push_url("Acme/Supply"), await at.person("ops@network.example", operator=True)
         at.receivers.answer(url, BUSY, BUSY, OK)
-        await at.post("Acme/Supply")
+        await at.send("Acme/Supply")
         for _ in range(2):
             await asyncio.sleep(60)
-            [found] = (await letters.browse(at.running.network, clerk, DeadLetterSearch())).found
+            [found] = (await letters.browse(at.network, clerk, DeadLetterSearch())).found
             assert found.letter.cause is Cause.SERVER_ERROR
-            await letters.resend(at.running.network, clerk, found.letter.id, "mended")
+            await letters.resend(at.network, clerk, found.letter.id, "mended")
         await asyncio.sleep(120)
         ids = [seen.request.headers["webhook-id"] for seen in at.receivers.at(url)]
         assert len(ids) == 3
         assert len(set(ids)) == 1
-        assert (await letters.browse(at.running.network, clerk, DeadLetterSearch())).found == []
+        assert (await letters.browse(at.network, clerk, DeadLetterSearch())).found == []
 
     in_virtual_time(work)
 
@@ -306,7 +307,7 @@ END, GUARD, FAR = "Acme/End", "Acme/Guard", "Far/Sender"
 BROKEN = Status("broken", "Guard says no")
 
 
-async def add_guard(scenario: FailedOrders, guard: str = GUARD, **options: Any) -> None:
+async def add_guard(scenario: Scenario, guard: str = GUARD, **options: Any) -> None:
     """Add a service that Acme/End includes in front of itself, and developers of the organizations."""
     for address in (END, guard, FAR):
         await scenario.service(address)

@@ -30,7 +30,7 @@ def test_no_kind_of_test_imports_another() -> None:
 @pytest.mark.parametrize(
     ("folder", "source", "expected"),
     [
-        ("interop", "from tests.unit.flow.push.pushing_bench import Bench", ["tests.unit.flow.push.pushing_bench.Bench"]),
+        ("interop", "from tests.unit.flow.push.test_push import ACME", ["tests.unit.flow.push.test_push.ACME"]),
         ("samples", "def late():\n    import tests.faults.ledger", ["tests.faults.ledger"]),
         ("unit", "from tests import property", ["tests.property"]),
         ("unit", "from tests.samples.x12 import ORDER\nfrom tests.waiting import eventually", []),

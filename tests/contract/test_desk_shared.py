@@ -25,13 +25,13 @@ from postroad.core.model.selector import Selector
 from postroad.core.projection.unique_keys import unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Clock, Committed, Conflict, Desk, JournalBatch, JournalStep
+from postroad.testing.clocks import ManualClock
 from postroad.testing.contracts.desk.contract import DeskContract
 from postroad.testing.contracts.desk.desk_under_test import (
     CARRIER,
     LEASE_S,
     SELLER,
     DeskHarness,
-    ManualClock,
     catch_up_index,
     delivery_numbers,
 )

@@ -22,12 +22,12 @@ from postroad.core.model.batch_policy import BatchPolicy, Recovery
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.flow.administration import batch_actions as steering
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.faults.power_cuts import PowerCutFiles, write_files
 from tests.samples.batch_ledger import BatchLedger
 from tests.samples.batch_rest import Watching, come_to_rest
-from tests.samples.batching_bench import Bench, order
 from tests.samples.segment_runs import open_small
+from tests.samples.send_port import SendPortScenario, order
 
 STEPS = 30
 CUTS = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "1000")) // 40
@@ -50,7 +50,7 @@ class Run:
     """A life of a send port, with the disk's record of it."""
 
     disk: PowerCutFiles
-    node: Bench
+    node: SendPortScenario
     ada: Caller
     ledger: BatchLedger
     watching: Watching
@@ -68,7 +68,7 @@ class Run:
     async def post(self, chance: Random, orders: Iterator[int]) -> None:
         for _ in range(chance.randrange(1, 4)):
             document = order(next(orders))
-            posted = await self.node.post(document)
+            posted = await self.node.send(document)
             self.ledger.documents[posted.session] = document
 
     async def partner(self, chance: Random, orders: Iterator[int]) -> None:
@@ -84,7 +84,7 @@ class Run:
 
     async def owner(self, chance: Random, orders: Iterator[int]) -> None:
         network = self.node.network
-        for batch in await network.batches.unsettled(self.node.service("Acme/orders").gcid):
+        for batch in await network.batches.unsettled(self.node.profile("Acme/orders").gcid):
             if batch.state is BatchState.SUSPENDED:
                 await steering.resume(network, self.ada, batch.id, "because", None)
             elif batch.state is BatchState.OPEN:
@@ -105,9 +105,13 @@ class Run:
         return next(promise for at, promise in reversed(self.promises) if at <= cut)
 
 
-def node_on(path: Path, clock: ManualClock, disk: PowerCutFiles | None = None) -> Bench:
+def journal_of(node: SendPortScenario) -> Any:
+    return node.network.journal
+
+
+def node_on(path: Path, clock: ManualClock, disk: PowerCutFiles | None = None) -> SendPortScenario:
     journal: Any = open_small(path, disk, SIZES)
-    return Bench(journal, clock)
+    return SendPortScenario(clock, journal)
 
 
 async def recorded(path: Path, chance: Random, persist_at: int) -> Run:
@@ -118,14 +122,14 @@ async def recorded(path: Path, chance: Random, persist_at: int) -> Run:
     policy = BatchPolicy(count=4, age_s=60, recovery=chance.choice(list(Recovery)))
     await node.set_up(policy, persist_at=persist_at)
     ada = await node.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
-    ledger = BatchLedger(node.service("MyBiz/Sales").gcid, gap_free=False)
+    ledger = BatchLedger(node.profile("MyBiz/Sales").gcid, gap_free=False)
     run = Run(disk=disk, node=node, ada=ada, ledger=ledger, watching=Watching(ledger))
     await run.note()
     orders = iter(range(1, 10_000))
     for _ in range(STEPS):
         await run.step(chance, orders)
     await node.close()
-    await node.journal.close()
+    await journal_of(node).close()
     return run
 
 
@@ -136,7 +140,7 @@ async def require_all(run: Run, cut: int, place: Path, chance: Random) -> None:
     node, promise = node_on(place, run.node.clock), run.promised(cut)
     await node.open()
     try:
-        ledger = BatchLedger(node.service("MyBiz/Sales").gcid, gap_free=False)
+        ledger = BatchLedger(node.profile("MyBiz/Sales").gcid, gap_free=False)
         ledger.documents, ledger.seen = dict(run.ledger.documents), dict(run.ledger.seen)
         watching = Watching(ledger)
         await watching.follow(node)
@@ -147,7 +151,7 @@ async def require_all(run: Run, cut: int, place: Path, chance: Random) -> None:
         await come_to_rest(node, run.ada, watching)
     finally:
         await node.close()
-        await node.journal.close()
+        await journal_of(node).close()
 
 
 @pytest.mark.req("B4", "B5", "B6", "A3")

@@ -24,13 +24,8 @@ from postroad.core.model.selector import EVERYTHING
 from postroad.core.projection.unique_keys import unique_keys
 from postroad.errors import Unavailable
 from postroad.ports import Committed, Conflict, JournalStep
-from postroad.testing.contracts.desk.desk_under_test import (
-    SELLER,
-    DeskHarness,
-    ManualClock,
-    catch_up_index,
-    delivery_numbers,
-)
+from postroad.testing.clocks import ManualClock
+from postroad.testing.contracts.desk.desk_under_test import SELLER, DeskHarness, catch_up_index, delivery_numbers
 from postroad.testing.postgres import PostgresServer
 from tests.waiting import eventually_async
 

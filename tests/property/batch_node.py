@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 
 from postroad.adapters.desk.shared import SharedDesk
 from postroad.adapters.index.followed_index import FollowedIndex
@@ -11,35 +12,33 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemRandomness
 from postroad.flow.access.authenticate import Authenticator
-from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.network import Network
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.network import CHEAP, MemoryNetwork
-from tests.samples.batching_bench import Bench
+from tests.samples.send_port import SendPortScenario
 
 
-class SharedNode(Bench):
+class SharedNode(SendPortScenario):
     """Keeps an index of its own in memory, so that nothing but the journal tells it what others do."""
 
-    journal: Any
-
     def __init__(self, dsn: str, clock: ManualClock) -> None:
-        self._dsn, self.clock = dsn, clock
+        super().__init__(clock)
+        self._dsn = dsn
 
-    async def open(self) -> None:
-        self.journal = await PostgresJournal.open(self._dsn)
-        index = MemoryIndex()
-        keeper = FollowedIndex(self.journal, index)
+    @asynccontextmanager
+    async def start_network(self) -> AsyncIterator[MemoryNetwork]:
+        journal, index = await PostgresJournal.open(self._dsn), MemoryIndex()
+        keeper = FollowedIndex(journal, index)
         await keeper.start()
-        desk = SharedDesk(self.journal, index, self.clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
+        desk = SharedDesk(journal, index, self.clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
         await desk.open()
 
         async def wait_until_indexed() -> None:
-            await keeper.wait_for((await self.journal.head()).seq)
+            await keeper.wait_for((await journal.head()).seq)
 
         network = Network(
             desk=desk,
-            journal=self.journal,
+            journal=journal,
             index=index,
             clock=self.clock,
             randomness=SystemRandomness(),
@@ -50,11 +49,8 @@ class SharedNode(Bench):
         await network.configuration.load()
         passwords = Argon2Passwords(**CHEAP)
         authenticator = Authenticator(network.configuration.directory, passwords, self.clock)
-        self.running = MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
-        self._close = desk, keeper, passwords
-        if (service := network.directory.service("Acme/orders")) is not None:
-            self.port = SendPortWorker(network, service.gcid)
-
-    async def close(self) -> None:
-        await super().close()
-        await self.journal.close()
+        yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
+        await desk.close()
+        await keeper.stop()
+        passwords.close()
+        await journal.close()

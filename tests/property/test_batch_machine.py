@@ -18,7 +18,6 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
 
-from postroad.adapters.memory.journal import MemoryJournal
 from postroad.core.model.batch import Batch, BatchState
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Recovery, Types, Unfinished
 from postroad.core.model.directory import Role
@@ -26,12 +25,12 @@ from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused
 from postroad.flow.administration import batch_actions as steering
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.postgres import PostgresServer
 from tests.property.batch_node import SharedNode
 from tests.samples.batch_ledger import BatchLedger
 from tests.samples.batch_rest import Watching, come_to_rest
-from tests.samples.batching_bench import Bench, order
+from tests.samples.send_port import SendPortScenario, order
 
 TIMES = int(os.environ.get("POSTROAD_TEST_BATCHES", "1"))  # multiplies the runs
 MAY_BE_REFUSED = {"batch.state", "version.conflict", "not-found", "dead-letter.dealt"}
@@ -82,12 +81,12 @@ class SendPortMachine(RuleBasedStateMachine):
         super().__init__()
         self.runner = asyncio.Runner()
         self.clock = JumpingClock()
-        self.nodes: list[Bench] = []
+        self.nodes: list[SendPortScenario] = []
         self.orders = itertools.count(1)
         self.leased: list[Delivered] = []
 
-    async def node(self) -> Bench:
-        return Bench(MemoryJournal(), self.clock)
+    async def node(self) -> SendPortScenario:
+        return SendPortScenario(self.clock)
 
     def run(self, coroutine: Coroutine[Any, Any, Result]) -> Result:
         return self.runner.run(coroutine)
@@ -104,7 +103,7 @@ class SendPortMachine(RuleBasedStateMachine):
                 await other.open()
 
         self.run(opened())
-        self.ledger = BatchLedger(self.nodes[0].service("MyBiz/Sales").gcid, gap_free=gap_free)
+        self.ledger = BatchLedger(self.nodes[0].profile("MyBiz/Sales").gcid, gap_free=gap_free)
         self.watching = Watching(self.ledger)
         self.persist_at = persist_at
 
@@ -122,7 +121,7 @@ class SendPortMachine(RuleBasedStateMachine):
         header: dict[str, Any] = {"expires_at_us": self.clock.now_us() + lives_s * 1_000_000} if lives_s else {}
         for number in itertools.islice(self.orders, count):
             document = order(number).replace(b"ST*850", b"ST*" + kind)
-            posted = self.run(node.post(document, properties=marks, **header))
+            posted = self.run(node.send(document, properties=marks, **header))
             self.ledger.documents[posted.session] = document
 
     @rule(data=st.data())
@@ -174,14 +173,14 @@ class SendPortMachine(RuleBasedStateMachine):
         node = self._some_node(data)
         if in_good_order:
             self.run(node.port.rest())
-        self.run(node.crash())
+        self.run(node.restart())
 
     # --- what those who own the port do -------------------------------------------------------------------------------
 
     @rule(policy=POLICIES)
     def change_the_policy(self, policy: BatchPolicy) -> None:
         async def change() -> None:
-            batching = self.nodes[0].service("Acme/orders").batching
+            batching = self.nodes[0].profile("Acme/orders").batching
             assert batching is not None
             await self.nodes[0].change("Acme/orders", batching=replace(batching, policy=policy))
             for other in self.nodes[1:]:
@@ -218,7 +217,7 @@ class SendPortMachine(RuleBasedStateMachine):
         way = data.draw(st.sampled_from(self.ledger.failed_ways()))
         self._allow_refusal(self._resend(self._some_node(data), way))
 
-    async def _resend(self, node: Bench, number: int) -> None:
+    async def _resend(self, node: SendPortScenario, number: int) -> None:
         await node.network.wait_until_indexed()
         letter = await node.network.dead_letters.find(node.network.index, number)
         assert letter is not None, "what failed is a dead letter"
@@ -244,7 +243,7 @@ class SendPortMachine(RuleBasedStateMachine):
         interchange = self.leased.pop(data.draw(st.integers(0, len(self.leased) - 1)))
         self._settle(self._some_node(data), interchange, what)
 
-    def _settle(self, node: Bench, interchange: Delivered, what: str) -> None:
+    def _settle(self, node: SendPortScenario, interchange: Delivered, what: str) -> None:
         if what == "acknowledge":
             self._acknowledge(node, interchange)
         elif what == "fail":
@@ -252,7 +251,7 @@ class SendPortMachine(RuleBasedStateMachine):
         else:
             self.leased.append(interchange)
 
-    def _acknowledge(self, node: Bench, interchange: Delivered) -> None:
+    def _acknowledge(self, node: SendPortScenario, interchange: Delivered) -> None:
         settlement = Settlement(tokens=(interchange.token,))
         [settled] = self.run(node.network.settle(node.caller("Acme/edi"), settlement)).settled
         self._follow()
@@ -276,7 +275,7 @@ class SendPortMachine(RuleBasedStateMachine):
 
     # --- what all steps need ------------------------------------------------------------------------------------------
 
-    def _some_node(self, data: st.DataObject) -> Bench:
+    def _some_node(self, data: st.DataObject) -> SendPortScenario:
         return self.nodes[0] if len(self.nodes) == 1 else data.draw(st.sampled_from(self.nodes))
 
     def _allow_refusal(self, step: Awaitable[object]) -> None:
@@ -301,7 +300,7 @@ class SharedSendPortMachine(SendPortMachine):
     _numbers = itertools.count(1)
     database = ""
 
-    async def node(self) -> Bench:
+    async def node(self) -> SendPortScenario:
         if not self.database:
             self.database = f"send_ports_{next(self._numbers)}"
             self.dsn = self.server.create_database(self.database)

@@ -10,9 +10,9 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.journal import MessagePosted
 from postroad.flow.batching.send_port import SendPortWorker
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from tests.property.batch_node import SharedNode
-from tests.samples.batching_bench import order
+from tests.samples.send_port import order
 
 ROUNDS = 15
 
@@ -22,16 +22,16 @@ async def test_two_processes_draw_no_number_twice(postgres_database: str) -> Non
     first, second = (SharedNode(postgres_database, clock) for clock in [ManualClock()] * 2)
     await first.open()
     await first.set_up(BatchPolicy(count=1))
-    batching = first.service("Acme/orders").batching  # the same two sides, and so the same numbers
+    batching = first.profile("Acme/orders").batching  # the same two sides, and so the same numbers
     other = await first.running.register("Acme/more", hosted=Hosting.BATCHER, batching=batching, visibility="public")
     await second.open()
     second.port = SendPortWorker(second.network, other.name)
     try:
         for number in range(ROUNDS):
-            await first.post(order(2 * number + 1))
-            await second.post(order(2 * number + 2), to="Acme/more")
+            await first.send(order(2 * number + 1))
+            await second.send(order(2 * number + 2), to="Acme/more")
             await asyncio.gather(first.work(), second.work())
-        posts = [one for one in await first.entries() if isinstance(one, MessagePosted) and one.assembled is not None]
+        posts = [one for one in await first.entries(MessagePosted) if one.assembled is not None]
     finally:
         await first.close()
         await second.close()

@@ -27,12 +27,12 @@ from postroad.core.model.message import MessageType
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.unique_keys import answer_key, dead_letter_key, unique_keys
 from postroad.ports import Committed, Conflict, Desk, JournalStep, StepOutcome
+from postroad.testing.clocks import ManualClock
 from postroad.testing.contracts.desk.desk_under_test import (
     BUYER,
     CARRIER,
     SELLER,
     DeskHarness,
-    ManualClock,
     catch_up_index,
     lag_index_behind,
 )

@@ -7,7 +7,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.journal import decode
 from postroad.flow.administration import batch_actions as steering
 from tests.samples.batch_ledger import BatchLedger
-from tests.samples.batching_bench import Bench
+from tests.samples.send_port import SendPortScenario
 
 HOUR_S = 3_600
 MAX_ROUNDS = 60
@@ -20,14 +20,14 @@ class Watching:
         self.ledger = ledger
         self._read_to = 0
 
-    async def follow(self, node: Bench) -> None:
-        while records := (await node.journal.read(self._read_to)).records:
+    async def follow(self, node: SendPortScenario) -> None:
+        while records := (await node.network.journal.read(self._read_to)).records:
             for record in records:
                 self.ledger.read(record.seq, decode(record.facts))
             self._read_to = records[-1].seq
 
 
-async def come_to_rest(node: Bench, owner: Caller, watching: Watching) -> None:
+async def come_to_rest(node: SendPortScenario, owner: Caller, watching: Watching) -> None:
     """Let everything go on that can; then every order has come to one end, and every batch too."""
     ledger = watching.ledger
     await watching.follow(node)
@@ -37,7 +37,7 @@ async def come_to_rest(node: Bench, owner: Caller, watching: Watching) -> None:
         node.clock.advance(HOUR_S)
         await node.network.expiry.expire_due()
         await _work(node)
-        for batch in await node.network.batches.unsettled(node.service("Acme/orders").gcid):
+        for batch in await node.network.batches.unsettled(node.profile("Acme/orders").gcid):
             await _let_go_on(node, owner, batch)
         await _work(node)
         await _receive(node, watching)
@@ -47,19 +47,19 @@ async def come_to_rest(node: Bench, owner: Caller, watching: Watching) -> None:
     assert ledger.unsettled() == []
 
 
-async def _work(node: Bench) -> None:
+async def _work(node: SendPortScenario) -> None:
     node.port.changed()
     await node.work()
 
 
-async def _let_go_on(node: Bench, owner: Caller, batch: Batch) -> None:
+async def _let_go_on(node: SendPortScenario, owner: Caller, batch: Batch) -> None:
     if batch.state is BatchState.SUSPENDED:
         await steering.resume(node.network, owner, batch.id, "the day is over", None)
     elif batch.state is BatchState.OPEN or batch.held:
         await steering.release(node.network, owner, batch.id, "the day is over", None)
 
 
-async def _receive(node: Bench, watching: Watching) -> None:
+async def _receive(node: SendPortScenario, watching: Watching) -> None:
     found = await node.poll()
     await watching.follow(node)
     for interchange in found:

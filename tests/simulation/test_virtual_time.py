@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from postroad.testing.clocks import EPOCH_US
 from postroad.testing.simulation import virtual_time
 from postroad.testing.simulation.virtual_time import (
-    EPOCH_US,
     PROCESS,
     SeededRandomness,
     SimulationStuck,

@@ -5,8 +5,8 @@
             print(invoice.number, invoice.open, invoice.currency, invoice.state)
         network.billing.pay("2026-10-0001", "12.50", reference="bank 17")
 
-Rule: credits and payments are sent with an
-Idempotency-Key, so that a request whose answer was lost is repeated without recording anything twice.
+Rule: credits and payments are sent with an Idempotency-Key, so that a request whose answer was lost is repeated without
+recording anything twice.
 """
 
 from __future__ import annotations

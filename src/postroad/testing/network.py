@@ -11,9 +11,9 @@ For the tests of applications that talk to postroad, for the tutorial, and for o
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from postroad.adapters.desk.local import LocalDesk
@@ -37,7 +37,7 @@ from postroad.core.model.directory import (
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import build_save
-from postroad.ports import Clock, Passwords
+from postroad.ports import Clock, Journal, Passwords, Randomness
 
 CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 that costs nothing: for tests only
 
@@ -47,6 +47,7 @@ class MemoryNetwork:
     network: Network
     authenticator: Authenticator
     passwords: Passwords
+    wake_all: Callable[[], None] = lambda: None  # lets everything that waits look at the clock again
 
     async def register(self, address: str, **profile: Any) -> Caller:
         """Make a service, and its organization where needed; returns the caller that speaks for it."""
@@ -85,14 +86,24 @@ class MemoryNetwork:
         return key.text
 
 
+@dataclass(slots=True, kw_only=True)
+class MemoryStorage:
+    """What outlives a network: open a second one over it to test a restart, with a new index if that is lost too."""
+
+    journal: Journal = field(default_factory=MemoryJournal)
+    index: MemoryIndex = field(default_factory=MemoryIndex)
+
+
 @asynccontextmanager
-async def memory_network(clock: Clock | None = None) -> AsyncIterator[MemoryNetwork]:
-    """A network that lives as long as the block and leaves nothing behind."""
-    clock = clock or SystemClock()
-    journal, index = MemoryJournal(), MemoryIndex()
-    keeper = FollowedIndex(journal, index)
+async def memory_network(
+    clock: Clock | None = None, *, storage: MemoryStorage | None = None, randomness: Randomness | None = None
+) -> AsyncIterator[MemoryNetwork]:
+    """A network that lives as long as the block; only ``storage`` remains."""
+    clock, storage = clock or SystemClock(), storage or MemoryStorage()
+    journal = storage.journal
+    keeper = FollowedIndex(journal, storage.index, look_again_s=None)
     await keeper.start()
-    desk = LocalDesk(journal, index, clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
+    desk = LocalDesk(journal, storage.index, clock, wait_for_entry=keeper.wait_for, on_committed=keeper.notify)
     await desk.open()
 
     async def wait_until_indexed() -> None:
@@ -101,16 +112,18 @@ async def memory_network(clock: Clock | None = None) -> AsyncIterator[MemoryNetw
     network = Network(
         desk=desk,
         journal=journal,
-        index=index,
+        index=storage.index,
         clock=clock,
-        randomness=SystemRandomness(),
+        randomness=randomness or SystemRandomness(),
         token_key=b"only for tests, never in service",
         wait_until_indexed=wait_until_indexed,
     )
+    await wait_until_indexed()
+    await network.configuration.load()
     passwords = Argon2Passwords(**CHEAP)
     authenticator = Authenticator(network.configuration.directory, passwords, clock)
     try:
-        yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords)
+        yield MemoryNetwork(network=network, authenticator=authenticator, passwords=passwords, wake_all=desk.wake_all)
     finally:
         await desk.close()
         await keeper.stop()

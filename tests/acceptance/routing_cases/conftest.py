@@ -1,4 +1,4 @@
-"""The town in which the routing cases happen."""
+"""The network in which the routing cases happen."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from tests.samples.town import Town, open_town
+from tests.samples.routing_scenario import RoutingScenario
 
 
 @pytest.fixture
-async def town() -> AsyncIterator[Town]:
-    async with open_town() as opened:
-        yield opened
+async def scenario() -> AsyncIterator[RoutingScenario]:
+    async with RoutingScenario() as scenario:
+        yield scenario

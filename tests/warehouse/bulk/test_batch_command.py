@@ -14,7 +14,7 @@ from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Message, MessageType, Part, Recipient
-from tests.samples.batching_bench import order
+from tests.samples.send_port import order
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

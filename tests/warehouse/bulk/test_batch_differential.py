@@ -25,7 +25,7 @@ from postroad.warehouse.bulk.batch.send_ports import find_named_send_port
 from postroad.warehouse.bulk.job import BulkRun
 from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import read_directories
-from tests.samples.batching_bench import Bench, bench, order
+from tests.samples.send_port import SendPortScenario, order, send_port
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -58,15 +58,15 @@ class Played(NamedTuple):
 
 async def play(policy: BatchPolicy, folder: Path, seed: int) -> Played:
     chance = random.Random(seed)
-    async with bench(policy) as there:
+    async with send_port(policy) as there:
         for number in range(1, MESSAGES + 1):
             await _post(there, number, chance)
             await _run(there)
             there.clock.advance(chance.choice((1, 1, 5, 20, 70)))
             await _run(there)
         until_us = there.clock.now_us()
-        records = (await there.journal.read(0, 1 << 30)).records
-        bodies = [await there.journal.body(one.body) if one.body is not None else None for one in records]
+        records = (await there.network.journal.read(0, 1 << 30)).records
+        bodies = [await there.network.journal.body(one.body) if one.body is not None else None for one in records]
     journal = SegmentJournal.open(folder / "journal", SMALL)
     await journal.append([NewRecord(one.facts, body) for one, body in zip(records, bodies, strict=True)])
     await journal.close()
@@ -79,7 +79,7 @@ async def play(policy: BatchPolicy, folder: Path, seed: int) -> Played:
     return Played(str(folder / "journal"), [bytes(one) for one in made], until_us)
 
 
-async def _run(there: Bench) -> None:
+async def _run(there: SendPortScenario) -> None:
     """What is due goes off on time, and interchanges are taken at once."""
     await there.port.work()
     for interchange in await there.poll():
@@ -87,7 +87,7 @@ async def _run(there: Bench) -> None:
     await there.port.work()
 
 
-async def _post(there: Bench, number: int, chance: random.Random) -> None:
+async def _post(there: SendPortScenario, number: int, chance: random.Random) -> None:
     data = order(number)
     if chance.random() < 0.2:
         data = data.replace(b"*850*", b"*860*")
@@ -101,7 +101,7 @@ async def _post(there: Bench, number: int, chance: random.Random) -> None:
     if chance.random() < 0.4:
         properties |= {"BatchID": chance.choice("AB"), "BatchEnd": str(chance.random() < 0.3).lower()}
     kind = MessageType.REQUEST if number == 7 else MessageType.NOTIFICATION
-    await there.post(data, kind=kind, properties=properties)
+    await there.send(data, type=kind, properties=properties)
 
 
 @pytest.mark.req("B6", "P5")

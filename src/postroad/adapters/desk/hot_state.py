@@ -172,6 +172,11 @@ class HotState:
                 future.set_result(None)
                 self._woken = True
 
+    def wake_all(self) -> None:
+        """Wake every waiting poll, after a test has advanced the clock."""
+        for recipient in self._arrivals:
+            self.wake(recipient)
+
     def take_woken(self) -> bool:
         """Whether a poll was woken since the last call."""
         woken, self._woken = self._woken, False

@@ -145,6 +145,10 @@ class LocalQueues:
     async def hasten(self, mailbox: str) -> int:
         return self._hot.hasten(mailbox)
 
+    def wake_all(self) -> None:
+        """Wake every waiting poll, after a test has advanced the clock."""
+        self._hot.wake_all()
+
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
         box = self._hot.mailbox(mailbox)
         if (due := box.next_due()) is not None:

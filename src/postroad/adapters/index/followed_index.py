@@ -40,11 +40,13 @@ class FollowedIndex:
         leads: Callable[[], Awaitable[bool]] = is_always_leader,
         *,
         patience_s: float = 0.0,
+        look_again_s: float | None = LOOK_AGAIN_S,
     ) -> None:
         self._journal = journal
         self._index = index
         self._leads = leads
         self._patience_s = patience_s
+        self._look_again_s = look_again_s  # None: every entry is announced by ``notify``
         self._arrived = asyncio.Event()
         self._wanted = asyncio.Event()  # set while somebody waits for an entry
         self._waiting = 0
@@ -109,7 +111,7 @@ class FollowedIndex:
     async def _wait(self) -> None:
         self._wake()
         with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(LOOK_AGAIN_S):
+            async with asyncio.timeout(self._look_again_s):
                 await self._arrived.wait()
             async with asyncio.timeout(self._patience_s):
                 await self._wanted.wait()

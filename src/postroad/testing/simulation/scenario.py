@@ -76,7 +76,7 @@ def simulate(
 ) -> SimulationReport:
     """Run it; ``posts``, ``crashes``, ``dealings`` with dead letters and ``suspensions`` are the numbers to expect."""
     loop = virtual_loop(random_for(seed, "order"))
-    scenario = Scenario(seed, loop, build)
+    scenario = SimulationRun(seed, loop, build)
     with ErrorLogCollector() as complaints:
         loop.run_until_complete(scenario.run(days * DAY_S, services, posts, crashes, dealings, suspensions))
     return scenario.report(loop.time(), [*loop.failures, *complaints.lines])
@@ -101,7 +101,7 @@ class ErrorLogCollector(logging.Handler):
         logging.getLogger("postroad").removeHandler(self)
 
 
-class Scenario:
+class SimulationRun:
     def __init__(self, seed: int, loop: VirtualLoop, build: NetworkBuild | None) -> None:
         self.seed = seed
         self.chance = random_for(seed, "scenario")

@@ -15,8 +15,9 @@ from itertools import count
 from random import Random
 from typing import Any, TypeVarTuple, Unpack
 
+from postroad.testing.clocks import EPOCH_US
+
 Arguments = TypeVarTuple("Arguments")
-EPOCH_US = 1_790_000_000_000_000  # a Monday in September 2026
 MAX_CALLBACKS = 200_000  # in one moment; more means that time has stopped
 
 PROCESS: ContextVar[object | None] = ContextVar("PROCESS", default=None)  # the simulated process a task belongs to

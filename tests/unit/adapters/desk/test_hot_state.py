@@ -7,7 +7,7 @@ from postroad.core.model.batch import Batch, BatchMember
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import BatchesChanged
 from postroad.core.projection.unique_keys import unique_keys
-from postroad.testing.contracts.desk.desk_under_test import ManualClock
+from postroad.testing.clocks import ManualClock
 from postroad.testing.random_journals.journals import make_plain_posts
 
 MANY = 2_000

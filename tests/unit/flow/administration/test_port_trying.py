@@ -16,7 +16,7 @@ from postroad.core.model.message import Message, MessageType, Part
 from postroad.errors import Refused
 from postroad.flow.administration.base import InvalidChange
 from postroad.flow.administration.try_out.send_ports import MAX_MESSAGES, TrialMessage, try_batching
-from tests.samples.batching_bench import X12, Bench, bench, order
+from tests.samples.send_port import X12, SendPortScenario, order, send_port
 
 MONDAY_US = 1_767_600_000_000_000
 
@@ -33,12 +33,12 @@ def coming(*documents: bytes, apart_s: int = 10) -> list[TrialMessage]:
     ]
 
 
-async def member(there: Bench, role: Role = Role.VIEWER) -> Caller:
+async def member(there: SendPortScenario, role: Role = Role.VIEWER) -> Caller:
     return await there.running.enroll(f"{role.value}@acme.example", organization="Acme", role=role)
 
 
 async def test_messages_are_gathered_as_the_port_would() -> None:
-    async with bench(BatchPolicy(count=2)) as there:
+    async with send_port(BatchPolicy(count=2)) as there:
         trial = await try_batching(
             there.network, await member(there), "Acme/orders", port(count=2, age_s=60), coming(*map(order, (1, 2, 3)))
         )
@@ -50,7 +50,7 @@ async def test_messages_are_gathered_as_the_port_would() -> None:
 
 
 async def test_what_is_not_one_document_or_not_taken_goes_by_itself() -> None:
-    async with bench(BatchPolicy(count=2)) as there:
+    async with send_port(BatchPolicy(count=2)) as there:
         messages = [*coming(order(1), b"<Order/>"), TrialMessage(message=Message(), at_us=MONDAY_US, name="empty")]
         trial = await try_batching(
             there.network, await member(there), "Acme/orders", port(count=5, takes_types=("850",)), messages
@@ -60,7 +60,7 @@ async def test_what_is_not_one_document_or_not_taken_goes_by_itself() -> None:
 
 
 async def test_what_expects_an_answer_is_refused_as_at_the_port() -> None:
-    async with bench(BatchPolicy(count=2)) as there:
+    async with send_port(BatchPolicy(count=2)) as there:
         order_1, order_2 = coming(*map(order, (1, 2)))
         request = dataclasses.replace(order_2, message=replace(order_2.message, type=MessageType.REQUEST))
         trial = await try_batching(there.network, await member(there), "Acme/orders", port(count=2), [order_1, request])
@@ -69,7 +69,7 @@ async def test_what_expects_an_answer_is_refused_as_at_the_port() -> None:
 
 
 async def test_the_same_message_again_and_again_is_so_many_members() -> None:
-    async with bench(BatchPolicy(count=2)) as there:
+    async with send_port(BatchPolicy(count=2)) as there:
         (first,) = coming(order(1))
         again = [TrialMessage(message=first.message, at_us=MONDAY_US + number, name=str(number)) for number in range(5)]
         trial = await try_batching(there.network, await member(there), "Acme/orders", port(count=2), again)
@@ -77,7 +77,7 @@ async def test_the_same_message_again_and_again_is_so_many_members() -> None:
 
 
 async def test_what_could_not_be_saved_is_refused_and_so_are_strangers() -> None:
-    async with bench(BatchPolicy(count=2)) as there:
+    async with send_port(BatchPolicy(count=2)) as there:
         own = await member(there)
         with pytest.raises(InvalidChange) as refused:
             await try_batching(there.network, own, "Acme/orders", port(), coming(order(1)))

@@ -10,7 +10,7 @@ from postroad.core.batching.moves import close_batch, mark_assembled, open_batch
 from postroad.core.model.batch import Batch, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.flow.batching.outcome_polling import RoundRobin
-from tests.samples.batching_bench import bench
+from tests.samples.send_port import send_port
 
 SENT = BatchState.SENT
 
@@ -33,7 +33,7 @@ def test_all_have_their_turn_some_at_a_time_and_then_everybody_rests(monkeypatch
 
 async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
     """On a shared network they are read with every message that comes, however many interchanges are under way."""
-    async with bench(BatchPolicy(count=1)) as port:
+    async with send_port(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 10)
         await port.work()
         await port.work(2)
@@ -53,7 +53,7 @@ async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(m
 
 
 async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    async with bench(BatchPolicy(count=1)) as port:
+    async with send_port(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [interchange] = await port.poll()
@@ -64,12 +64,12 @@ async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch
             with pytest.raises(RuntimeError):
                 await port.work()
         await port.work()
-        assert await port.states() == [SENT]
+        assert await port.batch_states() == [SENT]
 
 
 async def test_what_ended_unseen_is_found_in_its_turn() -> None:
     """As when another node was told of it."""
-    async with bench(BatchPolicy(count=1)) as port:
+    async with send_port(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [interchange] = await port.poll()
@@ -80,7 +80,7 @@ async def test_what_ended_unseen_is_found_in_its_turn() -> None:
         await port.work()
         assert await port.batches() == [batch]
         await port.work(2)
-        assert await port.states() == [SENT]
+        assert await port.batch_states() == [SENT]
 
 
 async def failing() -> None:

@@ -28,33 +28,33 @@ from postroad.core.model.rule import (
 from postroad.flow.administration import batch_actions as batches
 from postroad.flow.batching.send_port import SendPortWorker
 from postroad.flow.registries.configuration import build_save
-from tests.samples.batching_bench import X12, Bench, bench, order
+from tests.samples.send_port import X12, SendPortScenario, order, send_port
 
 STAMP = (Recipient("MyBiz/Stamp"),)
 JOURNEY_STATE = 3
 
 
-async def post_through_stamp(port: Bench, number: int, **header: Any) -> PostResult:
+async def post_through_stamp(port: SendPortScenario, number: int, **header: Any) -> PostResult:
     await port.running.register("MyBiz/Stamp")
-    posted = await port.post(order(number), route=STAMP, **header)
+    posted = await port.send(order(number), route=STAMP, **header)
     await answer(port, "MyBiz/Stamp")
     return posted
 
 
-async def answer(port: Bench, address: str) -> None:
+async def answer(port: SendPortScenario, address: str) -> None:
     for delivered in await port.poll(address):
         response = Message(type=MessageType.RESPONSE, reference=delivered.token, parts=delivered.parts)
         await port.network.post(port.caller(address), response)
 
 
-async def journey_of(port: Bench, posted: PostResult) -> DeliveryState:
+async def journey_of(port: SendPortScenario, posted: PostResult) -> DeliveryState:
     await port.network.wait_until_indexed()
     [row] = await port.network.index.query("transaction_journeys", posted.transaction)
     return DeliveryState(row[JOURNEY_STATE])
 
 
 async def test_a_member_that_came_through_others_ends_its_journey_with_the_interchange() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         posted = await post_through_stamp(port, 1)
         await port.post_orders(2, 2)
         await port.work()
@@ -62,13 +62,13 @@ async def test_a_member_that_came_through_others_ends_its_journey_with_the_inter
         [interchange] = await port.poll()
         await port.acknowledge(interchange)
         await port.work()
-        assert await port.states() == [BatchState.SENT]
+        assert await port.batch_states() == [BatchState.SENT]
         assert await journey_of(port, posted) is DeliveryState.DELIVERED
 
 
 @pytest.mark.req("B2")
 async def test_a_member_that_came_through_others_expires_out_of_its_batch() -> None:
-    async with bench(BatchPolicy(count=3)) as port:
+    async with send_port(BatchPolicy(count=3)) as port:
         posted = await post_through_stamp(port, 1, expires_at_us=port.clock.now_us() + 60_000_000)
         await port.post_orders(2, 2)
         await port.work()
@@ -79,10 +79,10 @@ async def test_a_member_that_came_through_others_expires_out_of_its_batch() -> N
 
 
 async def test_a_member_that_came_through_others_is_withdrawn_or_dropped() -> None:
-    async with bench(BatchPolicy(count=3)) as port:
+    async with send_port(BatchPolicy(count=3)) as port:
         ada = await port.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
         withdrawn = await post_through_stamp(port, 1)
-        stays = await port.post(order(2), route=STAMP)
+        stays = await port.send(order(2), route=STAMP)
         await answer(port, "MyBiz/Stamp")
         await port.work()
         cancel = Message(type=MessageType.CANCEL, reference=withdrawn.session)
@@ -92,19 +92,19 @@ async def test_a_member_that_came_through_others_is_withdrawn_or_dropped() -> No
         await batches.take_out(port.network, ada, batch.id, page[0].queued.number, "because", None)
         assert await journey_of(port, withdrawn) is DeliveryState.CANCELLED
         assert await journey_of(port, stays) is DeliveryState.FAILED
-        assert await port.states() == [BatchState.DISSOLVED]
+        assert await port.batch_states() == [BatchState.DISSOLVED]
 
 
 @pytest.mark.req("B7")
 @pytest.mark.parametrize(("outcome", "state"), [("delivered", BatchState.SENT), ("failed", BatchState.SUSPENDED)])
 async def test_an_interchange_that_passes_others_counts_when_its_way_is_over(outcome: str, state: BatchState) -> None:
-    async with bench(BatchPolicy(count=1)) as port:
+    async with send_port(BatchPolicy(count=1)) as port:
         await port.running.register("Acme/Filter", visibility="public")
         always = ValueComparison(
             operator=Comparing.EXISTS, place=ValueLocation(where=MessageSection.HEADER, path="properties.batch.id")
         )
         rule = Rule(
-            service=port.service("Acme/edi").gcid,
+            service=port.profile("Acme/edi").gcid,
             name="r",
             place=1,
             role=RuleRole.RECIPIENT,
@@ -117,19 +117,19 @@ async def test_an_interchange_that_passes_others_counts_when_its_way_is_over(out
         assert await port.poll() == []
         await answer(port, "Acme/Filter")
         await port.work(3)
-        assert await port.states() == [BatchState.ASSEMBLED]
+        assert await port.batch_states() == [BatchState.ASSEMBLED]
         [interchange] = await port.poll()
         if outcome == "delivered":
             await port.acknowledge(interchange)
         else:
             await port.fail(interchange)
         await port.work(3)
-        assert await port.states() == [state]
+        assert await port.batch_states() == [state]
 
 
 @pytest.mark.req("B6")
 async def test_ports_that_share_their_numbers_use_none_twice() -> None:
-    async with bench(BatchPolicy(count=1)) as port:
+    async with send_port(BatchPolicy(count=1)) as port:
         other = await port.running.register(
             "Acme/more",
             hosted=Hosting.BATCHER,
@@ -138,7 +138,7 @@ async def test_ports_that_share_their_numbers_use_none_twice() -> None:
         )
         second = SendPortWorker(port.network, other.name)
         for number in range(1, 11):
-            await port.post(order(number), to="Acme/orders" if number % 2 else "Acme/more")
+            await port.send(order(number), to="Acme/orders" if number % 2 else "Acme/more")
         await asyncio.gather(port.port.work(), second.work())
         found = [x12.split(one.parts[0].data, OnEnvelopeError.REFUSE).reference for one in await port.poll()]
         assert sorted(found) == [f"{number:09}" for number in range(1, 11)]

@@ -17,22 +17,22 @@ from postroad.core.model.directory import Role
 from postroad.errors import Unavailable
 from postroad.flow.administration import batch_actions as steering
 from postroad.flow.batching.stage import BatchStage
-from tests.samples.batching_bench import Bench, bench
+from tests.samples.send_port import SendPortScenario, send_port
 from tests.waiting import eventually_async
 
 OPEN, ASSEMBLED, SENT, SUSPENDED = BatchState.OPEN, BatchState.ASSEMBLED, BatchState.SENT, BatchState.SUSPENDED
 LOOK_S = 0.02
 
 
-async def until(port: Bench, *states: BatchState) -> None:
+async def until(port: SendPortScenario, *states: BatchState) -> None:
     async def are_these() -> bool:
-        return await port.states() == list(states)
+        return await port.batch_states() == list(states)
 
     await eventually_async(are_these)
 
 
 @asynccontextmanager
-async def batchers(port: Bench, **terms: Any) -> AsyncIterator[BatchStage]:
+async def batchers(port: SendPortScenario, **terms: Any) -> AsyncIterator[BatchStage]:
     stage = BatchStage(port.network, look_s=LOOK_S, **terms)
     stage.start()
     try:
@@ -43,7 +43,7 @@ async def batchers(port: Bench, **terms: Any) -> AsyncIterator[BatchStage]:
 
 @pytest.mark.req("B2")
 async def test_batches_go_their_way_by_themselves() -> None:
-    async with bench(BatchPolicy(count=2)) as port, batchers(port):
+    async with send_port(BatchPolicy(count=2)) as port, batchers(port):
         await port.post_orders(1, 4)
         await until(port, ASSEMBLED, ASSEMBLED)
         for interchange in await port.poll():
@@ -52,7 +52,7 @@ async def test_batches_go_their_way_by_themselves() -> None:
 
 
 async def test_each_message_is_noticed_however_it_meets_the_batcher() -> None:
-    async with bench(BatchPolicy(count=1)) as port, batchers(port):
+    async with send_port(BatchPolicy(count=1)) as port, batchers(port):
         for number in range(1, 31):
             await port.post_orders(number, number)
             await asyncio.sleep(0.001 * (number % 4))
@@ -60,7 +60,7 @@ async def test_each_message_is_noticed_however_it_meets_the_batcher() -> None:
 
 
 async def test_what_an_administrator_does_is_noticed_at_once() -> None:
-    async with bench(BatchPolicy(count=10)) as port, batchers(port):
+    async with send_port(BatchPolicy(count=10)) as port, batchers(port):
         ada = await port.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
         await port.post_orders(1, 1)
         await until(port, OPEN)
@@ -72,7 +72,7 @@ async def test_what_an_administrator_does_is_noticed_at_once() -> None:
 @pytest.mark.req("B5")
 @pytest.mark.parametrize(("is_orderly", "state"), [(True, OPEN), (False, SUSPENDED)])
 async def test_only_a_stop_without_warning_calls_for_recovery(is_orderly: bool, state: BatchState) -> None:
-    async with bench(BatchPolicy(count=10, recovery=Recovery.FAIL)) as port:
+    async with send_port(BatchPolicy(count=10, recovery=Recovery.FAIL)) as port:
         async with batchers(port) as stage:
             await port.post_orders(1, 1)
             await until(port, OPEN)
@@ -92,10 +92,10 @@ async def test_only_a_stop_without_warning_calls_for_recovery(is_orderly: bool, 
 async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(
     away: dict[str, object], away_s: float
 ) -> None:
-    async with bench(BatchPolicy(count=2, recovery=Recovery.FAIL)) as port, batchers(port):
+    async with send_port(BatchPolicy(count=2, recovery=Recovery.FAIL)) as port, batchers(port):
         await port.post_orders(1, 1)
         await until(port, OPEN)
-        service = port.service("Acme/orders")
+        service = port.profile("Acme/orders")
         await port.change("Acme/orders", **away)
         if away_s:
             await asyncio.sleep(away_s)
@@ -107,7 +107,7 @@ async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(
 async def test_what_nobody_expects_does_not_end_the_looking_after_others(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interchange of a service that has no batcher any more, and an index that answers wrongly for a while."""
     monkeypatch.setattr("postroad.flow.batching.stage.RECHECK_S", LOOK_S)
-    async with bench(BatchPolicy(count=1)) as port:
+    async with send_port(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)
         await port.work()
         [interchange] = await port.poll()
@@ -135,12 +135,12 @@ async def test_only_the_node_that_leads_gathers() -> None:
         asked += 1
         return leading
 
-    async with bench(BatchPolicy(count=1)) as port, batchers(port, leads=leads):
+    async with send_port(BatchPolicy(count=1)) as port, batchers(port, leads=leads):
         posted = await port.post_orders(1, 1)
         before = asked
         await eventually_async(lambda: asked >= before + 3)
-        assert await port.states() == []
-        assert await port.states_of(*posted) == [DeliveryState.QUEUED]
+        assert await port.batch_states() == []
+        assert await port.delivery_states(*posted) == [DeliveryState.QUEUED]
         leading = True
         await until(port, ASSEMBLED)
 
@@ -160,7 +160,10 @@ async def test_who_leads_again_goes_on_with_what_nobody_has_changed_meanwhile(
         asked += 1
         return leading
 
-    async with bench(BatchPolicy(count=2, recovery=Recovery.FAIL)) as port, batchers(port, leads=leads, is_shared=True):
+    async with (
+        send_port(BatchPolicy(count=2, recovery=Recovery.FAIL)) as port,
+        batchers(port, leads=leads, is_shared=True),
+    ):
         await port.post_orders(1, 1)
         await until(port, OPEN)
         leading, before = False, asked
@@ -178,25 +181,25 @@ async def test_who_leads_again_goes_on_with_what_nobody_has_changed_meanwhile(
 @pytest.mark.req("B4")
 async def test_who_does_not_lead_any_more_forgets_what_is_not_written_down() -> None:
     """It comes again when its lease is over, to whoever leads then."""
-    async with bench(BatchPolicy(count=2), persist_at=10) as port:
+    async with send_port(BatchPolicy(count=2), persist_at=10) as port:
         posted = await port.post_orders(1, 1)
         await port.work()
         port.port.pause()
         await port.port.rest()
-        assert await port.states() == []
+        assert await port.batch_states() == []
         await port.work()
-        assert await port.states() == []
+        assert await port.batch_states() == []
         await port.work(61)
         await port.work(1)
         await port.post_orders(2, 2)
         await port.work()
-        assert await port.states() == [ASSEMBLED]
-        assert await port.states_of(*posted) == [DeliveryState.QUEUED]
+        assert await port.batch_states() == [ASSEMBLED]
+        assert await port.delivery_states(*posted) == [DeliveryState.QUEUED]
 
 
 async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroad.flow.batching.stage.RETRY_S", LOOK_S)
-    async with bench(BatchPolicy(count=3)) as port, batchers(port):
+    async with send_port(BatchPolicy(count=3)) as port, batchers(port):
         await port.post_orders(1, 1)
         await until(port, OPEN)
         trouble = 3
@@ -221,7 +224,7 @@ async def test_what_nobody_expects_is_tried_again_before_it_suspends_a_batch(
 ) -> None:
     """A store may fail in ways that nobody thought of; a batch with which it always does so holds up no other."""
     monkeypatch.setattr("postroad.flow.batching.stage.RETRY_S", LOOK_S)
-    async with bench(BatchPolicy(count=1)) as port, batchers(port):
+    async with send_port(BatchPolicy(count=1)) as port, batchers(port):
         query, trouble, first = port.network.index.query, times, ""
 
         async def troubled(name: str, *parameters: Any) -> list[tuple[Any, ...]]:
@@ -242,7 +245,7 @@ async def test_what_nobody_expects_is_tried_again_before_it_suspends_a_batch(
 async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_before(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(BatchPolicy(count=10)) as port:
+    async with send_port(BatchPolicy(count=10)) as port:
         works, goes_on, claim = asyncio.Event(), asyncio.Event(), port.network.desk.claim
 
         async def slow_claim(*asked: Any, **how: Any) -> Any:

@@ -20,18 +20,18 @@ from postroad.core.model.message import Delivered, Message, MessageType
 from postroad.core.projection.queries import LETTER, MESSAGE
 from postroad.errors import Refused
 from postroad.flow.administration import batch_actions as batches
-from tests.samples.batching_bench import Bench, bench, order
+from tests.samples.send_port import SendPortScenario, order, send_port
 
 Act = Callable[..., Awaitable[Batch]]
 ACTS: tuple[Act, ...] = (batches.release, batches.hold, batches.let_go, batches.resume, batches.drop)
 WHY = "because"
 
 
-async def owner(port: Bench, email: str = "ada@acme.example", role: Role = Role.DEVELOPER) -> Caller:
+async def owner(port: SendPortScenario, email: str = "ada@acme.example", role: Role = Role.DEVELOPER) -> Caller:
     return await port.running.enroll(email, organization="Acme", role=role)
 
 
-async def only(port: Bench) -> Batch:
+async def only(port: SendPortScenario) -> Batch:
     [batch] = await port.batches()
     return batch
 
@@ -41,13 +41,13 @@ def split(interchange: Delivered) -> tuple[str, list[bytes]]:
     return found.reference, [bytes(member.data) for member in found.members]
 
 
-async def suspended(port: Bench) -> Delivered:
+async def suspended(port: SendPortScenario) -> Delivered:
     """Two orders whose interchange has failed."""
     await port.post_orders(1, 1)
     return await suspended_after(port, 2)
 
 
-async def suspended_after(port: Bench, last: int) -> Delivered:
+async def suspended_after(port: SendPortScenario, last: int) -> Delivered:
     """The same, when the last of them comes."""
     await port.post_orders(last, last)
     await port.work()
@@ -59,7 +59,7 @@ async def suspended_after(port: Bench, last: int) -> Delivered:
 
 
 async def test_a_batch_is_released_before_its_time() -> None:
-    async with bench(BatchPolicy(count=100)) as port:
+    async with send_port(BatchPolicy(count=100)) as port:
         ada = await owner(port)
         await port.post_orders(1, 2)
         await port.work()
@@ -68,12 +68,12 @@ async def test_a_batch_is_released_before_its_time() -> None:
         batch = await only(port)
         assert (batch.state, batch.closed_by) == (BatchState.ASSEMBLED, Criterion.REQUEST)
         assert "ada@acme.example" in batch.why
-        told = [one for one in await port.entries() if isinstance(one, BatchesChanged) and one.what == "closed"]
+        told = [one for one in await port.journal() if isinstance(one, BatchesChanged) and one.what == "closed"]
         assert [(one.by, one.reason) for one in told] == [("ada@acme.example", WHY)]
 
 
 async def test_what_is_held_back_gathers_and_closes_but_does_not_go() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await port.post_orders(1, 1)
         await port.work()
@@ -87,7 +87,7 @@ async def test_what_is_held_back_gathers_and_closes_but_does_not_go() -> None:
 
 
 async def test_one_member_is_taken_out_and_the_others_go() -> None:
-    async with bench(BatchPolicy(count=3)) as port:
+    async with send_port(BatchPolicy(count=3)) as port:
         ada = await owner(port)
         posted = await port.post_orders(1, 2)
         await port.work()
@@ -98,14 +98,14 @@ async def test_one_member_is_taken_out_and_the_others_go() -> None:
         await port.work()
         [interchange] = await port.poll()
         assert split(interchange)[1] == [order(2), order(3), order(4)]
-        assert await port.states_of(*posted) == [DeliveryState.FAILED, DeliveryState.QUEUED]
+        assert await port.delivery_states(*posted) == [DeliveryState.FAILED, DeliveryState.QUEUED]
         with pytest.raises(Refused, match="may see"):
             await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
 
 
 @pytest.mark.req("B5", "B7")
 async def test_a_suspended_batch_is_resumed_with_the_same_bytes() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         failed = await suspended(port)
         batch = await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
@@ -120,7 +120,7 @@ async def test_a_suspended_batch_is_resumed_with_the_same_bytes() -> None:
 async def test_a_batch_is_resumed_though_its_batcher_notices_the_resent_letter_first(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         resend = port.network.dead_letters.resend
@@ -139,7 +139,7 @@ async def test_a_batch_is_resumed_though_its_batcher_notices_the_resent_letter_f
 
 @pytest.mark.req("B5", "B6")
 async def test_an_interchange_that_expired_is_posted_once_more_under_its_numbers() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await port.change("Acme/orders", default_expiration_s=60)
         await port.post_orders(1, 2)
@@ -160,7 +160,7 @@ async def test_an_interchange_that_expired_is_posted_once_more_under_its_numbers
 
 @pytest.mark.req("B5")
 async def test_a_dead_letter_that_is_resent_by_itself_takes_its_batch_along() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         await suspended(port)
         letters = port.network.dead_letters
         letter = await letters.find(port.network.index, (await only(port)).delivery)
@@ -176,7 +176,7 @@ async def test_a_dead_letter_that_is_resent_by_itself_takes_its_batch_along() ->
 
 @pytest.mark.req("B5")
 async def test_without_a_member_a_suspended_batch_is_assembled_anew() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         failed = await suspended(port)
         batch = await only(port)
@@ -190,7 +190,7 @@ async def test_without_a_member_a_suspended_batch_is_assembled_anew() -> None:
 
 @pytest.mark.req("B6")
 async def test_a_gap_free_port_uses_the_same_numbers_again_and_drops_nothing_that_has_some() -> None:
-    async with bench(BatchPolicy(count=2), gap_free=True) as port:
+    async with send_port(BatchPolicy(count=2), gap_free=True) as port:
         ada = await owner(port)
         await suspended(port)
         batch = await only(port)
@@ -211,12 +211,12 @@ async def test_a_gap_free_port_uses_the_same_numbers_again_and_drops_nothing_tha
 
 @pytest.mark.req("B5")
 async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         batch = await batches.drop(port.network, ada, (await only(port)).id, WHY, None)
         assert batch.state is BatchState.DROPPED
-        [ended] = [one for one in await port.entries() if isinstance(one, DeliveriesEnded) and one.batch is not None]
+        [ended] = [one for one in await port.journal() if isinstance(one, DeliveriesEnded) and one.batch is not None]
         assert (ended.by, ended.state, len(ended.deliveries)) == ("ada@acme.example", "failed", 2)
         await port.network.wait_until_indexed()
         for number in ended.deliveries:
@@ -228,14 +228,14 @@ async def test_a_batch_that_is_dropped_leaves_dead_letters_that_can_be_resent() 
         assert split(interchange) == ("000000002", [order(1), order(2)])
 
 
-async def letters(port: Bench) -> list[int]:
+async def letters(port: SendPortScenario) -> list[int]:
     await port.network.wait_until_indexed()
     return [row[LETTER.index("number")] for row in await port.network.index.query("dead_letters", 0, 10)]
 
 
 @pytest.mark.req("B7")
 async def test_an_interchange_that_is_not_to_go_any_more_is_not_resent_by_itself() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
         batch = await only(port)
@@ -248,8 +248,8 @@ async def test_an_interchange_that_is_not_to_go_any_more_is_not_resent_by_itself
 
 
 async def test_a_member_does_not_leave_an_interchange_that_is_resent() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
-        expiring = await port.post(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
+    async with send_port(BatchPolicy(count=2)) as port:
+        expiring = await port.send(order(1), expires_at_us=port.clock.now_us() + 60_000_000)
         await suspended_after(port, 2)
         await port.work(40)  # nobody looks back for a while now
         letter = await port.network.dead_letters.find(port.network.index, (await only(port)).delivery)
@@ -260,17 +260,17 @@ async def test_a_member_does_not_leave_an_interchange_that_is_resent() -> None:
         cancel = Message(type=MessageType.CANCEL, reference=expiring.session)
         told = await port.network.post(port.caller("MyBiz/Sales"), cancel)
         assert told.recipients[0].code == "cancel.too-late"
-        assert await port.states_of(expiring) == [DeliveryState.QUEUED]
+        assert await port.delivery_states(expiring) == [DeliveryState.QUEUED]
         await port.work()
         assert (await only(port)).state is BatchState.ASSEMBLED
 
 
 async def test_a_batch_whose_partner_has_moved_is_sent_to_the_new_place() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         failed = await suspended(port)
         await port.running.register("Acme/new")
-        batching = port.service("Acme/orders").batching
+        batching = port.profile("Acme/orders").batching
         assert batching is not None
         await port.change("Acme/orders", batching=dataclasses.replace(batching, sends_to="Acme/new"))
         await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
@@ -283,12 +283,12 @@ async def test_a_batch_whose_partner_has_moved_is_sent_to_the_new_place() -> Non
 
 
 async def test_a_batch_whose_interchange_is_no_longer_kept_is_assembled_anew() -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port)
-        await port.crash()  # what is in memory is still known
+        await port.restart()  # what is in memory is still known
         [row] = await port.network.index.query("message", (await only(port)).interchange)
-        port.journal._bodies[row[MESSAGE.index("body_offset")]] = None
+        port.network.journal._bodies[row[MESSAGE.index("body_offset")]] = None  # type: ignore[attr-defined]
         await batches.resume(port.network, ada, (await only(port)).id, WHY, None)
         await port.work()
         [again] = await port.poll()
@@ -298,7 +298,7 @@ async def test_a_batch_whose_interchange_is_no_longer_kept_is_assembled_anew() -
 
 @pytest.mark.parametrize("orders", [1, 2], ids=["open", "suspended"])
 async def test_batches_of_a_service_that_gathers_no_more_can_be_dropped(orders: int) -> None:
-    async with bench(BatchPolicy(count=2)) as port:
+    async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await suspended(port) if orders == 2 else await port.post_orders(1, 1)
         await port.work()
@@ -308,7 +308,7 @@ async def test_batches_of_a_service_that_gathers_no_more_can_be_dropped(orders: 
 
 @pytest.mark.parametrize("act", ACTS, ids=lambda act: str(act.__name__))
 async def test_only_developers_of_the_batchers_organization_may(act: Act) -> None:
-    async with bench(BatchPolicy(count=100)) as port:
+    async with send_port(BatchPolicy(count=100)) as port:
         await port.post_orders(1, 1)
         await port.work()
         batch = await only(port)
@@ -327,7 +327,7 @@ async def test_only_developers_of_the_batchers_organization_may(act: Act) -> Non
 
 
 async def test_who_has_seen_an_older_version_is_told_so() -> None:
-    async with bench(BatchPolicy(count=100)) as port:
+    async with send_port(BatchPolicy(count=100)) as port:
         ada = await owner(port)
         await port.post_orders(1, 1)
         await port.work()
@@ -342,11 +342,11 @@ async def test_who_has_seen_an_older_version_is_told_so() -> None:
 
 async def test_a_batcher_that_remembers_an_older_version_reads_it_again() -> None:
     """As when an administrator works on another node: this one is not told."""
-    async with bench(BatchPolicy(count=3)) as port:
+    async with send_port(BatchPolicy(count=3)) as port:
         ada = await owner(port)
         posted = await port.post_orders(1, 2)
         await port.work()
-        port.network.batches.listen(port.service("Acme/orders").gcid, None)
+        port.network.batches.listen(port.profile("Acme/orders").gcid, None)
         batch = await only(port)
         await batches.release(port.network, ada, batch.id, WHY, None)
         posted += await port.post_orders(3, 3)
@@ -355,4 +355,4 @@ async def test_a_batcher_that_remembers_an_older_version_reads_it_again() -> Non
             (2, BatchState.ASSEMBLED),
             (1, BatchState.OPEN),
         ]
-        assert await port.states_of(*posted) == [DeliveryState.QUEUED] * 3
+        assert await port.delivery_states(*posted) == [DeliveryState.QUEUED] * 3

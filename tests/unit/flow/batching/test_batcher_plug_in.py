@@ -10,7 +10,7 @@ from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch import BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy
 from postroad.core.model.batcher import AddedMessage, BatcherPlugIn, Decision
-from tests.samples.batching_bench import Bench, bench, order
+from tests.samples.send_port import SendPortScenario, order, send_port
 
 MINUTE_US = 60_000_000
 
@@ -33,14 +33,14 @@ POLICY = BatchPolicy(batcher="counting", batcher_settings=(("wanted", "3"),))
 
 
 @pytest.fixture
-async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
-    async with bench(POLICY) as made:
+async def port(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[SendPortScenario]:
+    async with send_port(POLICY) as made:
         monkeypatch.setattr(made.network, "standards", BUILT_IN.with_batchers([COUNTING]))
         yield made
 
 
 @pytest.mark.req("B9")
-async def test_the_plug_in_completes_a_batch(port: Bench) -> None:
+async def test_the_plug_in_completes_a_batch(port: SendPortScenario) -> None:
     await port.post_orders(1, 4)
     await port.work()
     first, second = await port.batches()
@@ -49,8 +49,8 @@ async def test_the_plug_in_completes_a_batch(port: Bench) -> None:
 
 
 @pytest.mark.req("B9")
-async def test_its_timer_completes_a_batch(port: Bench) -> None:
-    await port.post(order(1))
+async def test_its_timer_completes_a_batch(port: SendPortScenario) -> None:
+    await port.send(order(1))
     await port.work()
     await port.work(61.0)
     [batch] = await port.batches()

@@ -20,7 +20,7 @@ from postroad.core.model.directory import Role
 from postroad.core.model.message import Delivered
 from postroad.core.model.rule import Comparing, MessageSection, ValueComparison, ValueLocation, ValueType
 from postroad.flow.administration import batch_actions as steering
-from tests.samples.batching_bench import LINES, Bench, bench
+from tests.samples.send_port import LINES, SendPortScenario, send_port
 
 KEY = ValueLocation(where=MessageSection.HEADER, path="properties.Key")
 RANK = ValueLocation(where=MessageSection.HEADER, path="properties.Rank")
@@ -174,28 +174,28 @@ CASES = [
 ]
 
 
-async def owner(port: Bench) -> Caller:
+async def owner(port: SendPortScenario) -> Caller:
     return await port.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
 
 
-async def force(port: Bench, ada: Caller) -> None:
+async def force(port: SendPortScenario, ada: Caller) -> None:
     await port.work()
     for batch in await port.batches():
         if batch.state is BatchState.OPEN:
             await steering.release(port.network, ada, batch.id, "now", None)
 
 
-async def post(port: Bench, word: str) -> None:
+async def post(port: SendPortScenario, word: str) -> None:
     name, _, rank = word.partition("=")
     mark = MARKS.get(name[-1], {})
     name = name.rstrip("!^$")
     named = {"BatchID": name[0]} if name[0].islower() else {"Key": name[0]}
     ranked = {"Rank": rank} if rank else {}
     data = name if name == "{}" else f'"{name}"'
-    await port.post(data.encode(), properties={**named, **ranked, **mark})
+    await port.send(data.encode(), properties={**named, **ranked, **mark})
 
 
-async def play(port: Bench, script: str, ada: Caller, *, looks: bool) -> None:
+async def play(port: SendPortScenario, script: str, ada: Caller, *, looks: bool) -> None:
     for word in script.split():
         if word == "force":
             await force(port, ada)
@@ -212,14 +212,14 @@ def words(stream: bytes) -> str:
     return stream.decode().replace('"', "").replace("\n", " ").strip()
 
 
-async def names(port: Bench, batch: Batch) -> str:
+async def names(port: SendPortScenario, batch: Batch) -> str:
     found = []
     async for page in port.network.batches.members(batch.id):
         found += [words(body or b"") for body in await port.network.desk.bodies([held.queued for held in page])]
     return " ".join(found)
 
 
-async def gone(port: Bench) -> list[str]:
+async def gone(port: SendPortScenario) -> list[str]:
     batches = {batch.id: batch for batch in await port.batches()}
 
     def told(interchange: Delivered) -> tuple[int, str]:
@@ -233,7 +233,7 @@ async def gone(port: Bench) -> list[str]:
 @pytest.mark.parametrize("looks", [True, False], ids=["looks every time", "comes late"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.camel)
 async def test_as_camel_says(case: Case, looks: bool) -> None:
-    async with bench(case.policy, **LINES) as port:
+    async with send_port(case.policy, **LINES) as port:
         await play(port, case.script, await owner(port), looks=looks)
         assert tuple(await gone(port)) == case.gone
         batches = await port.batches()
@@ -254,9 +254,9 @@ async def test_as_camel_says(case: Case, looks: bool) -> None:
 async def test_a_persistent_repository_has_what_was_gathered_before_a_crash(
     recovery: Recovery, state: BatchState
 ) -> None:
-    async with bench(BatchPolicy(count=3, recovery=recovery), **LINES) as port:
+    async with send_port(BatchPolicy(count=3, recovery=recovery), **LINES) as port:
         await play(port, "A1 A2", await owner(port), looks=True)
-        await port.crash()
+        await port.restart()
         await port.work()
         [batch] = await port.batches()
         assert (batch.state, await names(port, batch)) == (state, "A1 A2")
@@ -264,7 +264,7 @@ async def test_a_persistent_repository_has_what_was_gathered_before_a_crash(
 
 @pytest.mark.req("B5", "B7")
 async def test_maximum_redeliveries_end_with_a_dead_letter_and_the_same_exchange_can_be_recovered() -> None:
-    async with bench(BatchPolicy(count=2), **LINES) as port:
+    async with send_port(BatchPolicy(count=2), **LINES) as port:
         ada = await owner(port)
         await play(port, "A1 A2", ada, looks=True)
         sent = []

@@ -8,7 +8,7 @@ import pytest
 
 from postroad.core.model.directory import DeliveryWindow
 from postroad.testing.simulation.virtual_time import VirtualClock
-from tests.unit.flow.push.pushing_bench import Bench, in_virtual_time
+from tests.samples.pushes import PushScenario, in_virtual_time
 from tests.unit.flow.push.test_push import ACME, HOUR_S, SECOND_US
 
 OFFSET_US: list[int] = []
@@ -27,16 +27,16 @@ def set_forward(seconds: float) -> None:
 
 @pytest.mark.req("D4")
 def test_a_window_that_is_open_after_the_clock_was_set_is_noticed() -> None:
-    async def work(at: Bench) -> None:
-        watching = asyncio.ensure_future(at.running.network.clock_steps.run())
-        await at.pushed_to(ACME, windows=(DeliveryWindow(opens="17:00", closes="18:00"),))
+    async def work(at: PushScenario) -> None:
+        watching = asyncio.ensure_future(at.network.clock_steps.run())
+        await at.pushed_service(ACME, windows=(DeliveryWindow(opens="17:00", closes="18:00"),))
         assert (at.clock.now_us() // SECOND_US // HOUR_S) % 24 == 14
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(5)
-        assert at.receivers.seen == []
+        assert at.receivers.received == []
         set_forward(3 * HOUR_S)
         await asyncio.sleep(70)  # within a window, services begin spread over its first minute
-        assert len(at.receivers.seen) == 1
+        assert len(at.receivers.received) == 1
         watching.cancel()
 
     in_virtual_time(work)
@@ -44,10 +44,10 @@ def test_a_window_that_is_open_after_the_clock_was_set_is_noticed() -> None:
 
 @pytest.mark.req("M10")
 def test_what_has_expired_after_the_clock_was_set_is_ended() -> None:
-    async def work(at: Bench) -> None:
-        watching = asyncio.ensure_future(at.running.network.clock_steps.run())
-        await at.running.register(ACME, visibility="public")
-        session = await at.post(ACME, expires_at_us=at.clock.now_us() + 2 * HOUR_S * SECOND_US)
+    async def work(at: PushScenario) -> None:
+        watching = asyncio.ensure_future(at.network.clock_steps.run())
+        await at.service(ACME)
+        session = await at.send(ACME, expires_at_us=at.clock.now_us() + 2 * HOUR_S * SECOND_US)
         await asyncio.sleep(5)
         assert await at.state(session) == "queued"
         set_forward(3 * HOUR_S)

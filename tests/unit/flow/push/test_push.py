@@ -34,10 +34,11 @@ from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.flow.push.slots import PushCapacity, PushSlots
 from postroad.flow.push.stage import TIMEOUT_S
 from postroad.flow.registries.configuration import build_save
-from tests.unit.flow.push.pushing_bench import BUSY, OK, SECRET, Bench, in_virtual_time, url_of
+from postroad.testing.push_receivers import push_url
+from tests.samples.pushes import BUSY, BUYER, OK, SECRET, PushScenario, in_virtual_time
 
 ACME = "Acme/Supply"
-URL = url_of(ACME)
+URL = push_url(ACME)
 HOUR_S = 3_600
 SECOND_US = 1_000_000
 
@@ -55,11 +56,11 @@ def response(request: PushRequest, **fields: Any) -> PushAnswer:
 
 @pytest.mark.req("D3")
 def test_a_message_is_pushed_once_and_is_delivered() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME)
-        session = await at.post(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(HOUR_S)
-        [seen] = at.receivers.seen
+        [seen] = at.receivers.received
         assert delivered_in(seen.request).session == session
         assert delivered_in(seen.request).parts[0].data == b"hello"
         assert seen.request.headers["content-type"] == "application/json"
@@ -69,34 +70,36 @@ def test_a_message_is_pushed_once_and_is_delivered() -> None:
 
 
 def test_what_was_waiting_before_the_service_wanted_pushes_is_pushed_too() -> None:
-    async def work(at: Bench) -> None:
-        caller = await at.running.register(ACME, visibility=Visibility.PUBLIC)
+    async def work(at: PushScenario) -> None:
+        caller = await at.service(ACME)
         assert caller.service is not None
-        await at.post(ACME)
+        await at.send(ACME)
         push = Push(url=URL, authentication=PushAuthentication.NONE)
         pushed = dataclasses.replace(caller.service, delivery=DeliveryMode.PUSH, push=push)
-        await at.running.network.configuration.change("test", [build_save(pushed)])
+        await at.network.configuration.change("test", [build_save(pushed)])
         await asyncio.sleep(1)
-        assert len(at.receivers.seen) == 1
+        assert len(at.receivers.received) == 1
 
     in_virtual_time(work)
 
 
 @pytest.mark.req("D3", "K3")
 def test_failed_pushes_come_again_by_the_schedule_with_the_same_id() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"authentication": PushAuthentication.SIGNATURE, "secret_from": "env:SECRET"})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(
+            ACME, push={"authentication": PushAuthentication.SIGNATURE, "secret_from": "env:SECRET"}
+        )
         at.receivers.answer(URL, BUSY, BUSY, PushAnswer(status=302), OK)
-        session = await at.post(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(HOUR_S)
-        seen = at.receivers.seen
+        seen = at.receivers.received
         assert len(seen) == 4
         assert len({one.request.headers["webhook-id"] for one in seen}) == 1
         pauses = [(later.at_us - one.at_us) / SECOND_US for one, later in pairwise(seen)]
         for pause, planned in zip(pauses, (5, 30, 300), strict=True):
             assert planned * 0.79 <= pause <= planned * 1.21
         assert (await at.events(session))[-3:] == ["push failed", "handed out", "acknowledged"]
-        attempted = [entry for entry in await at.entries() if isinstance(entry, DeliveryAttempted)]
+        attempted = [entry for entry in await at.journal() if isinstance(entry, DeliveryAttempted)]
         assert [entry.status for entry in attempted] == [503, 503, 302]
         assert [delivered_in(one.request).attempt for one in seen] == [1, 2, 3, 4]
         for one in seen:  # the library verifies by the real clock only, so it signs again and we compare
@@ -110,14 +113,14 @@ def test_failed_pushes_come_again_by_the_schedule_with_the_same_id() -> None:
 
 @pytest.mark.req("D3", "D4")
 def test_after_the_last_try_a_notification_is_a_dead_letter_with_its_reason() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"tries": 3, "retry_interval_s": 60})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"tries": 3, "retry_interval_s": 60})
         at.receivers.answer(URL, BUSY)
-        session = await at.post(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(HOUR_S)
-        assert len(at.receivers.seen) == 3
+        assert len(at.receivers.received) == 3
         assert await at.state(session) == "failed"
-        history = await at.running.network.trace(session, None)
+        history = await at.network.trace(session, None)
         assert history is not None
         assert "503" in history.messages[0].copies[0].stops[0].events[-1].detail
 
@@ -125,12 +128,12 @@ def test_after_the_last_try_a_notification_is_a_dead_letter_with_its_reason() ->
 
 
 def test_a_request_that_cannot_be_pushed_is_answered_with_an_error() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"tries": 1})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"tries": 1})
         at.receivers.answer(URL, PushAnswer(status=None, fault=make_reason("other", detail="connection refused")))
-        await at.post(ACME, type_=MessageType.REQUEST)
+        await at.send(ACME, type=MessageType.REQUEST)
         await asyncio.sleep(1)
-        [told] = await at.running.network.poll(at.buyer, PollRequest())
+        told = await at.receive(BUYER)
         assert told.status is not None
         assert told.status.code == "route.failed"
         assert "connection refused" in told.status.text
@@ -140,24 +143,24 @@ def test_a_request_that_cannot_be_pushed_is_answered_with_an_error() -> None:
 
 @pytest.mark.req("D3")
 def test_more_tries_than_polls_are_allowed() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"tries": 25, "retry_interval_s": 120})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"tries": 25, "retry_interval_s": 120})
         at.receivers.answer(URL, BUSY)
-        session = await at.post(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(24 * HOUR_S)
-        assert len(at.receivers.seen) == 25
+        assert len(at.receivers.received) == 25
         assert await at.state(session) == "failed"
 
     in_virtual_time(work)
 
 
 def test_retry_after_is_honoured() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
         at.receivers.answer(URL, PushAnswer(status=429, retry_after_s=1_000.0), OK)
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(HOUR_S)
-        first, second = at.receivers.seen
+        first, second = at.receivers.received
         assert (second.at_us - first.at_us) / SECOND_US >= 1_000
 
     in_virtual_time(work)
@@ -165,16 +168,16 @@ def test_retry_after_is_honoured() -> None:
 
 @pytest.mark.req("D3")
 def test_the_answer_to_a_push_can_be_the_response() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
 
         async def answering(request: PushRequest) -> PushAnswer:
             return response(request, parts=(Part(id="1", content_type="text/plain", data=b"done"),))
 
-        at.receivers.answers[URL] = answering
-        session = await at.post(ACME, type_=MessageType.REQUEST, handle="order 1")
+        at.receivers.answer_with(URL, answering)
+        session = await at.send(ACME, type=MessageType.REQUEST, handle="order 1")
         await asyncio.sleep(1)
-        [told] = await at.running.network.poll(at.buyer, PollRequest())
+        told = await at.receive(BUYER)
         assert told.type is MessageType.RESPONSE
         assert told.parts[0].data == b"done"
         assert told.reference is not None
@@ -186,13 +189,13 @@ def test_the_answer_to_a_push_can_be_the_response() -> None:
 
 @pytest.mark.parametrize("body", [b'{"type":"response","x":1}', b'{"type":"response","reference":"another"}'])
 def test_a_response_that_is_refused_makes_the_push_fail_and_says_why(body: bytes) -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"tries": 2, "retry_interval_s": 1})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"tries": 2, "retry_interval_s": 1})
         at.receivers.answer(URL, PushAnswer(status=200, content_type="application/json", body=body))
-        session = await at.post(ACME, type_=MessageType.REQUEST)
+        session = await at.send(ACME, type=MessageType.REQUEST)
         await asyncio.sleep(60)
-        assert len(at.receivers.seen) == 2
-        [attempted] = [entry for entry in await at.entries() if isinstance(entry, DeliveryAttempted)]
+        assert len(at.receivers.received) == 2
+        [attempted] = [entry for entry in await at.journal() if isinstance(entry, DeliveryAttempted)]
         assert "refused" in attempted.fault
         assert await at.state(session) == "failed"
 
@@ -204,10 +207,10 @@ def test_a_response_that_is_refused_makes_the_push_fail_and_says_why(body: bytes
     [("application/json", b'{"ok":true}'), ("application/json", b"not json"), ("text/html", b"<p>"), ("", b"")],
 )
 def test_what_else_stands_in_an_answer_means_that_it_was_taken_over(content_type: str, body: bytes) -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
         at.receivers.answer(URL, PushAnswer(status=200, content_type=content_type, body=body))
-        session = await at.post(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(1)
         assert await at.events(session) == ["handed out", "acknowledged"]
 
@@ -216,18 +219,18 @@ def test_what_else_stands_in_an_answer_means_that_it_was_taken_over(content_type
 
 @pytest.mark.req("D3")
 def test_an_in_transit_service_answers_its_push_and_the_message_goes_on() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to("Transmatics/Upper")
-        acme = await at.running.register(ACME, visibility=Visibility.PUBLIC)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service("Transmatics/Upper")
+        acme = await at.service(ACME)
 
         async def upper(request: PushRequest) -> PushAnswer:
             part = delivered_in(request).parts[0]
             return response(request, parts=(Part(id=part.id, content_type="text/plain", data=part.data.upper()),))
 
-        at.receivers.answers[url_of("Transmatics/Upper")] = upper
-        await at.post(ACME, route=(Recipient("Transmatics/Upper"),))
+        at.receivers.answer_with(push_url("Transmatics/Upper"), upper)
+        await at.send(ACME, route=(Recipient("Transmatics/Upper"),))
         await asyncio.sleep(1)
-        [arrived] = await at.running.network.poll(acme, PollRequest())
+        [arrived] = await at.network.poll(acme, PollRequest())
         assert arrived.parts[0].data == b"HELLO"
 
     in_virtual_time(work)
@@ -235,14 +238,16 @@ def test_an_in_transit_service_answers_its_push_and_the_message_goes_on() -> Non
 
 @pytest.mark.req("D4")
 def test_nothing_is_pushed_outside_the_windows() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, windows=(DeliveryWindow(opens="08:00", closes="09:00"),), time_zone="Europe/Berlin")
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(
+            ACME, windows=(DeliveryWindow(opens="08:00", closes="09:00"),), time_zone="Europe/Berlin"
+        )
         for _ in range(4 * 24):
-            await at.post(ACME)
+            await at.send(ACME)
             await asyncio.sleep(HOUR_S / 2 + 1)
         await asyncio.sleep(24 * HOUR_S)
-        assert len(at.receivers.seen) == 4 * 24
-        for one in at.receivers.seen:
+        assert len(at.receivers.received) == 4 * 24
+        for one in at.receivers.received:
             hour = (one.at_us // SECOND_US // HOUR_S + 2) % 24  # summer time
             assert hour == 8
 
@@ -251,12 +256,12 @@ def test_nothing_is_pushed_outside_the_windows() -> None:
 
 @pytest.mark.req("D4")
 def test_nothing_is_pushed_after_it_has_expired() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"retry_interval_s": 600})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"retry_interval_s": 600})
         at.receivers.answer(URL, BUSY)
-        session = await at.post(ACME, expires_at_us=at.clock.now_us() + 900 * SECOND_US)
+        session = await at.send(ACME, expires_at_us=at.clock.now_us() + 900 * SECOND_US)
         await asyncio.sleep(HOUR_S)
-        assert len(at.receivers.seen) <= 2
+        assert len(at.receivers.received) <= 2
         assert await at.state(session) == "expired"
 
     in_virtual_time(work)
@@ -265,8 +270,8 @@ def test_nothing_is_pushed_after_it_has_expired() -> None:
 @pytest.mark.req("D4")
 @pytest.mark.parametrize("too_late_for", ["the window", "the message"])
 def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    async def work(at: Bench) -> None:
-        desk = at.running.network.desk
+    async def work(at: PushScenario) -> None:
+        desk = at.network.desk
         claim = desk.claim
 
         async def slow_claim(*arguments: Any, **named: Any) -> Any:
@@ -278,11 +283,11 @@ def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch
         await asyncio.sleep(15 * HOUR_S - at.clock.now_us() / SECOND_US % (24 * HOUR_S) - 5)
         assert f"{datetime.fromtimestamp(at.clock.now_us() / SECOND_US, UTC):%H:%M:%S}" == "14:59:55"
         windows = (DeliveryWindow(opens="14:00", closes="15:00"),) if too_late_for == "the window" else ()
-        await at.pushed_to(ACME, windows=windows)
+        await at.pushed_service(ACME, windows=windows)
         lives_s = 7 if too_late_for == "the message" else 2 * HOUR_S
-        session = await at.post(ACME, expires_at_us=at.clock.now_us() + lives_s * SECOND_US)
+        session = await at.send(ACME, expires_at_us=at.clock.now_us() + lives_s * SECOND_US)
         await asyncio.sleep(3 * HOUR_S)
-        assert at.receivers.seen == []
+        assert at.receivers.received == []
         assert await at.state(session) == "expired"
 
     in_virtual_time(work)
@@ -290,52 +295,52 @@ def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch
 
 @pytest.mark.req("D3")
 def test_a_push_service_may_poll_too() -> None:
-    async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, push={"retry_interval_s": 600})
+    async def work(at: PushScenario) -> None:
+        acme = await at.pushed_service(ACME, push={"retry_interval_s": 600})
         at.receivers.answer(URL, BUSY)
-        session = await at.post(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(1)
-        [polled] = await at.running.network.poll(acme, PollRequest())  # while it waits for its next push
-        assert polled.token == delivered_in(at.receivers.seen[0].request).token
-        await at.running.network.settle(acme, Settlement(tokens=(polled.token,)))
+        [polled] = await at.network.poll(acme, PollRequest())  # while it waits for its next push
+        assert polled.token == delivered_in(at.receivers.received[0].request).token
+        await at.network.settle(acme, Settlement(tokens=(polled.token,)))
         await asyncio.sleep(HOUR_S)
-        assert len(at.receivers.seen) == 1
+        assert len(at.receivers.received) == 1
         assert await at.state(session) == "delivered"
 
     in_virtual_time(work)
 
 
 def test_what_is_leased_to_a_poll_is_not_pushed() -> None:
-    async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, windows=(DeliveryWindow(opens="15:00", closes="16:00"),))
+    async def work(at: PushScenario) -> None:
+        acme = await at.pushed_service(ACME, windows=(DeliveryWindow(opens="15:00", closes="16:00"),))
         assert (at.clock.now_us() // SECOND_US // HOUR_S) % 24 == 14
-        await at.post(ACME)
-        [polled] = await at.running.network.poll(acme, PollRequest(lease_s=10 * HOUR_S))
+        await at.send(ACME)
+        [polled] = await at.network.poll(acme, PollRequest(lease_s=10 * HOUR_S))
         await asyncio.sleep(3 * HOUR_S)
-        assert at.receivers.seen == []
-        await at.running.network.settle(acme, Settlement(tokens=(polled.token,), outcome=Outcome.NACK))
+        assert at.receivers.received == []
+        await at.network.settle(acme, Settlement(tokens=(polled.token,), outcome=Outcome.NACK))
         await asyncio.sleep(24 * HOUR_S)
-        assert len(at.receivers.seen) == 1
+        assert len(at.receivers.received) == 1
 
     in_virtual_time(work)
 
 
 @pytest.mark.req("D8")
 def test_a_hanging_receiver_holds_its_own_places_alone() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to("Slow/Receiver")
-        at.receivers.hang(url_of("Slow/Receiver"))
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service("Slow/Receiver")
+        at.receivers.hang(push_url("Slow/Receiver"))
         for number in range(20):
-            await at.pushed_to(f"Good{number}/Receiver")
+            await at.pushed_service(f"Good{number}/Receiver")
         for _ in range(50):
-            await at.post("Slow/Receiver")
+            await at.send("Slow/Receiver")
         begun_us = at.clock.now_us()
         for number in range(20):
-            await at.post(f"Good{number}/Receiver")
+            await at.send(f"Good{number}/Receiver")
         await asyncio.sleep(10)
-        assert len(at.receivers.at(url_of("Slow/Receiver"))) == 1  # it has never answered yet
+        assert len(at.receivers.at(push_url("Slow/Receiver"))) == 1  # it has never answered yet
         for number in range(20):
-            [seen] = at.receivers.at(url_of(f"Good{number}/Receiver"))
+            [seen] = at.receivers.at(push_url(f"Good{number}/Receiver"))
             assert seen.at_us - begun_us < SECOND_US
 
     in_virtual_time(work)
@@ -343,17 +348,17 @@ def test_a_hanging_receiver_holds_its_own_places_alone() -> None:
 
 @pytest.mark.req("D8")
 def test_a_receiver_that_has_answered_is_pushed_more_at_once_until_it_fails() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
         await well_known(at, ACME)
-        at.receivers.seen.clear()
+        at.receivers.received.clear()
         at.receivers.hang(URL)
         for _ in range(50):
-            await at.post(ACME)
+            await at.send(ACME)
         await asyncio.sleep(TIMEOUT_S - 1)
-        assert len(at.receivers.seen) == MAX_AT_ONCE
+        assert len(at.receivers.received) == MAX_AT_ONCE
         await asyncio.sleep(2)
-        assert len(at.receivers.seen) <= MAX_AT_ONCE + 1
+        assert len(at.receivers.received) <= MAX_AT_ONCE + 1
 
     in_virtual_time(work)
 
@@ -361,90 +366,90 @@ def test_a_receiver_that_has_answered_is_pushed_more_at_once_until_it_fails() ->
 @pytest.mark.req("D8")
 @pytest.mark.parametrize("known", [False, True], ids=["never answered", "answered before"])
 def test_however_many_hang_the_quick_do_not_wait_for_them(known: bool) -> None:
-    async def work(at: Bench) -> None:
+    async def work(at: PushScenario) -> None:
         hanging = [f"Slow{number}/Receiver" for number in range(4 if known else 20)]
-        await at.pushed_to("Good/Receiver")
+        await at.pushed_service("Good/Receiver")
         for name in hanging:
-            await at.pushed_to(name)
+            await at.pushed_service(name)
         await well_known(at, "Good/Receiver", *(hanging if known else ()))
         for name in hanging:
-            at.receivers.hang(url_of(name))
+            at.receivers.hang(push_url(name))
             for _ in range(10):
-                await at.post(name)
+                await at.send(name)
         await asyncio.sleep(2 * QUICK_S + 0.5)  # by then those who answered before are known for what they are
-        at.receivers.seen.clear()
+        at.receivers.received.clear()
         begun_us = at.clock.now_us()
         for _ in range(10):
-            await at.post("Good/Receiver")
+            await at.send("Good/Receiver")
         await asyncio.sleep(1)
-        pushed = at.receivers.at(url_of("Good/Receiver"))
+        pushed = at.receivers.at(push_url("Good/Receiver"))
         assert len(pushed) == 10
         assert pushed[-1].at_us - begun_us < SECOND_US // 10
 
     in_virtual_time(work, lanes=PushCapacity(quick=PushSlots(overall=8, of_one=4), slow=PushSlots(overall=8, of_one=4)))
 
 
-async def well_known(at: Bench, *names: str) -> None:
+async def well_known(at: PushScenario, *names: str) -> None:
     """Have the receivers answer a few pushes at once, so that they count as quick."""
     for name in names:
         for _ in range(10):
-            await at.post(name)
+            await at.send(name)
     await asyncio.sleep(1)
 
 
 @pytest.mark.req("D8")
 def test_organizations_have_their_turn_when_places_are_scarce() -> None:
-    async def work(at: Bench) -> None:
+    async def work(at: PushScenario) -> None:
         async def a_second(_: PushRequest) -> PushAnswer:
             await asyncio.sleep(1)
             return OK
 
         for name in ("Many/One", "Many/Two", "Few/One"):
-            at.receivers.answers[url_of(name)] = a_second
-            await at.pushed_to(name)
+            at.receivers.answer_with(push_url(name), a_second)
+            await at.pushed_service(name)
         for _ in range(10):
-            await at.post("Many/One", "Many/Two")
-        await at.post("Few/One")
+            await at.send("Many/One", "Many/Two")
+        await at.send("Few/One")
         await asyncio.sleep(60)
-        order = [one.request.url for one in at.receivers.seen]
+        order = [one.request.url for one in at.receivers.received]
         assert len(order) == 21
-        assert order.index(url_of("Few/One")) <= 4
+        assert order.index(push_url("Few/One")) <= 4
 
     in_virtual_time(work, lanes=PushCapacity(quick=PushSlots(overall=2, of_one=2), slow=PushSlots(overall=2, of_one=2)))
 
 
 @pytest.mark.req("D3")
 def test_a_failing_receiver_is_left_alone_and_its_messages_use_up_no_tries() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"retry_interval_s": 1, "tries": 100})
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"retry_interval_s": 1, "tries": 100})
         at.receivers.answer(URL, BUSY)
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(60)
-        at.receivers.seen.clear()
+        at.receivers.received.clear()
         await asyncio.sleep(600)
-        assert 9 <= len(at.receivers.seen) <= 11  # a probe a minute
+        assert 9 <= len(at.receivers.received) <= 11  # a probe a minute
         at.receivers.answer(URL, OK)
         for _ in range(5):
-            await at.post(ACME)
+            await at.send(ACME)
         await asyncio.sleep(120)
-        assert [delivered_in(one.request).attempt for one in at.receivers.seen[-5:]] == [1] * 5
+        assert [delivered_in(one.request).attempt for one in at.receivers.received[-5:]] == [1] * 5
 
     in_virtual_time(work)
 
 
 @pytest.mark.req("D3")
 def test_gone_means_no_more_pushes_while_messages_wait() -> None:
-    async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME)
+    async def work(at: PushScenario) -> None:
+        acme = await at.pushed_service(ACME)
         at.receivers.answer(URL, PushAnswer(status=410))
-        session = await at.post(ACME)
+        session = await at.send(ACME)
         await asyncio.sleep(1)
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(HOUR_S)
-        assert len(at.receivers.seen) == 1
+        assert len(at.receivers.received) == 1
         assert await at.state(session) == "queued"
-        assert len(await at.running.network.poll(acme, PollRequest())) == 2
-        changed = [entry for entry in await at.entries() if isinstance(entry, ConfigurationChanged)][-1]
+        assert len(await at.network.poll(acme, PollRequest())) == 2
+        changed = [entry for entry in await at.journal() if isinstance(entry, ConfigurationChanged)][-1]
         assert changed.by == "network"
         assert "410" in changed.reason
 
@@ -452,29 +457,29 @@ def test_gone_means_no_more_pushes_while_messages_wait() -> None:
 
 
 def test_a_receiver_that_fails_for_days_is_pushed_to_no_more() -> None:
-    async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, push={"tries": 1})
+    async def work(at: PushScenario) -> None:
+        acme = await at.pushed_service(ACME, push={"tries": 1})
         assert acme.service is not None
         at.receivers.answer(URL, BUSY)
         for _ in range(6 * 24):
-            await at.post(ACME)
+            await at.send(ACME)
             await asyncio.sleep(HOUR_S)
-        assert at.running.network.directory.services[acme.service.gcid].delivery is DeliveryMode.POLL
-        assert len(at.receivers.seen) < 6 * 24
+        assert at.network.directory.services[acme.service.gcid].delivery is DeliveryMode.POLL
+        assert len(at.receivers.received) < 6 * 24
 
     in_virtual_time(work)
 
 
-async def failing_for(at: Bench, days: float, every_h: int = 1) -> None:
+async def failing_for(at: PushScenario, days: float, every_h: int = 1) -> None:
     """A message an hour, and none of them taken."""
     at.receivers.answer(URL, BUSY)
     for _ in range(round(24 * days / every_h)):
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(every_h * HOUR_S)
 
 
-def mode_of(at: Bench) -> DeliveryMode:
-    acme = at.running.network.directory.service(ACME)
+def mode_of(at: PushScenario) -> DeliveryMode:
+    acme = at.network.directory.service(ACME)
     assert acme is not None
     return acme.delivery
 
@@ -482,17 +487,17 @@ def mode_of(at: Bench) -> DeliveryMode:
 @pytest.mark.parametrize("tries", [1, 50])
 @pytest.mark.parametrize("type_", [MessageType.NOTIFICATION, MessageType.REQUEST])
 def test_days_of_failing_count_over_a_restart(tries: int, type_: MessageType) -> None:
-    async def four_days(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"tries": tries})
-        await at.post(ACME, type_=type_)
+    async def four_days(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"tries": tries})
+        await at.send(ACME, type=type_)
         await asyncio.sleep(HOUR_S)
         at.receivers.answer(URL, BUSY)
         for _ in range(4 * 24):
-            await at.post(ACME, type_=type_)
+            await at.send(ACME, type=type_)
             await asyncio.sleep(HOUR_S)
         assert mode_of(at) is DeliveryMode.PUSH
 
-    async def another_day(at: Bench) -> None:
+    async def another_day(at: PushScenario) -> None:
         await failing_for(at, 0.5)
         assert mode_of(at) is DeliveryMode.PUSH
         await failing_for(at, 1)
@@ -503,18 +508,18 @@ def test_days_of_failing_count_over_a_restart(tries: int, type_: MessageType) ->
 
 @pytest.mark.parametrize("restarts", [False, True])
 def test_failures_with_days_of_silence_between_them_are_no_days_of_failing(restarts: bool) -> None:
-    async def once(at: Bench) -> None:
-        await at.pushed_to(ACME, push={"tries": 1})
+    async def once(at: PushScenario) -> None:
+        await at.pushed_service(ACME, push={"tries": 1})
         await failing_for(at, 1 / 24)
         await asyncio.sleep(100 * HOUR_S)
 
-    async def again(at: Bench) -> None:
+    async def again(at: PushScenario) -> None:
         await failing_for(at, 2, every_h=12)
         assert mode_of(at) is DeliveryMode.PUSH
         await failing_for(at, 4, every_h=12)
         assert mode_of(at) is DeliveryMode.POLL
 
-    async def both(at: Bench) -> None:
+    async def both(at: PushScenario) -> None:
         await once(at)
         await again(at)
 
@@ -523,20 +528,18 @@ def test_failures_with_days_of_silence_between_them_are_no_days_of_failing(resta
 
 @pytest.mark.parametrize("between", ["a success", "a change of the profile"])
 def test_what_may_have_mended_it_begins_the_days_of_failing_anew(between: str) -> None:
-    async def four_days(at: Bench) -> None:
-        await at.pushed_to(ACME)
+    async def four_days(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
         await failing_for(at, 4)
         if between == "a success":
             at.receivers.answer(URL, OK)
             await asyncio.sleep(2 * HOUR_S)
         else:
-            acme = at.running.network.directory.service(ACME)
+            acme = at.network.directory.service(ACME)
             assert acme is not None
-            await at.running.network.configuration.change(
-                "test", [build_save(dataclasses.replace(acme, description="mended"))]
-            )
+            await at.network.configuration.change("test", [build_save(dataclasses.replace(acme, description="mended"))])
 
-    async def four_more(at: Bench) -> None:
+    async def four_more(at: PushScenario) -> None:
         await failing_for(at, 4)
         assert mode_of(at) is DeliveryMode.PUSH
         await failing_for(at, 2)
@@ -547,18 +550,18 @@ def test_what_may_have_mended_it_begins_the_days_of_failing_anew(between: str) -
 
 @pytest.mark.parametrize("suspended", ["service", "organization"])
 def test_the_messages_of_a_suspended_service_wait(suspended: str) -> None:
-    async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME, windows=(DeliveryWindow(opens="08:00", closes="09:00"),))
+    async def work(at: PushScenario) -> None:
+        acme = await at.pushed_service(ACME, windows=(DeliveryWindow(opens="08:00", closes="09:00"),))
         assert acme.service is not None
-        await at.post(ACME)
+        await at.send(ACME)
         change = (
             build_save(dataclasses.replace(acme.service, suspended="unpaid"))
             if suspended == "service"
             else build_save(Organization(name="Acme", suspended="unpaid"))
         )
-        await at.running.network.configuration.change("test", [change])
+        await at.network.configuration.change("test", [change])
         await asyncio.sleep(24 * HOUR_S)
-        assert at.receivers.seen == []
+        assert at.receivers.received == []
 
     in_virtual_time(work)
 
@@ -576,12 +579,12 @@ def test_the_messages_of_a_suspended_service_wait(suspended: str) -> None:
     ],
 )
 def test_every_authentication_is_in_the_headers(push: dict[str, Any], expected: dict[str, str]) -> None:
-    async def work(at: Bench) -> None:
+    async def work(at: PushScenario) -> None:
         wishes = push | {"authentication": PushAuthentication(push["authentication"])}
-        await at.pushed_to(ACME, push=wishes)
-        await at.post(ACME)
+        await at.pushed_service(ACME, push=wishes)
+        await at.send(ACME)
         await asyncio.sleep(1)
-        [seen] = at.receivers.seen
+        [seen] = at.receivers.received
         proof = {name: value for name, value in seen.request.headers.items() if name == "authorization"}
         assert proof == expected
         assert SECRET not in repr(seen.request)
@@ -591,26 +594,28 @@ def test_every_authentication_is_in_the_headers(push: dict[str, Any], expected: 
 
 @pytest.mark.req("Z4")
 def test_a_client_certificate_is_one_file_of_the_operator() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(
             ACME, push={"authentication": PushAuthentication.CERTIFICATE, "secret_from": "file:client.pem"}
         )
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(1)
-        assert at.receivers.seen[0].request.certificate == ("/kept/pem", "/kept/pem")
+        assert at.receivers.received[0].request.certificate == ("/kept/pem", "/kept/pem")
 
     in_virtual_time(work)
 
 
 @pytest.mark.parametrize("kept", [{}, {"env:SECRET": "too short"}])
 def test_a_secret_that_is_missing_or_no_good_is_told_and_nothing_is_sent(kept: dict[str, str]) -> None:
-    async def work(at: Bench) -> None:
-        at.secrets.secrets = kept
-        await at.pushed_to(ACME, push={"authentication": PushAuthentication.SIGNATURE, "secret_from": "env:SECRET"})
-        await at.post(ACME)
+    async def work(at: PushScenario) -> None:
+        at.secrets.values = kept
+        await at.pushed_service(
+            ACME, push={"authentication": PushAuthentication.SIGNATURE, "secret_from": "env:SECRET"}
+        )
+        await at.send(ACME)
         await asyncio.sleep(1)
-        assert at.receivers.seen == []
-        [attempted] = [entry for entry in await at.entries() if isinstance(entry, DeliveryAttempted)]
+        assert at.receivers.received == []
+        [attempted] = [entry for entry in await at.journal() if isinstance(entry, DeliveryAttempted)]
         assert "secret" in attempted.fault
         assert "too short" not in attempted.fault
 
@@ -619,22 +624,24 @@ def test_a_secret_that_is_missing_or_no_good_is_told_and_nothing_is_sent(kept: d
 
 @pytest.mark.req("K3")
 def test_while_a_secret_is_replaced_both_sign() -> None:
-    async def work(at: Bench) -> None:
-        at.secrets.secrets = {"env:SECRET": f"{SECRET}\n{SECRET[:-4]}AAAA"}
-        await at.pushed_to(ACME, push={"authentication": PushAuthentication.SIGNATURE, "secret_from": "env:SECRET"})
-        await at.post(ACME)
+    async def work(at: PushScenario) -> None:
+        at.secrets.values = {"env:SECRET": f"{SECRET}\n{SECRET[:-4]}AAAA"}
+        await at.pushed_service(
+            ACME, push={"authentication": PushAuthentication.SIGNATURE, "secret_from": "env:SECRET"}
+        )
+        await at.send(ACME)
         await asyncio.sleep(1)
-        assert len(at.receivers.seen[0].request.headers["webhook-signature"].split()) == 2
+        assert len(at.receivers.received[0].request.headers["webhook-signature"].split()) == 2
 
     in_virtual_time(work)
 
 
 def test_a_service_gets_its_own_wire_form() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="soap12")
-        await at.post(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, format="soap12")
+        await at.send(ACME)
         await asyncio.sleep(1)
-        [seen] = at.receivers.seen
+        [seen] = at.receivers.received
         assert seen.request.headers["content-type"] == SOAP12.media_type
         [delivered] = SOAP12.decode_delivered(seen.request.body)
         assert delivered.parts[0].data == b"hello"
@@ -643,57 +650,57 @@ def test_a_service_gets_its_own_wire_form() -> None:
 
 
 def test_a_response_may_come_as_soap() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME, format="soap12")
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME, format="soap12")
         message = Message(type=MessageType.RESPONSE, status=Status("stock.none", "nothing left"))
         body = SOAP12.encode_post(message)
         at.receivers.answer(URL, PushAnswer(status=200, content_type=SOAP12.media_type, body=body))
-        await at.post(ACME, type_=MessageType.REQUEST)
+        await at.send(ACME, type=MessageType.REQUEST)
         await asyncio.sleep(1)
-        [told] = await at.running.network.poll(at.buyer, PollRequest())
+        told = await at.receive(BUYER)
         assert told.status == Status("stock.none", "nothing left")
 
     in_virtual_time(work)
 
 
 def test_a_service_that_asks_for_tls_is_not_pushed_to_without() -> None:
-    async def work(at: Bench) -> None:
+    async def work(at: PushScenario) -> None:
         plain = Push(url="http://acme.example/", authentication=PushAuthentication.NONE)
         secure = ConnectionPolicy(transport=Transport.TLS)
         await at.running.register(
             ACME, visibility=Visibility.PUBLIC, delivery=DeliveryMode.PUSH, push=plain, policy=secure
         )
-        buyer = dataclasses.replace(at.buyer, secure=True)
+        buyer = dataclasses.replace(at.caller(BUYER), secure=True)
         with pytest.raises(Exception, match="TLS"):
-            await at.running.network.post(at.buyer, Message(to=(Recipient(ACME),)))
-        await at.running.network.post(buyer, Message(to=(Recipient(ACME),)))
+            await at.post(BUYER, ACME)
+        await at.post(buyer, ACME)
         await asyncio.sleep(60)
-        assert at.receivers.seen == []
+        assert at.receivers.received == []
 
     in_virtual_time(work)
 
 
 def test_ending_gives_back_what_is_under_way() -> None:
-    async def work(at: Bench) -> None:
-        acme = await at.pushed_to(ACME)
+    async def work(at: PushScenario) -> None:
+        acme = await at.pushed_service(ACME)
         assert acme.service is not None
         at.receivers.hang(URL)
-        await at.post(ACME)
+        await at.send(ACME)
         await asyncio.sleep(1)
         polling = dataclasses.replace(acme.service, delivery=DeliveryMode.POLL)
-        await at.running.network.configuration.change("test", [build_save(polling)])
+        await at.network.configuration.change("test", [build_save(polling)])
         await asyncio.sleep(6)
-        assert len(await at.running.network.poll(acme, PollRequest())) == 1
+        assert len(await at.network.poll(acme, PollRequest())) == 1
 
     in_virtual_time(work)
 
 
 def test_pushed_json_is_what_a_poll_would_have_given() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(ACME)
-        await at.post(ACME)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(ACME)
+        await at.send(ACME)
         await asyncio.sleep(1)
-        [message] = json.loads(at.receivers.seen[0].request.body)["messages"]
+        [message] = json.loads(at.receivers.received[0].request.body)["messages"]
         assert message["token"]
         assert message["to"]["service"] == ACME
 

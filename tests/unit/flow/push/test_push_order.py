@@ -7,10 +7,10 @@ import asyncio
 import pytest
 
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
-from postroad.core.model.directory import Visibility
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest
-from tests.unit.flow.push.pushing_bench import BUSY, Bench, in_virtual_time, url_of
+from postroad.testing.push_receivers import push_url
+from tests.samples.pushes import BUSY, PushScenario, in_virtual_time
 from tests.unit.flow.push.test_push import ACME, delivered_in, response, well_known
 
 UPPER = "Transmatics/Upper"
@@ -18,30 +18,30 @@ UPPER = "Transmatics/Upper"
 
 @pytest.mark.req("D6")
 def test_answers_to_pushes_count_in_the_order_of_the_pushes() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(UPPER)
-        acme = await at.running.register(ACME, visibility=Visibility.PUBLIC)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(UPPER)
+        acme = await at.service(ACME)
         await well_known(at, UPPER)  # so that several are under way at once
-        at.receivers.seen.clear()
+        at.receivers.received.clear()
 
         async def the_later_the_quicker(request: PushRequest) -> PushAnswer:
-            await asyncio.sleep(0.5 / len(at.receivers.seen))
+            await asyncio.sleep(0.5 / len(at.receivers.received))
             return response(request, parts=(Part(id="1", content_type="text/plain", data=b"done"),))
 
-        at.receivers.answers[url_of(UPPER)] = the_later_the_quicker
-        sessions = [await at.post(ACME, route=(Recipient(UPPER),)) for _ in range(6)]
+        at.receivers.answer_with(push_url(UPPER), the_later_the_quicker)
+        sessions = [await at.send(ACME, route=(Recipient(UPPER),)) for _ in range(6)]
         await asyncio.sleep(5)
-        assert len({seen.at_us for seen in at.receivers.seen}) < 6, "several were under way at once"
-        polled = [one for _ in sessions for one in await at.running.network.poll(acme, PollRequest(max=1))]
+        assert len({seen.at_us for seen in at.receivers.received}) < 6, "several were under way at once"
+        polled = [one for _ in sessions for one in await at.network.poll(acme, PollRequest(max=1))]
         assert [one.session for one in polled] == sessions
 
     in_virtual_time(work)
 
 
 def test_a_push_that_fails_does_not_hold_those_behind_it() -> None:
-    async def work(at: Bench) -> None:
-        await at.pushed_to(UPPER)
-        acme = await at.running.register(ACME, visibility=Visibility.PUBLIC)
+    async def work(at: PushScenario) -> None:
+        await at.pushed_service(UPPER)
+        acme = await at.service(ACME)
         await well_known(at, UPPER)
 
         async def answering(request: PushRequest) -> PushAnswer:
@@ -50,11 +50,11 @@ def test_a_push_that_fails_does_not_hold_those_behind_it() -> None:
                 return BUSY
             return response(request)
 
-        at.receivers.answers[url_of(UPPER)] = answering
-        await at.post(ACME, route=(Recipient(UPPER),), topic="bad")
-        good = await at.post(ACME, route=(Recipient(UPPER),))
+        at.receivers.answer_with(push_url(UPPER), answering)
+        await at.send(ACME, route=(Recipient(UPPER),), topic="bad")
+        good = await at.send(ACME, route=(Recipient(UPPER),))
         await asyncio.sleep(3)
-        [polled] = await at.running.network.poll(acme, PollRequest())
+        [polled] = await at.network.poll(acme, PollRequest())
         assert polled.session == good
 
     in_virtual_time(work)
@@ -62,13 +62,13 @@ def test_a_push_that_fails_does_not_hold_those_behind_it() -> None:
 
 @pytest.mark.req("D6")
 def test_one_poll_hands_out_what_waits_in_the_order_of_the_posts() -> None:
-    async def work(at: Bench) -> None:
-        upper = await at.running.register(UPPER, visibility=Visibility.PUBLIC)
-        acme = await at.running.register(ACME, visibility=Visibility.PUBLIC)
-        sessions = [await at.post(ACME, route=(Recipient(UPPER),)) for _ in range(3)]
-        for delivered in reversed(await at.running.network.poll(upper, PollRequest())):
+    async def work(at: PushScenario) -> None:
+        upper = await at.service(UPPER)
+        acme = await at.service(ACME)
+        sessions = [await at.send(ACME, route=(Recipient(UPPER),)) for _ in range(3)]
+        for delivered in reversed(await at.network.poll(upper, PollRequest())):
             answer = Message(type=MessageType.RESPONSE, reference=delivered.token)
-            await at.running.network.post(upper, answer)
-        assert [one.session for one in await at.running.network.poll(acme, PollRequest())] == sessions
+            await at.network.post(upper, answer)
+        assert [one.session for one in await at.network.poll(acme, PollRequest())] == sessions
 
     in_virtual_time(work)

@@ -3,124 +3,100 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import replace
 
 import pytest
 
 from postroad.core.admission.quota import QuotaAmount, QuotaCharge
-from postroad.core.model.caller import Caller
 from postroad.core.model.directory import OrganizationLimits, ServiceLimits, Visibility
-from postroad.core.model.message import Message, MessageType, Part, Recipient
-from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.message import MessageType
 from postroad.errors import PostroadError, Refused
-from postroad.flow.registries.configuration import build_save
 from postroad.flow.stages import quota
 from postroad.flow.stages.posting import Posting
-from postroad.testing.network import MemoryNetwork, memory_network
+from postroad.testing import Scenario
+from postroad.testing.compose import compose
 from tests.waiting import WITHIN_S, eventually_async
 
-SUPPLY = (Recipient("Acme/Supply"),)
-
-
-class Trade:
-    """MyBiz, which has a limit, and others, who have none, send to Acme."""
-
-    def __init__(self, running: MemoryNetwork, buyer: Caller, other: Caller, supply: Caller) -> None:
-        self.running, self.network = running, running.network
-        self.buyer, self.other, self.supply = buyer, other, supply
-
-    async def limit(self, **limits: int) -> None:
-        house = self.network.directory.organizations["mybiz"]
-        changed = replace(house, limits=OrganizationLimits(**limits))
-        await self.network.configuration.change("operator", [build_save(changed)])
-
-    async def post(self, size: int = 1, caller: Caller | None = None, **fields: object) -> str:
-        parts = (Part(id="order", content_type="text/plain", data=bytes(size)),)
-        message = Message(**{"to": SUPPLY, "parts": parts} | fields)  # type: ignore[arg-type]
-        return (await self.network.post(caller or self.buyer, message, size=size)).session
-
-    async def refused(self, **how: object) -> Refused:
-        with pytest.raises(Refused) as refused:
-            await self.post(**how)  # type: ignore[arg-type]
-        return refused.value
-
-    async def fetch(self, most: int = 100) -> list[str]:
-        delivered = await self.network.poll(self.supply, PollRequest(max=most))
-        tokens = tuple(one.token for one in delivered)
-        await self.network.settle(self.supply, Settlement(tokens=tokens))
-        return list(tokens)
+BUYER, OTHER, SUPPLY = "MyBiz/Purchasing", "Others/Purchasing", "Acme/Supply"
 
 
 @pytest.fixture
-async def trade() -> AsyncIterator[Trade]:
-    async with memory_network() as running:
-        yield Trade(
-            running,
-            await running.register("MyBiz/Purchasing"),
-            await running.register("Others/Purchasing"),
-            await running.register("Acme/Supply", visibility=Visibility.PUBLIC),
-        )
+async def scenario() -> AsyncIterator[Scenario]:
+    """MyBiz, which has a limit, and others, who have none, send to Acme."""
+    async with Scenario() as scenario:
+        for address in (BUYER, OTHER):
+            await scenario.service(address, visibility=Visibility.PRIVATE)
+        await scenario.service(SUPPLY)
+        yield scenario
+
+
+async def limit(scenario: Scenario, **limits: int) -> None:
+    organization = scenario.network.directory.organizations["mybiz"]
+    await scenario.save(replace(organization, limits=OrganizationLimits(**limits)))
+
+
+async def post(scenario: Scenario, size: int = 1, sender: str = BUYER, to: str | Sequence[str] = SUPPLY) -> str:
+    return (await scenario.post(sender, to, bytes(size))).session
+
+
+async def refused(scenario: Scenario, size: int = 1, sender: str = BUYER, to: str | Sequence[str] = SUPPLY) -> Refused:
+    return await scenario.refusal(post(scenario, size, sender, to))
 
 
 @pytest.mark.req("Z6")
-async def test_a_message_has_at_most_so_many_bytes(trade: Trade) -> None:
-    await trade.limit(message_bytes=100)
-    await trade.post(100)
-    assert (await trade.refused(size=101)).code == "wire.too-large"
-    await trade.post(101, trade.other)
+async def test_messages_larger_than_the_limit_are_refused(scenario: Scenario) -> None:
+    await limit(scenario, message_bytes=100)
+    await post(scenario, 100)
+    assert (await refused(scenario, size=101)).code == "wire.too-large"
+    await post(scenario, 101, OTHER)
 
 
 @pytest.mark.req("Z6")
-async def test_of_organization_and_service_the_smaller_size_counts(trade: Trade) -> None:
-    service = trade.buyer.service
-    assert service is not None
-    await trade.limit(message_bytes=100)
-    await trade.network.configuration.change(
-        "owner", [build_save(replace(service, limits=ServiceLimits(message_bytes=50)))]
-    )
-    caller = Caller(service=trade.network.directory.services[service.gcid])
-    assert (await trade.refused(size=51, caller=caller)).code == "wire.too-large"
-    await trade.limit(message_bytes=20)
-    assert (await trade.refused(size=21, caller=caller)).code == "wire.too-large"
+async def test_the_smaller_limit_of_organization_and_service_applies(scenario: Scenario) -> None:
+    await limit(scenario, message_bytes=100)
+    await scenario.change(BUYER, limits=ServiceLimits(message_bytes=50))
+    assert (await refused(scenario, size=51)).code == "wire.too-large"
+    await limit(scenario, message_bytes=20)
+    assert (await refused(scenario, size=21)).code == "wire.too-large"
 
 
 @pytest.mark.req("Z6")
 @pytest.mark.parametrize("limits", [{"queued_messages": 5}, {"stored_bytes": 500}])
-async def test_what_waits_has_an_end_and_fetching_makes_room(trade: Trade, limits: dict[str, int]) -> None:
-    await trade.limit(**limits)
+async def test_waiting_messages_are_limited_until_they_are_fetched(scenario: Scenario, limits: dict[str, int]) -> None:
+    await limit(scenario, **limits)
     for _ in range(5):
-        await trade.post(100)
-    refusal = await trade.refused(size=100)
+        await post(scenario, 100)
+    refusal = await refused(scenario, size=100)
     assert refusal.code == "limit.storage"
     assert "5" in refusal.detail
-    await trade.post(100, trade.other)  # nobody else feels it
-    assert len(await trade.fetch(3)) == 3
+    await post(scenario, 100, OTHER)  # nobody else feels it
+    assert len(await scenario.take(SUPPLY, max=3)) == 3
     for _ in range(3):
-        await trade.post(100)
+        await post(scenario, 100)
 
 
 @pytest.mark.req("Z6")
-async def test_what_could_never_wait_is_told_so_and_not_to_try_again(trade: Trade) -> None:
-    await trade.limit(stored_bytes=99, queued_messages=1)
-    assert (await trade.refused(size=100)).detail.startswith("The message takes up 100 of 99 bytes")
-    refusal = await trade.refused(to=(*SUPPLY, *SUPPLY))
+async def test_a_message_that_can_never_fit_is_refused_without_advice_to_post_again(scenario: Scenario) -> None:
+    await limit(scenario, stored_bytes=99, queued_messages=1)
+    assert (await refused(scenario, size=100)).detail.startswith("The message takes up 100 of 99 bytes")
+    refusal = await refused(scenario, to=(SUPPLY, SUPPLY))
     assert refusal.detail.startswith("The message takes up 2 of 1 deliveries")
-    await trade.post(99)
-    assert "post again" in (await trade.refused(size=1)).detail
+    await post(scenario, 99)
+    assert "post again" in (await refused(scenario, size=1)).detail
 
 
 @pytest.mark.req("Z6")
-async def test_fetched_at_once_any_number_passes(trade: Trade) -> None:
-    await trade.limit(queued_messages=2)
+async def test_messages_that_are_fetched_at_once_never_reach_the_limit(scenario: Scenario) -> None:
+    await limit(scenario, queued_messages=2)
     for _ in range(20):
-        await trade.post()
-        await trade.fetch()
+        await post(scenario)
+        await scenario.take(SUPPLY)
 
 
 @pytest.mark.req("Z6")
-async def test_a_call_with_many_stops_where_the_limit_is(trade: Trade) -> None:
-    await trade.limit(queued_messages=30)
+async def test_a_bulk_post_is_accepted_up_to_the_limit(scenario: Scenario) -> None:
+    await limit(scenario, queued_messages=30)
     answers: dict[int, object] = {}
     done = asyncio.Event()
 
@@ -129,80 +105,77 @@ async def test_a_call_with_many_stops_where_the_limit_is(trade: Trade) -> None:
         if len(answers) == 100:
             done.set()
 
-    posting = Posting(Message(to=SUPPLY), 0, "bulk")
-    trade.network.submit_many(trade.buyer, [posting] * 100, answered)
+    posting = Posting(compose(SUPPLY), 0, "bulk")
+    scenario.network.submit_many(scenario.caller(BUYER), [posting] * 100, answered)
     await asyncio.wait_for(done.wait(), WITHIN_S)
     assert sum(not isinstance(answer, PostroadError) for answer in answers.values()) == 30
-    waiting = await trade.network.poll(trade.supply, PollRequest(max=100))
-    assert len(waiting) == 30
+    assert len(await scenario.poll(SUPPLY)) == 30
 
 
 @pytest.mark.req("Z6")
-async def test_every_copy_counts_and_the_body_once(trade: Trade) -> None:
-    await trade.running.register("Acme/Archive", visibility=Visibility.PUBLIC)
-    await trade.limit(stored_bytes=150, queued_messages=2)
-    await trade.post(100, to=(Recipient("Acme/Supply"), Recipient("Acme/Archive"), Recipient("Nobody/There")))
-    assert await trade.network.quota.usage("MYBIZ") == (2, 100)
+async def test_every_copy_counts_and_the_body_once(scenario: Scenario) -> None:
+    await scenario.service("Acme/Archive")
+    await limit(scenario, stored_bytes=150, queued_messages=2)
+    await post(scenario, 100, to=(SUPPLY, "Acme/Archive", "Nobody/There"))
+    assert await scenario.network.quota.usage("MYBIZ") == (2, 100)
 
 
 @pytest.mark.req("Z6")
-async def test_answers_polls_and_acknowledgements_go_on(trade: Trade) -> None:
+async def test_an_organization_at_its_limit_still_polls_and_responds(scenario: Scenario) -> None:
     """At its limit the organization still answers, and what others leave lying with it is not charged to it."""
-    await trade.running.register("MyBiz/Sales", visibility=Visibility.PUBLIC)
-    sales = Caller(service=trade.network.directory.service("MyBiz/Sales"))
-    await trade.limit(queued_messages=1)
-    await trade.post()
+    await scenario.service("MyBiz/Sales")
+    await limit(scenario, queued_messages=1)
+    await post(scenario)
     for _ in range(5):
-        await trade.post(0, trade.other, to=(Recipient("MyBiz/Sales"),), type=MessageType.REQUEST)
-    assert (await trade.refused()).code == "limit.storage"
-    for delivered in await trade.network.poll(sales, PollRequest(max=5)):
-        await trade.network.post(sales, Message(type=MessageType.RESPONSE, reference=delivered.token))
-    assert await trade.network.quota.usage("MyBiz") == (1, 1)
+        await scenario.post(OTHER, "MyBiz/Sales", type=MessageType.REQUEST)
+    assert (await refused(scenario)).code == "limit.storage"
+    for delivered in await scenario.poll("MyBiz/Sales"):
+        await scenario.respond(delivered)
+    assert await scenario.network.quota.usage("MyBiz") == (1, 1)
 
 
 @pytest.mark.req("Z6")
-async def test_a_service_may_have_a_smaller_limit_of_its_own(trade: Trade) -> None:
-    service = trade.buyer.service
-    assert service is not None
-    limited = replace(service, limits=ServiceLimits(queued_messages=1))
-    await trade.network.configuration.change("owner", [build_save(limited)])
-    await trade.post(caller=Caller(service=limited))
-    assert (await trade.refused(caller=Caller(service=limited))).code == "limit.storage"
+async def test_a_service_may_have_a_smaller_limit_of_its_own(scenario: Scenario) -> None:
+    await scenario.change(BUYER, limits=ServiceLimits(queued_messages=1))
+    await post(scenario)
+    assert (await refused(scenario)).code == "limit.storage"
 
 
 @pytest.mark.req("Z6")
-async def test_the_network_has_usual_limits_and_organizations_their_own(
-    trade: Trade, monkeypatch: pytest.MonkeyPatch
+async def test_limits_of_an_organization_replace_those_of_the_network(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(trade.network.quota, "_usual", OrganizationLimits(queued_messages=1))
-    await trade.limit(queued_messages=2)
-    for caller, most in ((trade.buyer, 2), (trade.other, 1)):
+    monkeypatch.setattr(scenario.network.quota, "_usual", OrganizationLimits(queued_messages=1))
+    await limit(scenario, queued_messages=2)
+    for sender, most in ((BUYER, 2), (OTHER, 1)):
         for _ in range(most):
-            await trade.post(caller=caller)
-        assert (await trade.refused(caller=caller)).code == "limit.storage"
+            await post(scenario, sender=sender)
+        assert (await refused(scenario, sender=sender)).code == "limit.storage"
 
 
-async def test_looks_at_the_index_are_shared(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
-    await trade.limit(queued_messages=1)
-    await trade.post()
-    looks = _counted(trade, monkeypatch)
-    refusals = await asyncio.gather(*[trade.refused() for _ in range(50)])
+async def test_concurrent_posts_share_one_query_of_the_index(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await limit(scenario, queued_messages=1)
+    await post(scenario)
+    looks = _counted(scenario, monkeypatch)
+    refusals = await asyncio.gather(*[refused(scenario) for _ in range(50)])
     assert {refusal.code for refusal in refusals} == {"limit.storage"}
     assert len(looks) == 1
 
 
-async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
-    await trade.limit(queued_messages=1)
-    await trade.post()
+async def test_a_flood_of_posts_does_not_wait_for_queries(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    await limit(scenario, queued_messages=1)
+    await post(scenario)
     monkeypatch.setattr(quota, "MAX_WAITING", 3)
-    wait_until_indexed, goes_on = trade.network.quota._wait_until_indexed, asyncio.Event()
+    wait_until_indexed, goes_on = scenario.network.quota._wait_until_indexed, asyncio.Event()
 
     async def held() -> None:
         await goes_on.wait()
         await wait_until_indexed()
 
-    monkeypatch.setattr(trade.network.quota, "_wait_until_indexed", held)
-    posts = [asyncio.create_task(trade.refused()) for _ in range(10)]
+    monkeypatch.setattr(scenario.network.quota, "_wait_until_indexed", held)
+    posts = [asyncio.create_task(refused(scenario)) for _ in range(10)]
     await eventually_async(lambda: sum(post.done() for post in posts) >= 7)
     assert sum(post.done() for post in posts) == 7
     goes_on.set()
@@ -210,37 +183,39 @@ async def test_a_flood_does_not_wait_for_looks(trade: Trade, monkeypatch: pytest
 
 
 @pytest.mark.req("Z6")
-async def test_what_other_nodes_accept_is_noticed_soon(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_messages_accepted_by_other_nodes_are_counted_soon(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(quota, "REFRESH_EVERY_S", 0.0)
-    network = trade.network
-    await trade.limit(queued_messages=3)
+    network = scenario.network
+    await limit(scenario, queued_messages=3)
     elsewhere = quota.Quota(network.plumbing, OrganizationLimits())
-    assert trade.buyer.service is not None
-    allowance = elsewhere.allowance(trade.buyer.service)
-    charge = QuotaCharge("mybiz", trade.buyer.service.gcid, QuotaAmount(1, 1))
+    buyer = scenario.profile(BUYER)
+    allowance = elsewhere.allowance(buyer)
+    charge = QuotaCharge("mybiz", buyer.gcid, QuotaAmount(1, 1))
     for _ in range(3):
-        await trade.post()
+        await post(scenario)
     elsewhere.take(charge, allowance)  # it has not looked yet, and begins to
     assert elsewhere._looking is not None
     await elsewhere._looking
     assert not elsewhere.take(charge, allowance)
 
 
-async def test_without_limits_nobody_looks(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:
-    looks = _counted(trade, monkeypatch)
+async def test_without_limits_the_index_is_not_queried(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks = _counted(scenario, monkeypatch)
     for _ in range(10):
-        await trade.post()
+        await post(scenario)
     assert not looks
 
 
-def _counted(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def _counted(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     looks: list[str] = []
-    query: Callable[..., Awaitable[list[tuple[object, ...]]]] = trade.network.index.query
+    query: Callable[..., Awaitable[list[tuple[object, ...]]]] = scenario.network.index.query
 
     async def counted(name: str, *parameters: object) -> list[tuple[object, ...]]:
         if name == "held":
             looks.append(name)
         return await query(name, *parameters)
 
-    monkeypatch.setattr(trade.network.index, "query", counted)
+    monkeypatch.setattr(scenario.network.index, "query", counted)
     return looks

@@ -21,9 +21,7 @@ from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.errors import Refused
 from postroad.flow.stages.mediate import HandedDelivery, build_header_fields, read_external_post
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.unit.flow.stages.test_mapped_services import House, house, tells_nothing
-
-__all__ = ["house"]  # the fixture
+from tests.samples.account_scenario import ACCOUNT, FIRST, SECOND, AccountScenario
 
 BUYER, ACME, SCAN = "MyBiz/Purchasing", "Acme/Supply", "Transmatics/Scan"
 MIXED = 'multipart/mixed; boundary="a strange one"'
@@ -40,6 +38,12 @@ ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:
 def wire(body: bytes, content_type: str, **fields: str) -> Wire:
     beside = [(f"postroad-{name.replace('_', '-')}", value) for name, value in fields.items()]
     return Wire([("content-type", content_type), *beside], body)
+
+
+@pytest.fixture
+async def scenario() -> AsyncIterator[AccountScenario]:
+    async with AccountScenario() as scenario:
+        yield scenario
 
 
 @pytest.fixture
@@ -235,20 +239,21 @@ async def test_a_document_that_is_withheld_is_not_in_the_wrapping_either(running
 
 
 @pytest.mark.req("N7", "Z5")
-async def test_whoever_is_hidden_is_not_in_the_wrapping_either(house: House) -> None:
-    await house.confirmed()
-    house.first, house.second = [await house.change(one, format="mime") for one in (house.first, house.second)]
-    fields = {"to": "Enterprise/Account", "type": "request", "handle": "h-1", "topic": "order"}
+async def test_whoever_is_hidden_is_not_in_the_wrapping_either(scenario: AccountScenario) -> None:
+    await scenario.confirm()
+    for address in (FIRST, SECOND):
+        await scenario.change(address, format="mime")
+    fields = {"to": ACCOUNT, "type": "request", "handle": "h-1", "topic": "order"}
     telling = TWO_PARTS.replace(b"preamble", b"word of First")
-    await house.network.carry_out(house.first, read_external_post(wire(telling, MIXED, **fields)))
-    [asked] = await handed_to(house.running, house.second)
+    await scenario.network.carry_out(scenario.caller(FIRST), read_external_post(wire(telling, MIXED, **fields)))
+    [asked] = await handed_to(scenario.running, scenario.caller(SECOND))
     assert asked.given is not None
     assert b"%PDF" in asked.given.data
-    tells_nothing(house, asked.given.data.decode(), build_header_fields(asked))
+    scenario.assert_hides_first_sender(asked.given.data.decode(), build_header_fields(asked))
     telling = TWO_PARTS.replace(b"preamble", b"word of Second")
     answer = wire(telling, MIXED, type="response", reference=asked.delivered.token)
-    await house.network.carry_out(house.second, read_external_post(answer))
-    [told] = await handed_to(house.running, house.first)
+    await scenario.network.carry_out(scenario.caller(SECOND), read_external_post(answer))
+    [told] = await handed_to(scenario.running, scenario.caller(FIRST))
     assert told.given is not None
     assert b"%PDF" in told.given.data
     assert b"Second" not in told.given.data

@@ -20,12 +20,10 @@ from postroad.core.model.directory import (
     Service,
     Transport,
 )
-from postroad.core.model.message import Message, Recipient
-from postroad.core.model.polling import PollRequest
 from postroad.core.model.rule import ActionKind, RuleRole
 from postroad.errors import Refused
 from postroad.flow.push.attempt import make_receiver_caller
-from tests.unit.flow.stages.ways import BUYER, FIRST, SUPPLY, WAYS, WORK, Town, Way, town
+from tests.samples.inclusions import BUYER, FIRST, INCLUSIONS, SUPPLY, WORK, Inclusion, InclusionScenario
 
 CERTIFICATE = ConnectionPolicy(authentication=AuthenticationLevel.CERTIFICATE)
 TLS = ConnectionPolicy(transport=Transport.TLS)
@@ -33,18 +31,20 @@ POLICIES = [(CERTIFICATE, "policy.authentication"), (TLS, "policy.transport")]
 ONLY_CERTIFICATES = (CredentialKind.CERTIFICATE,)
 
 
-async def demanding(at: Town, policy: ConnectionPolicy, *addresses: str) -> None:
+async def demanding(at: InclusionScenario, policy: ConnectionPolicy, *addresses: str) -> None:
     for address in addresses:
         await at.change(address, policy=policy)
 
 
 @pytest.mark.req("Z1")
 @pytest.mark.parametrize(("policy", "code"), POLICIES)
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_weaker_service_may_not_be_on_the_way(way: Way, policy: ConnectionPolicy, code: str) -> None:
-    async with town() as at:
+@pytest.mark.parametrize("inclusion", INCLUSIONS)
+async def test_a_weaker_service_may_not_be_on_the_way(
+    inclusion: Inclusion, policy: ConnectionPolicy, code: str
+) -> None:
+    async with InclusionScenario() as at:
         await demanding(at, policy, BUYER, SUPPLY, FIRST)
-        refusal = await way(at)
+        refusal = await inclusion(at)
         assert refusal is not None
         assert refusal.code == code
         assert f"{WORK} does not promise it" in refusal.detail
@@ -53,70 +53,72 @@ async def test_a_weaker_service_may_not_be_on_the_way(way: Way, policy: Connecti
 
 @pytest.mark.req("Z1")
 @pytest.mark.parametrize(("policy", "code"), POLICIES)
-@pytest.mark.parametrize("way", WAYS)
-async def test_as_strict_as_the_others_it_may(way: Way, policy: ConnectionPolicy, code: str) -> None:
-    async with town() as at:
+@pytest.mark.parametrize("inclusion", INCLUSIONS)
+async def test_a_service_as_strict_as_the_others_may_be_included(
+    inclusion: Inclusion, policy: ConnectionPolicy, code: str
+) -> None:
+    async with InclusionScenario() as at:
         await demanding(at, policy, BUYER, SUPPLY, FIRST, WORK)
-        assert await way(at) is None
+        assert await inclusion(at) is None
 
 
 @pytest.mark.req("Z1")
 @pytest.mark.parametrize("excepted", ["transmatics", "TRANSMATICS/work", "gcid"])
-@pytest.mark.parametrize("way", WAYS)
-async def test_the_owners_of_policies_may_allow_it(way: Way, excepted: str) -> None:
-    async with town() as at:
-        name = at.service(WORK).gcid if excepted == "gcid" else excepted
+@pytest.mark.parametrize("inclusion", INCLUSIONS)
+async def test_a_weaker_service_may_be_included_if_all_policies_except_it(inclusion: Inclusion, excepted: str) -> None:
+    async with InclusionScenario() as at:
+        name = at.profile(WORK).gcid if excepted == "gcid" else excepted
         strict = replace(CERTIFICATE, transport=Transport.TLS, except_for=(name,))
         await demanding(at, strict, BUYER, SUPPLY, FIRST)
-        assert await way(at) is None
+        assert await inclusion(at) is None
 
 
 @pytest.mark.req("Z1")
-async def test_one_owner_does_not_speak_for_another() -> None:
-    async with town() as at:
+async def test_an_exception_of_one_policy_does_not_apply_to_another() -> None:
+    async with InclusionScenario() as at:
         await demanding(at, CERTIFICATE, BUYER, SUPPLY)
         await demanding(at, replace(CERTIFICATE, except_for=("Transmatics",)), SUPPLY)
-        refusal = await at.post(SUPPLY, WORK)
+        refusal = await at.try_post(SUPPLY, WORK)
         assert refusal is not None
         assert refusal.detail.startswith(f"{BUYER} asks")
 
 
 @pytest.mark.req("Z1")
-async def test_whoever_is_excepted_may_send_with_less_too() -> None:
-    async with town(policy=replace(TLS, except_for=("MyBiz",))) as at:
-        weak = Caller(service=at.service(BUYER))
-        await at.network.post(weak, Message(to=(Recipient(SUPPLY),)))
+async def test_a_sender_that_a_policy_excepts_may_use_a_weaker_connection() -> None:
+    async with InclusionScenario(policy=replace(TLS, except_for=("MyBiz",))) as at:
+        weak = Caller(service=at.profile(BUYER))
+        await at.post(weak, SUPPLY)
         with pytest.raises(Refused, match=r"policy\.transport"):
-            await at.network.post(Caller(service=at.service(WORK)), Message(to=(Recipient(SUPPLY),)))
+            await at.post(Caller(service=at.profile(WORK)), SUPPLY)
 
 
 @pytest.mark.req("Z1")
-async def test_nobody_is_excepted_from_their_own_policy() -> None:
-    async with town(policy=replace(CERTIFICATE, except_for=("Acme",))) as at:
-        weak = Caller(service=at.service(SUPPLY), level=AuthenticationLevel.KEY)
+async def test_a_service_cannot_except_itself_from_its_policy() -> None:
+    async with InclusionScenario(policy=replace(CERTIFICATE, except_for=("Acme",))) as at:
+        weak = Caller(service=at.profile(SUPPLY), level=AuthenticationLevel.KEY)
         with pytest.raises(Refused, match=r"policy\.authentication"):
-            await at.network.poll(weak, PollRequest())
+            await at.poll(weak)
         with pytest.raises(Refused, match=r"policy\.authentication"):
-            await at.network.post(weak, Message(to=(Recipient(WORK),)))
+            await at.post(weak, WORK)
 
 
 @pytest.mark.req("Z1")
-@pytest.mark.parametrize("way", WAYS)
-async def test_a_service_that_can_prove_itself_by_certificate_alone_needs_no_policy(way: Way) -> None:
+@pytest.mark.parametrize("inclusion", INCLUSIONS)
+async def test_a_service_that_can_prove_itself_by_certificate_alone_needs_no_policy(inclusion: Inclusion) -> None:
     """What it allows counts, not only what it asks of others."""
-    async with town() as at:
+    async with InclusionScenario() as at:
         await demanding(at, CERTIFICATE, BUYER, SUPPLY, FIRST)
         await at.change(WORK, authentication=ONLY_CERTIFICATES)
-        assert await way(at) is None
+        assert await inclusion(at) is None
 
 
 @pytest.mark.req("Z1")
 @pytest.mark.parametrize("keeper", ["policy of the isolated", "policy of another"])
-async def test_a_service_that_somebody_keeps_to_itself_is_not_named(keeper: str) -> None:
-    async with town() as at:
-        await at.rule(SUPPLY, RuleRole.RECIPIENT, ActionKind.ADD_SERVICE_BEFORE, isolates=True)
+async def test_a_policy_refusal_does_not_name_an_isolated_service(keeper: str) -> None:
+    async with InclusionScenario() as at:
+        await at.include(SUPPLY, RuleRole.RECIPIENT, ActionKind.ADD_SERVICE_BEFORE, isolates=True)
         await demanding(at, CERTIFICATE, *((WORK,) if keeper == "policy of the isolated" else (BUYER, SUPPLY)))
-        refusal = await at.post()
+        refusal = await at.try_post()
         assert refusal is not None
         assert refusal.code == "policy.authentication"
         assert "Transmatics" not in refusal.detail
@@ -124,11 +126,11 @@ async def test_a_service_that_somebody_keeps_to_itself_is_not_named(keeper: str)
 
 
 @pytest.mark.req("Z1")
-async def test_whoever_isolates_it_is_told_its_name() -> None:
-    async with town() as at:
-        await at.rule(BUYER, RuleRole.SENDER, ActionKind.ADD_SERVICE, isolates=True)
+async def test_a_policy_refusal_names_an_isolated_service_to_the_one_that_isolates_it() -> None:
+    async with InclusionScenario() as at:
+        await at.include(BUYER, RuleRole.SENDER, ActionKind.ADD_SERVICE, isolates=True)
         await demanding(at, CERTIFICATE, BUYER, SUPPLY)
-        refusal = await at.post()
+        refusal = await at.try_post()
         assert refusal is not None
         assert WORK in refusal.detail
 

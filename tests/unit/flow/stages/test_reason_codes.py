@@ -14,8 +14,9 @@ from postroad.core.model.journal import DeliveriesEnded, DeliveryAttempted, Mess
 from postroad.core.model.message import MessageType
 from postroad.flow.administration import dead_letters as letters
 from postroad.flow.administration.dead_letters import DeadLetterSearch
+from postroad.testing.push_receivers import push_url
+from tests.samples.pushes import PushScenario, in_virtual_time
 from tests.unit.core.delivery.test_dead_letters import reword
-from tests.unit.flow.push.pushing_bench import Bench, in_virtual_time, url_of
 
 FAILURES = {
     "A/Refusing": (PushAnswer(status=404), "refused", "push.refused"),
@@ -38,22 +39,22 @@ def test_causes_do_not_depend_on_words(kind: MessageType, are_reworded: bool, mo
     if are_reworded:
         reword(monkeypatch)
 
-    async def work(at: Bench) -> None:
+    async def work(at: PushScenario) -> None:
         for address, (answer, _, _) in FAILURES.items():
-            await at.pushed_to(address, push={"tries": 2, "retry_interval_s": 1})
-            at.receivers.answer(url_of(address), answer)
-        await at.post(*FAILURES, type_=kind)
+            await at.pushed_service(address, push={"tries": 2, "retry_interval_s": 1})
+            at.receivers.answer(push_url(address), answer)
+        await at.send(*FAILURES, type=kind)
         await asyncio.sleep(60)
-        operator = await at.running.enroll("ops@network.example", operator=True)
+        operator = await at.person("ops@network.example", operator=True)
         for address, (_, cause, code) in FAILURES.items():
-            page = await letters.browse(at.running.network, operator, DeadLetterSearch(cause=cause))
+            page = await letters.browse(at.network, operator, DeadLetterSearch(cause=cause))
             assert [found.letter.service for found in page.found] == [address]
-            service = at.running.network.directory.service(address)
+            service = at.network.directory.service(address)
             assert service is not None
-            tried = [one for one in await at.entries() if isinstance(one, DeliveryAttempted) and one.by == service.gcid]
+            tried = [one for one in await at.journal() if isinstance(one, DeliveryAttempted) and one.by == service.gcid]
             assert [one.why.code for one in tried if one.why is not None] == [code]
-        ends = [one for one in await at.entries() if isinstance(one, DeliveriesEnded)]
-        ends += [one.ends for one in await at.entries() if isinstance(one, MessagePosted) and one.ends is not None]  # type: ignore[misc]
+        ends = [one for one in await at.journal() if isinstance(one, DeliveriesEnded)]
+        ends += [one.ends for one in await at.journal() if isinstance(one, MessagePosted) and one.ends is not None]  # type: ignore[misc]
         assert sorted(end.why.code for end in ends if end.why is not None) == sorted(
             code for _, _, code in FAILURES.values()
         )

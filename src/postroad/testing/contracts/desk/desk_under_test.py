@@ -6,7 +6,6 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
 from itertools import count
 
 import pytest
@@ -37,26 +36,10 @@ from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.project import project
 from postroad.core.projection.unique_keys import unique_keys
 from postroad.ports import Clock, Committed, Desk, Index, Journal, JournalStep, StepOutcome
+from postroad.testing.clocks import ManualClock
 
 BUYER, SELLER, CARRIER = "00000000000000b1", "00000000000000e1", "00000000000000c1"
 LEASE_S = 30.0
-EPOCH_US = 1_790_000_000_000_000
-
-
-@dataclass(slots=True)
-class ManualClock:
-    """A clock that moves only when a test advances it."""
-
-    elapsed_s: float = 0.0
-
-    def now_us(self) -> int:
-        return EPOCH_US + int(self.elapsed_s * 1_000_000)
-
-    def monotonic(self) -> float:
-        return 1000.0 + self.elapsed_s
-
-    def advance(self, seconds: float) -> None:
-        self.elapsed_s += seconds
 
 
 class DeskHarness:

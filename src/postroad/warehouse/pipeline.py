@@ -33,9 +33,9 @@ from postroad.warehouse.reports.partner_days import partner_days
 from postroad.warehouse.reports.partners import partners
 from postroad.warehouse.reports.traffic import traffic
 from postroad.warehouse.reports.undelivered import undelivered
+from postroad.warehouse.staging.days import Touched, touched_days
 from postroad.warehouse.staging.distinct_events import distinct_events, entry_ranges
 from postroad.warehouse.staging.services import services
-from postroad.warehouse.staging.touched_days import Touched, touched_days
 from postroad.warehouse.store.table_store import DAY, TableStore
 
 APP = "marts"

@@ -16,7 +16,7 @@ from deltalake import DeltaTable
 from postroad.core.billing.invoices import InvoiceAccount, LineTotal, LineTotals
 from postroad.core.model.billing import LineKey
 from postroad.errors import Misconfigured
-from postroad.warehouse.store.file_paths import list_files
+from postroad.warehouse.store.table_files import list_files
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.store.file_paths import ELSEWHERE
+from postroad.warehouse.store.table_files import ELSEWHERE
 
 KEY = ("seq", "ordinal")
 Range = tuple[int, int]

@@ -48,7 +48,7 @@ def answered_rows(seq: int, entry: InterchangeAnswered, _: int) -> Rows:
         yield (*about, reasons, entry.batch or None, entry.standard or None, member.verdict)
 
 
-class BatchChange(NamedTuple):
+class LandedBatch(NamedTuple):
     """A batch in its new state, with what changed it; an assembled one has the entry of its interchange."""
 
     by: str
@@ -58,7 +58,7 @@ class BatchChange(NamedTuple):
     assembled: AssembledInterchange | None = None
 
 
-_BATCH: dict[str, Callable[[BatchChange], Any]] = {
+_BATCH: dict[str, Callable[[LandedBatch], Any]] = {
     "by": lambda of: of.by,
     "service": lambda of: of.batch.service or None,
     "session": lambda of: of.session or None,
@@ -94,15 +94,15 @@ def batch_rows(seq: int, entry: Entry, first_ordinal: int) -> list[Row]:
     ]
 
 
-def _changed(entry: BatchesChanged) -> Sequence[BatchChange]:
-    return [BatchChange(entry.by, batch, entry.what) for batch in entry.batches]
+def _changed(entry: BatchesChanged) -> Sequence[LandedBatch]:
+    return [LandedBatch(entry.by, batch, entry.what) for batch in entry.batches]
 
 
-def _assembled(entry: MessagePosted) -> Sequence[BatchChange]:
+def _assembled(entry: MessagePosted) -> Sequence[LandedBatch]:
     made = entry.assembled
     if made is None or made.batch is None:
         return ()
-    return (BatchChange(entry.sender, made.batch, "assembled", entry.session, made),)
+    return (LandedBatch(entry.sender, made.batch, "assembled", entry.session, made),)
 
 
 def _ranges(drawn: Iterable[DrawnNumber]) -> list[str]:
@@ -116,17 +116,17 @@ def _ranges(drawn: Iterable[DrawnNumber]) -> list[str]:
     ]
 
 
-def _acknowledged(entry: DeliveriesAcknowledged) -> Sequence[BatchChange]:
-    return () if entry.batch is None else (BatchChange(entry.by, entry.batch, "sent"),)
+def _acknowledged(entry: DeliveriesAcknowledged) -> Sequence[LandedBatch]:
+    return () if entry.batch is None else (LandedBatch(entry.by, entry.batch, "sent"),)
 
 
-def _ended(entry: DeliveriesEnded) -> Sequence[BatchChange]:
+def _ended(entry: DeliveriesEnded) -> Sequence[LandedBatch]:
     if entry.batch is None:
         return ()
-    return (BatchChange(entry.by, entry.batch, "dropped" if entry.batch.state.value == "dropped" else "left"),)
+    return (LandedBatch(entry.by, entry.batch, "dropped" if entry.batch.state.value == "dropped" else "left"),)
 
 
-_CHANGES: dict[type, Callable[[Any], Sequence[BatchChange]]] = {
+_CHANGES: dict[type, Callable[[Any], Sequence[LandedBatch]]] = {
     BatchesChanged: _changed,
     MessagePosted: _assembled,
     DeliveriesAcknowledged: _acknowledged,

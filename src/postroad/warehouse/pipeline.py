@@ -1,13 +1,13 @@
 """The tables that are made from the log, in the order in which they are made, and their refresh.
 
-A table is a pure function of other tables. When events have been landed, the days that they are about are found, those days are
-rebuilt as a whole, and each table's old rows of them are replaced in one commit that carries how many rows the log had; so
-events that come late, twice or out of order change nothing but what they should, and a run that was killed is simply repeated.
-What is new is told by the log's files: those that were not there when the tables were last brought up to date, whatever entries
-they hold, so an archive of older entries may be landed at any time.
+A table is a pure function of other tables. After a landing, the pipeline finds the days that the new events affect, rebuilds
+those days completely, and replaces each table's old rows of them in one commit, which records how many rows the log had. So
+events that come late, twice or out of order change only the rows of their days, and a run that was killed is repeated. New
+events are those in files of the log that were not there at the last refresh, whatever entries they contain; so an archive of
+older entries may be landed at any time.
 
-Rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. What
-happens to it days later changes a row of that day.
+Rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. Later events
+change the row of that day.
 """
 
 from __future__ import annotations

@@ -106,7 +106,7 @@ def _assembled(entry: MessagePosted) -> Sequence[LandedBatch]:
 
 
 def _ranges(drawn: Iterable[DrawnNumber]) -> list[str]:
-    """A large interchange may use as many as it has documents; they are drawn one after the other."""
+    """Return the numbers of each series as one range; an interchange draws them consecutively, one per document."""
     found: dict[str, list[int]] = {}
     for one in drawn:
         found.setdefault(one.series, []).append(one.number)

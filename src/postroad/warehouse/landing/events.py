@@ -1,7 +1,7 @@
 """Converts journal entries to rows: the columns of each kind of entry, and one tuple per event.
 
-Rule: pure and total, as the projection is: every kind of entry is known here, gives at least one row, and its rows depend on
-nothing but the entry. ``landing/log.py`` says what the columns mean and adds those that follow from others.
+Rule: pure and total, as the projection is. Every kind of entry is listed here and has at least one row, and its rows depend on
+the entry alone. ``landing/log.py`` documents the columns and adds those that are computed from others.
 """
 
 from __future__ import annotations

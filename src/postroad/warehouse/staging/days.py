@@ -17,7 +17,7 @@ HEX_OF_MILLISECONDS = 12
 
 
 def day_of_session(session: Column) -> Column:
-    """The day (UTC) on which this session was given."""
+    """Return the day (UTC) on which this session was assigned."""
     milliseconds = fn.conv(fn.substring(session, 1, HEX_OF_MILLISECONDS), 16, 10).cast("bigint")
     return fn.to_date(fn.timestamp_millis(milliseconds))
 
@@ -75,7 +75,7 @@ def _first_seq(log: DataFrame, days: frozenset[date]) -> int:
 
 
 def _of_named(new: DataFrame) -> DataFrame:
-    """Whatever makes a message, a stop of it or a round of it names its session; its numbers are known to nobody yet."""
+    """Return the days of events that create a message, a stop or a round: they contain its session."""
     rows = new.where(fn.col("kind").isin(*NAMING))
     return rows.select(
         day_of_session(fn.col("session")).alias("day"),

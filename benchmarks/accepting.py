@@ -15,7 +15,7 @@ from itertools import count
 
 from benchmarks.payload import FORMS, HANDLE, RECEIVER, SENDER
 from postroad.adapters.journal.segments import frame
-from postroad.api.bulk import BulkAnswer
+from postroad.api.bulk_answer import BulkAnswer
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.request import FastReply
 from postroad.core.codecs.limits import WireLimits

@@ -17,7 +17,7 @@ from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.native_formats import codec_for
 from postroad.core.codecs.soap import SOAP11, SOAP12
-from postroad.core.codecs.soap.canonical import read_canonical
+from postroad.core.codecs.soap.canonical_posts import read_canonical
 from postroad.core.codecs.soap.names import SOAP_11
 from postroad.core.codecs.soap.post_reader import read_post
 from postroad.core.codecs.soap.reader import operation_in, read_tree

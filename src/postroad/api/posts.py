@@ -13,7 +13,7 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from postroad.api.bulk import BulkAnswer
+from postroad.api.bulk_answer import BulkAnswer
 from postroad.api.error_responses import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.external_messages import check_addressed, wire_of
 from postroad.api.http.error_log import log_error

@@ -1,13 +1,22 @@
-"""Serve a running network over HTTP or HTTPS until it is stopped."""
+"""Serves a running network over HTTP or HTTPS until it is stopped.
+
+Rules: Strict-Transport-Security (RFC 6797) is sent only over TLS (our own or that of a trusted proxy), since browsers
+must ignore it otherwise. It is never sent for ``localhost``, where browsers would apply it to every other program on
+the machine.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import gc
 import logging
+import re
 import ssl
 from collections.abc import Callable
 from pathlib import Path
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from postroad.api.application import Pages, build_application
 from postroad.api.as2 import As2Endpoint
@@ -18,10 +27,37 @@ from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
 from postroad.api.resources.route_guards import DOCUMENT_BYTES
-from postroad.api.strict_transport import StrictTransport
 from postroad.bootstrap import RunningNetwork
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
+
+DAY_S = 24 * 3_600
+HERE = re.compile(r"(.+\.)?localhost\.?(:[0-9]*)?", re.IGNORECASE)
+
+
+class StrictTransport:
+    """ASGI middleware around everything that people see."""
+
+    def __init__(self, app: ASGIApp, days: int) -> None:
+        self._app = app
+        self._days = days
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http" or not self._days or scope["scheme"] != "https" or _is_here(scope):
+            await self._app(scope, receive, send)
+            return
+
+        async def told(event: Message) -> None:
+            if event["type"] == "http.response.start":
+                MutableHeaders(scope=event)["Strict-Transport-Security"] = f"max-age={self._days * DAY_S}"
+            await send(event)
+
+        await self._app(scope, receive, told)
+
+
+def _is_here(scope: Scope) -> bool:
+    return bool(HERE.fullmatch(Headers(scope=scope).get("host", "")))
+
 
 DRAIN_S = 20.0
 RENEWED_EVERY_S = 10.0

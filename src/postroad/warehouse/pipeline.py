@@ -1,13 +1,13 @@
 """The tables that are made from the log, in the order in which they are made, and their refresh.
 
-A table is a pure function of other tables. When events have been landed, the days that they are about are found, those days are
-rebuilt as a whole, and each table's old rows of them are replaced in one commit that carries how many rows the log had; so
-events that come late, twice or out of order change nothing but what they should, and a run that was killed is simply repeated.
-What is new is told by the log's files: those that were not there when the tables were last brought up to date, whatever entries
-they hold, so an archive of older entries may be landed at any time.
+A table is a pure function of other tables. After a landing, the pipeline finds the days that the new events affect, rebuilds
+those days completely, and replaces each table's old rows of them in one commit, which records how many rows the log had. So
+events that come late, twice or out of order change only the rows of their days, and a run that was killed is repeated. New
+events are those in files of the log that were not there at the last refresh, whatever entries they contain; so an archive of
+older entries may be landed at any time.
 
-Rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. What
-happens to it days later changes a row of that day. Billing tables go by the days and months of the billing time zone.
+Rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. Later events
+change the row of that day. Billing tables go by the days and months of the billing time zone.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ from postroad.warehouse.reports.partner_days import partner_days
 from postroad.warehouse.reports.partners import partners
 from postroad.warehouse.reports.traffic import traffic
 from postroad.warehouse.reports.undelivered import undelivered
+from postroad.warehouse.staging.days import Touched, touched_days
 from postroad.warehouse.staging.distinct_events import distinct_events, entry_ranges
 from postroad.warehouse.staging.services import services
-from postroad.warehouse.staging.touched_days import Touched, touched_days
 from postroad.warehouse.store.table_store import DAY, TableStore
 
 APP = "marts"

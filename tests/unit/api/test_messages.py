@@ -13,7 +13,7 @@ import pytest
 from postroad.api.as2 import As2Endpoint
 from postroad.api.error_responses import front_refusal
 from postroad.api.http.capacity import Capacity
-from postroad.api.http.fast import serve
+from postroad.api.http.fast_calls import serve
 from postroad.api.http.head import read_head
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.outbox import Outbox

@@ -6,7 +6,7 @@ import httpx2
 import pytest
 from starlette.responses import Response
 
-from postroad.api.strict_transport import StrictTransport
+from postroad.api.serve import StrictTransport
 
 NAME = "strict-transport-security"
 

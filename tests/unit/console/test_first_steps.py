@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.console.first_steps import list_first_steps
+from postroad.console.pages.home import list_first_steps
 from postroad.core.model.directory import Role
 from postroad.testing.network import memory_network
 

@@ -42,7 +42,7 @@ from postroad.ports import NewRecord
 from postroad.warehouse.landing.log import SCHEMA
 from postroad.warehouse.landing.log_frame import with_all_columns
 from postroad.warehouse.pipeline import TABLES, refresh
-from postroad.warehouse.staging.touched_days import touched_days
+from postroad.warehouse.staging.days import touched_days
 from postroad.warehouse.store.delta import DeltaStore
 from tests.warehouse.analysis.conftest import landed
 from tests.warehouse.analysis.test_refresh import contents, land

@@ -19,7 +19,7 @@ from postroad.ports import NewRecord
 from postroad.testing.network import MemoryNetwork, memory_network
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
-from postroad.warehouse.staging.touched_days import touched_days
+from postroad.warehouse.staging.days import touched_days
 from tests.warehouse.analysis.conftest import landed
 
 if TYPE_CHECKING:

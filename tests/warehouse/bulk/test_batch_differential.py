@@ -20,7 +20,7 @@ from postroad.core.model.rule import MessageSection, ValueLocation, ValueType
 from postroad.flow.stages.posting import decode_parts
 from postroad.ports import NewRecord
 from postroad.warehouse.bulk.batch.assembly import BatchRun, write_batches
-from postroad.warehouse.bulk.batch.gather import GatherOperation
+from postroad.warehouse.bulk.batch.gathering import GatherOperation
 from postroad.warehouse.bulk.batch.send_ports import find_named_send_port
 from postroad.warehouse.bulk.job import BulkRun
 from postroad.warehouse.bulk.read.archive import list_pieces

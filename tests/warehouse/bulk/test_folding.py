@@ -14,7 +14,7 @@ from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Port, SortKey
 from postroad.core.model.rule import MessageSection, ValueLocation
 from postroad.core.routing.conditions.place_key import place_key
-from postroad.warehouse.bulk.batch.fold import (
+from postroad.warehouse.bulk.batch.folding import (
     BatchArrival,
     BatchFolding,
     FinishedBatch,

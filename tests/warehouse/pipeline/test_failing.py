@@ -6,7 +6,7 @@ import pytest
 from pyspark.errors import PySparkException
 
 from postroad.errors import Unavailable
-from postroad.warehouse.jobs.spark_errors import explain_spark_errors, find_error_text
+from postroad.warehouse.jobs.landing import explain_spark_errors, find_error_text
 
 WORKER = """[STREAM_FAILED] Query terminated with exception: Job aborted. Traceback (most recent call last):
   File "worker.py", line 1, in main

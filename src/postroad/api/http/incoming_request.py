@@ -6,7 +6,7 @@ Rule: received bytes are counted here once, for the timer that checks the transf
 from __future__ import annotations
 
 from postroad.api.http.asgi import AsgiExchange
-from postroad.api.http.fast import FastCall
+from postroad.api.http.fast_calls import FastCall
 from postroad.api.http.framing import Framing
 
 

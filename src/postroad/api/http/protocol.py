@@ -18,7 +18,7 @@ from typing import cast
 
 from postroad.api.http.asgi import AsgiExchange
 from postroad.api.http.deadlines import ConnectionEnding, ConnectionPhase, judge_phase
-from postroad.api.http.fast import FastCall, serve
+from postroad.api.http.fast_calls import FastCall, RepeatedHead, serve
 from postroad.api.http.framing import ChunkedFraming, LengthFraming
 from postroad.api.http.front import Front
 from postroad.api.http.gates import ReadGate, WriteGate
@@ -26,7 +26,6 @@ from postroad.api.http.head import HeadMemory, RequestHead, head_end
 from postroad.api.http.incoming_request import IncomingRequest
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import ClientOrigin
-from postroad.api.http.repeated_head import RepeatedHead
 from postroad.api.http.request import FastRoute
 from postroad.api.http.wire import CONTINUE
 from postroad.core.model.refusals import status_of

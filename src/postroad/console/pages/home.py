@@ -1,4 +1,4 @@
-"""The home page: waiting and failed messages, expiring credentials, the latest messages, and next steps.
+"""The home page: waiting and failed messages, expiring credentials, the latest messages, and the first steps of a new user.
 
 Rule: this page is opened most often, so it must be cheap: everything is counted up to a limit, and the page shows
 when that is reached.
@@ -6,13 +6,13 @@ when that is reached.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import Console, caller_of, console_of
-from postroad.console.first_steps import list_first_steps
 from postroad.console.page_guards import member_page, render_page
 from postroad.console.pages.messages import add_outcomes
 from postroad.console.template_filters import shorten_id
@@ -20,6 +20,8 @@ from postroad.core.delivery.dead_letters import MEANING, Cause
 from postroad.core.identity.expiry import Expiring, credential_warning, due_warning, expiring_credentials, warning
 from postroad.core.model.batch import BatchState
 from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Role
+from postroad.core.model.snapshot import Directory
 from postroad.core.resources.dead_letters import LetterGroup
 from postroad.core.visibility.isolation import visible_recipients
 from postroad.flow.administration import batches
@@ -28,6 +30,53 @@ from postroad.flow.administration.credentials import list_credentials
 from postroad.flow.administration.messages import message_list as messages
 from postroad.flow.administration.services import list_owned_services
 from postroad.flow.live.view import LiveView
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstStep:
+    title: str
+    detail: str
+    path: str
+    is_done: bool
+
+
+def list_first_steps(caller: Caller, directory: Directory, *, has_messages: bool) -> list[FirstStep]:
+    """Return the first steps; empty for operators, and after the first message."""
+    if has_messages or caller.operator:
+        return []
+    services = directory.services_of(caller.organization)
+    has_key = any(directory.credentials_of(service=one.gcid) for one in services)
+    makes = caller.has_role(caller.organization, Role.DEVELOPER)
+    service = f"/services/{services[0].gcid}" if services else "/services/new"
+    return [
+        FirstStep(
+            title="Make a service" if makes else "Have a service made",
+            detail="It represents one of your programs: it sends, and it has a mailbox."
+            if makes
+            else "A developer or owner of your organization can do that.",
+            path="/services/new" if makes else "/organization",
+            is_done=bool(services),
+        ),
+        FirstStep(
+            title="Give it a key",
+            detail="Your program proves by it that it is the service.",
+            path=service if makes else "/services",
+            is_done=has_key,
+        ),
+        FirstStep(
+            title="Find whom to send to",
+            detail="The directory shows how to call each service, with a message that you can copy.",
+            path="/directory",
+            is_done=False,
+        ),
+        FirstStep(
+            title="Watch the first message go",
+            detail="Send it with your key; it appears here as it happens.",
+            path="/live",
+            is_done=False,
+        ),
+    ]
+
 
 MAX_LETTERS = 1_000  # looked at to count them
 LATEST = 8

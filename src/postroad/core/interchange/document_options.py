@@ -13,12 +13,18 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from functools import lru_cache
+from typing import TypeVar
 
 from postroad.core.codecs.media import parameter_of
 from postroad.core.interchange.assembly_errors import unfit
+from postroad.core.interchange.model import Buffer, DescribedDocument
 from postroad.core.model.message import Property
+from postroad.errors import Refused
+
+_Document = TypeVar("_Document")
 
 # The order in which delimiters are listed; EDIFACT's is that of UNA.
 DELIMITERS = {
@@ -73,7 +79,26 @@ def codec_of(charset: str) -> str:
     raise unfit(f"charset {charset[:40]!r} is not supported; use utf-8 or one of ISO 8859")
 
 
-def to_ascii_superset(data: bytes, options: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]]:
+def unwrap_described(member: Buffer | DescribedDocument) -> tuple[Buffer, Mapping[str, str]]:
+    """Return a document's bytes, in UTF-8 if it declares UTF-16 or UTF-32, and the options that it declares."""
+    if not isinstance(member, DescribedDocument):
+        return member, {}
+    return _to_ascii_superset(bytes(member.data), member.options) if member.options else (member.data, {})
+
+
+def read_by_declaration(
+    options: Mapping[str, str], read_declared: Callable[[str], _Document], read_seen: Callable[[], _Document]
+) -> _Document:
+    """Read a document in the delimiters that it declares, otherwise in those that are seen in it."""
+    if "delimiters" in options:
+        return read_declared(options["delimiters"])
+    if "earlier_delimiters" in options:
+        with suppress(Refused):  # they describe an earlier version of this document
+            return read_declared(options["earlier_delimiters"])
+    return read_seen()
+
+
+def _to_ascii_superset(data: bytes, options: Mapping[str, str]) -> tuple[bytes, Mapping[str, str]]:
     """Return the document in UTF-8 if it declares UTF-16 or UTF-32, with its options; else unchanged."""
     charset = options.get("charset", "")
     if not charset or not codec_of(charset).startswith(_WIDE):

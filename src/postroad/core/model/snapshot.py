@@ -27,7 +27,7 @@ from postroad.core.model.directory import (
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
-from postroad.core.model.owned import Owned
+from postroad.core.model.owned_objects import Owned
 from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.support import SupportRequest, support_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key

@@ -17,7 +17,7 @@ from postroad.core.billing.invoices import InvoiceAccount, LineTotal, LineTotals
 from postroad.core.billing.issuing import CountedAccount, CountedMonth
 from postroad.core.model.billing import BillingSettings, LineKey
 from postroad.errors import Misconfigured
-from postroad.warehouse.store.file_paths import list_files
+from postroad.warehouse.store.table_files import list_files
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection

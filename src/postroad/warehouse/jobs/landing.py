@@ -1,25 +1,30 @@
 """Landing: adds new entries of a journal or an archive to the table ``log``, exactly once.
 
-Rule: the table itself records the progress of landing, in the same commit as the rows: the number of the last entry
+Rules: the table itself records the progress of landing, in the same commit as the rows: the number of the last entry
 and the journal's chain value there. A journal that does not contain both is another one, or was restored, and is
 refused. A stream begins there, and Spark's own checkpoint is temporary and lasts as long as one run. So there is one
 truth, and nothing to reconcile after a crash: a batch is in the table with its number, or it is missing and is read
-again.
+again. A failed job is reported in one sentence: an error that was raised on purpose keeps its text; of any other the
+innermost cause is reported. Nothing is retried.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postroad.errors import Misconfigured
-from postroad.warehouse.jobs.spark_errors import explain_spark_errors
+from py4j.protocol import Py4JJavaError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+
+from postroad.errors import Misconfigured, Unavailable
 from postroad.warehouse.progress import name_stages
 from postroad.warehouse.sources.archive import Archive
 from postroad.warehouse.sources.log_source import EntrySpan, LogSource
@@ -27,6 +32,30 @@ from postroad.warehouse.store.table_store import LANDED_ON, NEVER, TableStore
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+ON_PURPOSE = re.compile(r"postroad\.errors\.(?:Unavailable|Misconfigured|Refused): (.+)")
+CAUSE = re.compile(r"^(?:Caused by: )?(?:[\w.]+\.)?(\w+(?:Error|Exception): .+)$", re.MULTILINE)
+
+
+@contextmanager
+def explain_spark_errors() -> Iterator[None]:
+    """Raise errors of a job as ``Unavailable`` with a short text; nothing of the job was committed."""
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        raise Unavailable(
+            "warehouse.failed", f"{find_error_text(str(error))}; nothing was written, run it again once it is fixed"
+        ) from error
+
+
+def find_error_text(text: str) -> str:
+    """Return the most specific sentence of a Spark error: postroad's own text, else the innermost cause."""
+    if found := ON_PURPOSE.search(text):
+        return found[1].strip()
+    causes = CAUSE.findall(text)
+    return causes[-1].strip() if causes else text.strip().partition("\n")[0]
+
 
 TABLE = "log"
 APP = "landing"

@@ -1,4 +1,4 @@
-"""Batch events as rows: the batches themselves, their members, and partners' acknowledgments.
+"""Converts batch events to rows: the batches themselves, their members, and partners' acknowledgments.
 
 Rule: every entry that changes a batch gives a row with its complete new state; so the row with the highest ``seq`` is
 current, and rows of other kinds need not be read.
@@ -6,11 +6,11 @@ current, and rows of other kinds need not be read.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 from postroad.core.model.batch import Batch
-from postroad.core.model.interchange import DrawnNumber
+from postroad.core.model.interchange import AssembledInterchange, DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
     DeliveriesAcknowledged,
@@ -19,9 +19,8 @@ from postroad.core.model.journal import (
     InterchangeAnswered,
     MessagePosted,
 )
+from postroad.warehouse.landing.message_events import Row, Rows
 
-Row = tuple[Any, ...]
-Rows = Iterator[Row]
 COMMON = ("seq", "ordinal", "about", "at_us")
 
 JOINED_COLUMNS = (*COMMON, "by", "service", "delivery", "size", "batch", "batch_move", "document_type")
@@ -49,49 +48,65 @@ def answered_rows(seq: int, entry: InterchangeAnswered, _: int) -> Rows:
         yield (*about, reasons, entry.batch or None, entry.standard or None, member.verdict)
 
 
-BATCH_COLUMNS = (
-    *(
-        *COMMON,
-        "by",
-        "service",
-        "session",
-        "reason",
-        "batch",
-        "batch_move",
-        "batch_state",
-        "batch_version",
-        "batch_key",
-    ),
-    *("document_type", "opened_at_us", "closed_at_us", "closed_by", "members", "batch_bytes", "interchange"),
-    *("standard", "control_numbers"),
-)
+class LandedBatch(NamedTuple):
+    """A batch in its new state, with what changed it; an assembled one has the entry of its interchange."""
+
+    by: str
+    batch: Batch
+    move: str
+    session: str = ""
+    assembled: AssembledInterchange | None = None
+
+
+_BATCH: dict[str, Callable[[LandedBatch], Any]] = {
+    "by": lambda of: of.by,
+    "service": lambda of: of.batch.service or None,
+    "session": lambda of: of.session or None,
+    "reason": lambda of: of.batch.why or None,
+    "batch": lambda of: of.batch.id,
+    "batch_move": lambda of: of.move,
+    "batch_state": lambda of: of.batch.state.value,
+    "batch_version": lambda of: of.batch.version,
+    "batch_key": lambda of: "/".join(of.batch.key) or None,
+    "document_type": lambda of: of.batch.kind or None,
+    "opened_at_us": lambda of: of.batch.opened_at_us,
+    "closed_at_us": lambda of: of.batch.closed_at_us or None,
+    "closed_by": lambda of: of.batch.closed_by and of.batch.closed_by.value,
+    "members": lambda of: of.batch.count,
+    "batch_bytes": lambda of: of.batch.bytes,
+    "interchange": lambda of: of.batch.interchange or None,
+    "standard": lambda of: of.assembled and of.assembled.standard,
+    "control_numbers": lambda of: of.assembled and (_ranges(of.assembled.numbers) or None),
+}
+
+BATCH_COLUMNS = (*COMMON, *_BATCH)
 
 
 def batch_rows(seq: int, entry: Entry, first_ordinal: int) -> list[Row]:
     """Return the batches that the entry changes, in their new state; ordinals follow those of its other rows."""
-    tell = _TOLD.get(type(entry))
-    found = tell(entry) if tell is not None else ()
+    changes = _CHANGES.get(type(entry))
+    found = changes(entry) if changes is not None else ()
     if not found:  # as of nearly all entries
         return []
     return [
-        (*(seq, ordinal, "batch", entry.at_us), *row) for ordinal, row in enumerate(found, first_ordinal)
-    ]  # fmt: skip
+        (seq, ordinal, "batch", entry.at_us, *[value(change) for value in _BATCH.values()])
+        for ordinal, change in enumerate(found, first_ordinal)
+    ]
 
 
-def _changed(entry: BatchesChanged) -> Sequence[Row]:
-    return [_row(entry.by, batch, entry.what) for batch in entry.batches]
+def _changed(entry: BatchesChanged) -> Sequence[LandedBatch]:
+    return [LandedBatch(entry.by, batch, entry.what) for batch in entry.batches]
 
 
-def _assembled(entry: MessagePosted) -> Sequence[Row]:
+def _assembled(entry: MessagePosted) -> Sequence[LandedBatch]:
     made = entry.assembled
     if made is None or made.batch is None:
         return ()
-    numbers = _ranges(made.numbers) or None
-    return (_row(entry.sender, made.batch, "assembled", entry.session, (made.standard, numbers)),)
+    return (LandedBatch(entry.sender, made.batch, "assembled", entry.session, made),)
 
 
 def _ranges(drawn: Iterable[DrawnNumber]) -> list[str]:
-    """A large interchange may use as many as it has documents; they are drawn one after the other."""
+    """Return the numbers of each series as one range; an interchange draws them consecutively, one per document."""
     found: dict[str, list[int]] = {}
     for one in drawn:
         found.setdefault(one.series, []).append(one.number)
@@ -101,26 +116,17 @@ def _ranges(drawn: Iterable[DrawnNumber]) -> list[str]:
     ]
 
 
-def _acknowledged(entry: DeliveriesAcknowledged) -> Sequence[Row]:
-    return () if entry.batch is None else (_row(entry.by, entry.batch, "sent"),)
+def _acknowledged(entry: DeliveriesAcknowledged) -> Sequence[LandedBatch]:
+    return () if entry.batch is None else (LandedBatch(entry.by, entry.batch, "sent"),)
 
 
-def _ended(entry: DeliveriesEnded) -> Sequence[Row]:
+def _ended(entry: DeliveriesEnded) -> Sequence[LandedBatch]:
     if entry.batch is None:
         return ()
-    return (_row(entry.by, entry.batch, "dropped" if entry.batch.state.value == "dropped" else "left"),)
+    return (LandedBatch(entry.by, entry.batch, "dropped" if entry.batch.state.value == "dropped" else "left"),)
 
 
-def _row(by: str, batch: Batch, move: str, session: str = "", made: Row = (None, None)) -> Row:
-    return (
-        *(by, batch.service or None, session or None, batch.why or None, batch.id, move, batch.state.value),
-        *(batch.version, "/".join(batch.key) or None, batch.kind or None, batch.opened_at_us),
-        *(batch.closed_at_us or None, batch.closed_by.value if batch.closed_by is not None else None),
-        *(batch.count, batch.bytes, batch.interchange or None, *made),
-    )
-
-
-_TOLD: dict[type, Callable[[Any], Sequence[Row]]] = {
+_CHANGES: dict[type, Callable[[Any], Sequence[LandedBatch]]] = {
     BatchesChanged: _changed,
     MessagePosted: _assembled,
     DeliveriesAcknowledged: _acknowledged,

@@ -24,13 +24,13 @@ def log_schema() -> StructType:
 
 
 def log_frame(spark: SparkSession, entries: Iterable[Entry], first_seq: int = 1) -> DataFrame:
-    """The events of these entries, numbered from ``first_seq`` on, as the table would have them."""
+    """Return the events of these entries, numbered from ``first_seq``, with the columns of the table."""
     records = ((seq, encode(entry), 0) for seq, entry in enumerate(entries, first_seq))
     return spark.createDataFrame(pa.Table.from_batches(event_batches(records), SCHEMA), log_schema())
 
 
 def with_all_columns(log: DataFrame) -> DataFrame:
-    """The log with the columns that it lacks because nothing was landed since they exist."""
+    """Return the log with all columns; those added since the last landing are null."""
     from pyspark.sql import functions as fn
 
     lacking = [field for field in log_schema().fields if field.name not in log.columns]

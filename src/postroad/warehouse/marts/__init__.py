@@ -1,1 +1,1 @@
-"""Marts: the tables for queries, each a pure function of frames, with its grain at the top of its module."""
+"""Marts: the tables for queries. Each module is one table, a pure function of frames; its docstring states the grain."""

@@ -1,10 +1,10 @@
-"""The mart ``batches``: what every batch of a send port was, and what became of it.
+"""The mart ``batches``: every batch of a send port, with its times, its state and the partner's status.
 
-Grain: one row per ``batch``. ``day`` is the day on which it was opened. ``state`` is what it is by the latest entry about it, and
-``reason`` why; ``closed_by`` is the criterion that closed it. ``gathering_us`` is how long it was open, ``member_waiting_us`` how
-long a member waited for its closing on average, ``sending_us`` how long it took from there until it was sent or dropped.
-``attempts`` are those at delivering its interchange; ``verdict`` is the last that the partner said of it, and
-``rejected_members`` are those that it rejected.
+Grain: one row per ``batch``. ``day`` is the day on which it was opened. ``state`` and ``reason`` are those of the latest entry
+about it; ``closed_by`` is the criterion that closed it. ``gathering_us`` is the time from opening to closing,
+``member_waiting_us`` the average time from the arrival of a member to closing, ``sending_us`` the time from closing until the
+batch was sent or dropped. ``attempts`` counts the attempts to deliver its interchange; ``verdict`` is the last status that the
+partner reported, and ``rejected_members`` the number of members that the partner rejected.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ REJECTED = "rejected"
 
 
 def batches(log: DataFrame, message_histories: DataFrame) -> DataFrame:
-    """The batches of this log, whose every entry must be in it."""
+    """Return the batches of this log, which must contain every entry about them."""
     named = log.where(fn.col("batch").isNotNull())
     whole = _as_they_are(named).join(_waits(named), "batch", "left").join(_answers(named), "batch", "left")
     whole = whole.join(_attempts(message_histories), "interchange", "left")
@@ -56,7 +56,7 @@ def batches(log: DataFrame, message_histories: DataFrame) -> DataFrame:
 
 
 def _as_they_are(named: DataFrame) -> DataFrame:
-    """The latest that was said of each batch, and when it was assembled and over."""
+    """Return the latest state of each batch, and when it was assembled and finished."""
     told = named.where(fn.col("about") == "batch")
     state, seq = fn.col("batch_state"), fn.col("seq")
     is_post = fn.col("control_numbers").isNotNull() | fn.col("standard").isNotNull()
@@ -76,7 +76,7 @@ def _as_they_are(named: DataFrame) -> DataFrame:
 
 
 def _waits(named: DataFrame) -> DataFrame:
-    """When its members came, on average."""
+    """Return the average arrival time of the members of each batch."""
     joined = named.where((fn.col("kind") == "batch.changed") & (fn.col("about") == "delivery"))
     return joined.groupBy("batch").agg(fn.avg("at_us").cast("bigint").alias("joined_at_us"))
 
@@ -92,7 +92,7 @@ def _answers(named: DataFrame) -> DataFrame:
 
 
 def _attempts(message_histories: DataFrame) -> DataFrame:
-    """How often interchanges were handed out or pushed, at every stop and in every round."""
+    """Count how often interchanges were leased or pushed, at every stop and in every round."""
     stops = fn.col("stops")
     attempts = fn.aggregate(stops, fn.lit(0).cast("bigint"), lambda sum_, stop: sum_ + stop["attempts"])
     rows = message_histories.where(stops.isNotNull())
@@ -100,5 +100,5 @@ def _attempts(message_histories: DataFrame) -> DataFrame:
 
 
 def _lasting(since: Column, until: Column) -> Column:
-    """By clocks of several nodes: nothing takes less than no time."""
+    """Return the time between two events, at least 0: clocks of nodes may disagree."""
     return fn.when(until.isNotNull() & since.isNotNull(), fn.greatest(fn.lit(0), until - since))

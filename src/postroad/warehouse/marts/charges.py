@@ -1,7 +1,8 @@
-"""The mart ``charges``: what each party owes, or is owed, for each use.
+"""The mart ``charges``: the amount that each party owes or is owed for each use.
 
-Grain: one row per (seq, ordinal, part_number): the journal entry that counts, the copy in it, and the party's place among those
-who share its price. ``day`` is the day by the books. Rows are what ``core/billing/charges.py`` says, to the micro-unit.
+Grain: one row per (seq, ordinal, part_number): the journal entry of the use, the copy in it, and the position of the party among
+those who share the price. ``day`` is the day in the billing time zone. Amounts are those of ``core/billing/charges.py``, to the
+micro-unit.
 """
 
 from __future__ import annotations
@@ -23,5 +24,5 @@ COLUMNS = (
 
 
 def charges(uses: DataFrame, owners: DataFrame, prices: PriceList) -> DataFrame:
-    """The charges for all uses of one or more whole months."""
+    """Return the charges for all uses of one or more whole months."""
     return share_prices(price_uses(uses, owners, prices), owners).select(*COLUMNS)

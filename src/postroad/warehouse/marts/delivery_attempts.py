@@ -1,8 +1,8 @@
-"""The mart ``delivery_attempts``: every hand-out of a delivery and what came of it.
+"""The mart ``delivery_attempts``: every lease or push of a delivery, and its outcome.
 
-Grain: one row per (delivery, attempt), attempts counted from 1 in the order of the journal. ``day`` is the day of the message's
-post. ``outcome`` is what happened next to the delivery: acknowledged, answered, given back, push failed, lapsed (handed out again
-because the lease had run out), a final state other than delivered, or ``in hand`` when nothing has happened yet.
+Grain: one row per (delivery, attempt); attempts are numbered from 1 in the order of the journal. ``day`` is the day on which the
+message was posted. ``outcome`` is the next event of the delivery: acknowledged, answered, given back, push failed, lapsed
+(offered again because the lease ended), a final state other than delivered, or ``in hand`` if there is no later event.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ OUTCOMES = {ACKNOWLEDGED: "acknowledged", GIVEN_BACK: "given back", PUSH_FAILED:
 
 
 def delivery_attempts(log: DataFrame, message_histories: DataFrame) -> DataFrame:
-    """The attempts at the deliveries of these histories."""
+    """Return the attempts of the deliveries in these histories."""
     in_order = Window.partitionBy("delivery").orderBy("seq", "what")
     following = {
         name: fn.lead(name).over(in_order) for name in ("what", "at_us", "reason", "http_status", "duration_ms")
@@ -61,7 +61,7 @@ def _outcome() -> Column:
 
 
 def _events(log: DataFrame) -> DataFrame:
-    """All that happens to deliveries, one row each; an end is named by its state."""
+    """Return one row per event of a delivery; an end has the name of its state."""
     rows = log.where(fn.col("kind").isin(*ABOUT_DELIVERIES) & (fn.col("about") == "delivery"))
     what = fn.when(fn.col("kind") == ENDED, fn.col("state")).otherwise(fn.col("kind"))
     moves = rows.select("delivery", "seq", what.alias("what"), "at_us", "reason", "http_status", "duration_ms")

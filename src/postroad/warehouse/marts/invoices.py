@@ -1,7 +1,7 @@
-"""The mart ``invoice_lines``: what an invoice of each organization and month would say now.
+"""The mart ``invoice_lines``: draft lines of the invoice of each organization and month.
 
-Grain: one row per (organization, period, currency, kind, part, service, tariff). ``day`` is the first of the month. These are
-drafts: an invoice is issued by `postroad billing close`, becomes a fact of the journal, and does not change any more.
+Grain: one row per (organization, period, currency, kind, part, service, tariff). ``day`` is the first day of the month. Drafts
+change with new uses; `postroad billing close` issues the invoice, which is a journal entry and does not change.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ LINE = ("kind", "part", "service", "tariff")
 
 
 def invoice_lines(charges: DataFrame) -> DataFrame:
-    """Lines from the charges of whole months."""
+    """Return invoice lines, summed up from the charges of whole months."""
     return charges.groupBy(*ACCOUNT, *LINE).agg(
         fn.max("tariff_version").alias("tariff_version"),
         fn.count("*").alias("quantity"),

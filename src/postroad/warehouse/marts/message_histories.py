@@ -1,9 +1,9 @@
-"""The mart ``message_histories``: what became of every copy of every message.
+"""The mart ``message_histories``: the route and the final state of every copy of every message.
 
-Grain: one row per (message_seq, copy), refused copies included. ``day`` is the day of the post. ``stops`` has an element for each
-service at which the copy has been, in order; a dead letter that was resent stands there once more. ``state`` is what became of
-the copy in the end, in its last round, as ``postroad trace`` tells it: ``under way`` until the journey of a followed copy is
-over, else the state of its last stop; null for a refused copy.
+Grain: one row per (message_seq, copy), refused copies included. ``day`` is the day on which the message was posted. ``stops`` has
+an element for each service that the copy has reached, in order; a resent dead letter has another element for the same service.
+``state`` is the final state of the copy in its last round, as ``postroad trace`` shows it: ``under way`` until the journey of a
+followed copy ends, otherwise the state of its last stop; null for a refused copy.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ POSTED = (
 
 
 def message_histories(log: DataFrame) -> DataFrame:
-    """The histories of all messages that were posted in this log."""
+    """Return the histories of all messages that were posted in this log."""
     happened = happenings(log)
     later = _later_stops(log, happened)
     whole = _first_stops(log, happened).join(later, fn.col("delivery") == fn.col("began_with"), "left")
@@ -61,7 +61,7 @@ _STOPS = (
 
 
 def _rounds(log: DataFrame, happened: DataFrame) -> DataFrame:
-    """How the last journey ended of those copies that were resent. Grain: one row per ``resent``, the first delivery; few."""
+    """Return how the last journey of resent copies ended. Grain: one row per ``resent``, the first delivery; few."""
     rows = log.where((fn.col("kind") == "delivery.resent") & fn.col("journey").isNotNull())
     rounds = rows.select("message_seq", "copy", "seq", fn.col("journey").alias("round"))
     posts = log.where((fn.col("kind") == "message.posted") & fn.col("answers_journey").isNotNull())
@@ -76,7 +76,7 @@ def _rounds(log: DataFrame, happened: DataFrame) -> DataFrame:
 
 
 def _in_last_round(histories: DataFrame, rounds: DataFrame) -> DataFrame:
-    """The copies with the end of their last journey in the place of the first one's."""
+    """Return the copies with the end of their last journey instead of the first one's."""
     found = histories.join(fn.broadcast(rounds), fn.col("delivery") == fn.col("resent"), "left")
     is_resent = fn.col("resent").isNotNull()
     return found.withColumns(
@@ -88,7 +88,7 @@ def _in_last_round(histories: DataFrame, rounds: DataFrame) -> DataFrame:
 
 
 def _first_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
-    """Every copy with its first stop, and the end of its journey."""
+    """Return every copy with its first stop, and the end of its journey."""
     rows = log.where((fn.col("kind") == "message.posted") & (fn.col("about") == "copy"))
     posts = rows.select(*POSTED, fn.col("at").alias("posted_at"), fn.size("hops").alias("hops_planned"))
     found = posts.join(happened, fn.col("delivery") == fn.col("number"), "left").drop("number")
@@ -99,7 +99,7 @@ def _first_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
 
 
 def _later_stops(log: DataFrame, happened: DataFrame) -> DataFrame:
-    """The further stops of the copies that have any; a copy is known by its first delivery, so all is joined by one key."""
+    """Return the stops after the first; a copy is identified by its first delivery, so one key joins everything."""
     rows = log.where(fn.col("kind").isin("invocation.returned", "delivery.resent"))
     began_with = fn.shiftleft("message_seq", 16).bitwiseOR(fn.col("copy").cast("bigint")).alias("began_with")
     made = rows.select(began_with, "hop", "delivery", "service", "body_bytes", fn.col("at_us").alias("made_at_us"))

@@ -1,10 +1,10 @@
-"""The mart ``transactions``: a request with its responses, errors and durations; a notification with what became of it.
+"""The mart ``transactions``: a request with its responses, errors and durations, or a notification with its outcome.
 
-Grain: one row per ``transaction``. ``day`` is the day on which it began. ``status`` is one word for the whole: ``under way``
-while a copy is, else the worst of what became of its copies (failed, expired, rejected, cancelled), else ``error`` if a response
-reports one, else ``answered`` for a request and ``delivered`` for a notification; ``refused`` when no copy was accepted.
-What exchanges and models send on of a message belongs to its transaction, but the transaction is over without it.
-Durations are in microseconds by the clocks of the nodes concerned; where these disagree, nothing took less than no time.
+Grain: one row per ``transaction``. ``day`` is the day on which it began. ``status`` summarizes it: ``under way`` while a copy is;
+otherwise the worst final state of its copies (failed, expired, rejected, cancelled); otherwise ``error`` if a response reports
+one; otherwise ``answered`` for a request and ``delivered`` for a notification; ``refused`` if no copy was accepted. Messages that
+exchanges and models forward belong to the transaction, but do not keep it under way. Durations are in microseconds, by the clocks
+of the nodes concerned, and never negative.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ OPENING = ("transaction", "day", "type", "topic", "sender", "began_at_us")
 
 
 def transactions(message_histories: DataFrame) -> DataFrame:
-    """The transactions that began in these histories; what followed from them must be among them too."""
+    """Return the transactions that began in these histories, which must contain all later messages of them."""
     parted = message_histories.repartition("transaction")
     opened = _openings(parted)
     whole = opened.join(_answers(parted), "transaction", "left")
@@ -45,7 +45,7 @@ def transactions(message_histories: DataFrame) -> DataFrame:
 
 
 def _openings(histories: DataFrame) -> DataFrame:
-    """The message that began the transaction, over its copies."""
+    """Return the message that began each transaction, summed up over its copies."""
     rows = histories.where(fn.col("answers_session").isNull() & (fn.col("session") == fn.col("transaction")))
     stops = fn.col("stops")
     attempts = fn.aggregate(stops, fn.lit(0).cast("bigint"), lambda sum_, stop: sum_ + stop["attempts"])
@@ -78,7 +78,7 @@ def _openings(histories: DataFrame) -> DataFrame:
 
 
 def _answers(histories: DataFrame) -> DataFrame:
-    """The responses of a transaction; those that the network gave for somebody are counted apart."""
+    """Return the responses of each transaction; error responses made by the network are counted separately."""
     rows = histories.where(fn.col("answers_session").isNotNull() & (fn.col("copy") == 0))
     by_network = fn.col("form") == "network"
     is_error = fn.col("status_code").isNotNull() & ~by_network
@@ -92,7 +92,7 @@ def _answers(histories: DataFrame) -> DataFrame:
 
 
 def _badness() -> Column:
-    """How bad the end of a copy is; null for a refused one. What waits is under way whether it is followed or not."""
+    """Return the severity of a copy's end; null if it was refused. A waiting copy is under way, followed or not."""
     state = fn.when(fn.col("state") == "queued", "under way").otherwise(fn.col("state"))
     named = [(state == name, place) for place, name in enumerate(BADNESS)]
     first, *others = named

@@ -1,7 +1,7 @@
-"""The mart ``usage``: how much each service was used, in which role.
+"""The mart ``usage``: how often and with how many bytes each service was used, by role.
 
-Grain: one row per (organization, service, role, day, size_class). A copy that was accepted counts for its sender and for its
-recipient, an in-transit service when it has returned. ``day`` is the day by the books; what things cost is no matter here.
+Grain: one row per (organization, service, role, day, size_class). An accepted copy counts for its sender and for its recipient,
+and for an in-transit service once that has returned it. ``day`` is the day in the billing time zone. Prices are not applied.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ RETURNED = "kind = 'invocation.returned' and status_code is null"
 
 
 def size_class(number: Column) -> Column:
-    """The name of the class with this number."""
+    """Return the name of the size class with this number."""
     names = [name for _, name in SIZE_CLASSES] + [LARGEST]
     return fn.element_at(fn.array(*[fn.lit(name) for name in names]), number + 1)
 
@@ -34,7 +34,7 @@ def _class_number(size: Column) -> Column:
 
 
 def usage(log: DataFrame, owners: DataFrame, time_zone: str = "UTC") -> DataFrame:
-    """Usage from events, each of them once. Names are put to what is left after summing up, which is little."""
+    """Return usage from distinct events. Names are added after summing up, when few rows are left."""
     counted = log.where(f"({ACCEPTED}) or ({RETURNED})")
     is_message = fn.col("kind") == "message.posted"
     parts = fn.when(is_message, fn.array(_part("sender", 0), _part("recipient", 1))).otherwise(fn.array(_part("by", 2)))

@@ -1,7 +1,7 @@
-"""The report table ``errors``: what went wrong, by code and by whose it was.
+"""The report table ``errors``: errors by code and by the organization that caused them.
 
-Grain: one row per (day, what, code, organization). ``what`` is one of: a refused post, a refused recipient (of the poster); an
-error response (of whoever gave it); expired, failed, rejected, cancelled (of the recipient).
+Grain: one row per (day, what, code, organization). ``what`` is one of: a refused post or a refused recipient (of the sender); an
+error response (of its service); expired, failed, rejected, cancelled (of the recipient).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The report table ``latency``: how long things took, as counts in buckets that any period can be put together from.
+"""The report table ``latency``: durations as counts in buckets, which can be added up for any period.
 
-Grain: one row per (day, measure, service, bucket). Measures: ``waiting``, from the delivery to its first hand-out; ``working``,
-from there until the service settled it; ``response``, from a request to the response that the service gave. A bucket is five per
-cent wide, so a percentile (``percentiles`` finds it) is right to within two and a half per cent.
+Grain: one row per (day, measure, service, bucket). Measures: ``waiting``, from the delivery to its first lease or push;
+``working``, from there until the service settled it; ``response``, from a request to the response of the service. A bucket is
+five per cent wide, so a percentile (computed by ``percentiles``) is exact to two and a half per cent.
 """
 
 from __future__ import annotations

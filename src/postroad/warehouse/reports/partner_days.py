@@ -1,7 +1,7 @@
-"""The report table ``partner_days``: the figures of an organization's day from which one sees whether it was a day like others.
+"""The report table ``partner_days``: the daily figures of each organization from which anomalies are computed.
 
-Grain: one row per (day, organization): messages that it posted; requests that its services answered, and how many with an error;
-and the middle and the spread of how long that took, as natural logarithms of milliseconds.
+Grain: one row per (day, organization): the messages that it posted; the requests that its services answered, and how many with an
+error; and the median and the spread of the response times, as natural logarithms of milliseconds.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""The report table ``partners``: who trades how much with whom.
+"""The report table ``partners``: the traffic between each pair of organizations.
 
-Grain: one row per (day, sender, recipient), both organizations; ``sender`` is who posted the request or notification. Responses
-are not counted as messages of their own: they are in ``errors`` where they report one.
+Grain: one row per (day, sender, recipient), both organizations; ``sender`` posted the request or notification. Responses are not
+counted as messages; those that report an error are in ``errors``.
 """
 
 from __future__ import annotations

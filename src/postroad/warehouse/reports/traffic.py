@@ -1,6 +1,6 @@
-"""The report table ``traffic``: how much was posted, hour by hour.
+"""The report table ``traffic``: posted messages by hour.
 
-Grain: one row per (day, hour, type); posts that were refused whole have the type ``refused``.
+Grain: one row per (day, hour, type); posts that were refused as a whole have the type ``refused``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The report table ``undelivered``: every copy that was accepted and has not reached its end as it should.
+"""The report table ``undelivered``: every accepted copy that was not delivered.
 
 Grain: one row per (message_seq, copy) whose state is not ``delivered``: expired, failed, rejected, cancelled, or under way.
 """

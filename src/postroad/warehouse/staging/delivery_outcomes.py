@@ -1,8 +1,8 @@
 """The outcomes of deliveries and journeys, aggregated from the log.
 
-Grain: one row per ``number`` that anything happened to: a delivery, or the first delivery of a copy, which names its journey too.
-Rules: only numbers are gathered, because Spark adds those up without sorting; an end is the one with the lowest entry
-number, as everywhere in the network.
+Grain: one row per ``number`` with at least one event: a delivery, or the first delivery of a copy, which identifies its journey
+too. Rules: only numbers are aggregated, because Spark adds those up without sorting; if several entries end a delivery, the one
+with the lowest number counts, as everywhere in the network.
 """
 
 from __future__ import annotations

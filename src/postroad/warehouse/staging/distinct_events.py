@@ -1,7 +1,8 @@
 """Removes duplicate events: of an event that was landed twice, every table uses the same row.
 
-Landing is exactly once for one source. Where an archive and the journal it was made of were both landed, the same (seq, ordinal)
-lies in two files; that is found by the files' ranges of ``seq``, which their footers tell, and only then are events compared.
+Landing is exactly once for one source. If an archive and the journal that it was exported from were both landed, two files
+contain the same (seq, ordinal). The ranges of ``seq`` in the footers of the files show whether that is possible, and only then
+events are compared.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as fn
 
-from postroad.warehouse.store.file_paths import ELSEWHERE
+from postroad.warehouse.store.table_files import ELSEWHERE
 
 KEY = ("seq", "ordinal")
 Range = tuple[int, int]
@@ -20,7 +21,7 @@ ANY: Range = (0, 1 << 62)
 
 
 def distinct_events(log: DataFrame, ranges: Iterable[Range]) -> DataFrame:
-    """The log with every event once; ``ranges`` are those of the entry numbers in its files."""
+    """Return the log with every event once; ``ranges`` are the ranges of entry numbers in its files."""
     return once(log) if overlap(ranges) else log
 
 
@@ -45,7 +46,7 @@ def overlap(ranges: Iterable[Range]) -> bool:
 
 
 def entry_ranges(files: Iterable[str]) -> list[Range]:
-    """First and last entry number in each of these files; of one that lies elsewhere or does not tell, any."""
+    """Return the first and last entry number of each file; ``ANY`` for a remote file or one without statistics."""
     return [_range(file) for file in files]
 
 

@@ -1,6 +1,6 @@
-"""The table ``services``: what a GCID stands for.
+"""The table ``services``: the organization and the name of each GCID.
 
-Grain: one row per service that ever was, with the names of its latest version; marts keep GCIDs, reports show names.
+Grain: one row per service that ever existed, with the names of its latest version; marts contain GCIDs, reports show names.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ VALUE = "organization string, name string, delivery string, hosted string"
 
 
 def services(log: DataFrame) -> DataFrame:
-    """Every service of this log's configuration."""
+    """Return every service of this log's configuration."""
     saved = log.where((fn.col("object_kind") == "service") & fn.col("object_value").isNotNull())
     latest = saved.groupBy(fn.col("object_key").alias("service")).agg(
         fn.max_by("object_value", "object_version").alias("value")
@@ -28,7 +28,7 @@ def services(log: DataFrame) -> DataFrame:
 
 
 def organization_of(frame: DataFrame, services: DataFrame, column: str, named: str) -> DataFrame:
-    """The frame with the organization of the service in ``column``; the GCID itself where nobody knows it."""
+    """Add the organization of the service in ``column``; the GCID itself if the service is unknown."""
     known = services.select(fn.col("service").alias("_service"), fn.col("organization").alias("_organization"))
     found = frame.join(fn.broadcast(known), fn.col(column) == fn.col("_service"), "left")
     return found.withColumn(named, fn.coalesce("_organization", column)).drop("_service", "_organization")

@@ -1,7 +1,7 @@
 """The stops of message histories as separate rows.
 
-Grain: one row per ``delivery``, with the day, type, sender and transaction of its message. Nothing is moved between machines for
-it, so it is worked out where it is needed rather than stored.
+Grain: one row per ``delivery``, with the day, type, sender and transaction of its message. It is computed when needed instead of
+being stored, because it moves no data between machines.
 """
 
 from __future__ import annotations

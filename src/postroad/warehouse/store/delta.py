@@ -1,8 +1,10 @@
 """Delta tables without a Delta library in Spark: Spark handles the Parquet files, ``deltalake`` the table log.
 
-Rule: a file belongs to a table once a commit names it, and never before. A job writes into a folder of its own, moves its
-files beside the others, and then commits; whatever a crash leaves behind is in no commit, is never read, and is vacuumed.
-Moving must be cheap and atomic, so a table lies in a file system (local, NFS), not in an object store.
+Rules: a file belongs to a table once a commit names it, and never before. A job writes into a folder of its own, moves its
+files beside the others, and then commits; what a crash leaves behind is in no commit, is never read, and is vacuumed.
+Moving must be cheap and atomic, so a table lies in a file system (local, NFS), not in an object store. New columns are
+added at the end, and the schema changes in no other way; every column may be null, because files from before a column was
+added do not have it.
 """
 
 from __future__ import annotations
@@ -13,20 +15,40 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from deltalake import CommitProperties, DeltaTable, Schema, Transaction
+from deltalake import CommitProperties, DeltaTable, Field, Schema, Transaction
 from deltalake.exceptions import CommitFailedError
 from deltalake.transaction import create_table_with_add_actions
 
 from postroad.errors import Misconfigured, Unavailable
-from postroad.warehouse.store.file_paths import list_files
-from postroad.warehouse.store.orphan_files import delete_orphans
-from postroad.warehouse.store.schema_evolution import find_added_columns, nullable_schema
 from postroad.warehouse.store.staged_files import StagedRows, stage_rows
+from postroad.warehouse.store.table_files import delete_orphans, list_files
 from postroad.warehouse.store.table_store import NEVER, partition_column
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
+
+
+def nullable_schema(given: StructType) -> Schema:
+    """Spark's schema as Delta writes it down, which is the same text, with every column nullable."""
+    text = given.json()
+    for what in ("nullable", "containsNull", "valueContainsNull"):
+        text = text.replace(f'"{what}":false', f'"{what}":true')
+    return Schema.from_json(text)
+
+
+def find_added_columns(kept: Schema, given: Schema, table: str) -> list[Field]:
+    """The columns of ``given`` that the table does not have yet; a column of another type is Misconfigured."""
+    known = {field.name: field for field in kept.fields}
+    changed = [field for field in given.fields if field.name in known and field.type != known[field.name].type]
+    if changed:
+        faults = [
+            f"table {table}: column {field.name} is {known[field.name].type}, not {field.type}" for field in changed
+        ]
+        raise Misconfigured(
+            [*faults, f"give the changed column another name, or remove the table {table} and rebuild it"]
+        )
+    return [field for field in given.fields if field.name not in known]
 
 
 class DeltaStore:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from postroad.core.model.batch import Batch
 from postroad.core.model.message import MessageType
 from postroad.core.model.snapshot import Directory
-from postroad.warehouse.bulk.batch.fold import BatchArrival, BatchFolding, JoinedBatch
+from postroad.warehouse.bulk.batch.folding import BatchArrival, BatchFolding, JoinedBatch
 from postroad.warehouse.bulk.batch.send_ports import BulkSendPort, find_send_port
 from postroad.warehouse.bulk.job import Batches
 from postroad.warehouse.whatif.port_arrivals import ALONE, GATHERED, read_port_arrival

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from postroad.api.http import FastReply, FastRequest
+from postroad.api.http.fast_calls import RepeatedHead
 from postroad.api.http.head import REMEMBERED_BYTES, read_head
 from postroad.api.http.limits import HttpLimits
-from postroad.api.http.repeated_head import RepeatedHead
 from postroad.api.http.request import FastRoute
 from tests.samples.front_door import Wire, echo, serving
 

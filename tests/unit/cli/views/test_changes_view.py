@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.cli.views.document_changes import MAX_LINES, list_changes, part_lines, show_part
+from postroad.cli.views.traces import MAX_LINES, list_changes, part_lines, show_part
 from postroad.core.model.message import Part
 
 

@@ -12,7 +12,7 @@ from postroad.core.codecs.cloudevents import read_structured
 from postroad.core.codecs.json_nesting import nests_deeper
 from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.codecs.mime import read_entity, read_multipart
-from postroad.core.codecs.soap.canonical import read_canonical
+from postroad.core.codecs.soap.canonical_posts import read_canonical
 from postroad.core.codecs.soap.names import SOAP_11
 from postroad.core.model.message import Message
 from postroad.errors import Refused

@@ -63,8 +63,8 @@ def batch(
     interchange and position.
     """
     from postroad.warehouse.bulk.batch.assembly import BatchRun, write_batches
-    from postroad.warehouse.bulk.batch.fold import NO_END_US
-    from postroad.warehouse.bulk.batch.gather import GatherOperation
+    from postroad.warehouse.bulk.batch.folding import NO_END_US
+    from postroad.warehouse.bulk.batch.gathering import GatherOperation
     from postroad.warehouse.bulk.job import BulkRun
     from postroad.warehouse.bulk.output import location, require_new_folder, write_lines
     from postroad.warehouse.bulk.read.messages import ArchiveDefaults

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from postroad.core.audit.pictures.route_rows import RouteRow, route_rows
+from postroad.core.audit.pictures.svg import write_svg
 from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.model.history import MessageHistory
 from postroad.core.routing.explain.explanation import ExplainedCopy, RouteExplanation
@@ -24,20 +25,7 @@ NAME_CHARS, NOTE_CHARS = 56, 90
 MIN_WIDTH = 200
 OVERLAP = 80  # of all boxes, however deep: there the way leads through
 
-GROUND_STYLE = """
-  svg { color-scheme: light dark; }
-  text { font-family: system-ui, sans-serif; fill: #1f2430; }
-  .note { font-size: 11px; fill: #5b6475; }
-  .ground { fill: #ffffff; }
-  @media (prefers-color-scheme: dark) {
-    text { fill: #e8ebf2; }
-    .note { fill: #a9b3c6; }
-    .ground { fill: #191e27; } /* the console's cards */
-  }
-"""
-STYLE = (
-    GROUND_STYLE
-    + """
+STYLE = """
   .heading { font-size: 14px; font-weight: 600; }
   .name { font-size: 13px; font-weight: 600; }
   .refused { fill: #b3261e; }
@@ -59,7 +47,7 @@ STYLE = (
     .brought { stroke: #66738c; }
   }
 """
-)
+
 POSITION_STYLE = """
   .here { fill: none; stroke: #b4530a; stroke-width: 3; }
   .pin { font-size: 11px; font-weight: 600; fill: #9a4600; }
@@ -126,18 +114,13 @@ def explanation_svg(explanation: RouteExplanation, here: Mapping[str, CopyPositi
     height = sections[-1].top + sections[-1].height if sections else 2 * MARGIN
     rail = MARGIN + deepest * INDENT + (wide - deepest * INDENT) // 2
     drawn = [line for section in sections for line in _section(section, explanation.sender, wide, rail)]
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
-            f'viewBox="0 0 {width} {height}" role="img" aria-labelledby="title desc">',
-            f'<title id="title">{text_value(_title(explanation))}</title>',
-            f'<desc id="desc">{text_value(_description(explanation))}</desc>',
-            f"<style>{STYLE}{POSITION_STYLE if any(section.here is not None for section in sections) else ''}</style>",
-            f'<rect class="ground" width="{width}" height="{height}"/>',
-            *drawn,
-            "</svg>",
-            "",
-        ]
+    return write_svg(
+        drawn,
+        width=width,
+        height=height,
+        title=_title(explanation),
+        description=_description(explanation),
+        style=STYLE + (POSITION_STYLE if any(section.here is not None for section in sections) else ""),
     )
 
 

@@ -1,7 +1,6 @@
 """Draws the life of a message as SVG: one line per stop, with waiting and processing times.
 
-Rules: as in ``route_picture``: no scripts, no external references; readable in dark mode, without colours and by
-screen readers.
+Rule: the picture can be read in dark mode, without colours and by screen readers.
 """
 
 from __future__ import annotations
@@ -9,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from postroad.core.audit.pictures.route_picture import GROUND_STYLE
+from postroad.core.audit.pictures.svg import write_svg
 from postroad.core.codecs.xml_escape import text_value
 from postroad.core.model.history import CopyHistory, MessageHistory, Stop
 
@@ -17,13 +16,10 @@ WIDTH, LABEL, ROW, MARGIN = 900, 250, 34, 16
 BAR = 14
 MIN_WIDTH_PX = 3.0  # of a bar, so that it can be seen
 NAME_CHARS = 34
-STYLE = (
-    GROUND_STYLE
-    + """
+STYLE = """
   .wait { fill: #c9d4e6; } .work { fill: #3b6fb6; } .mark { fill: #b3261e; } .axis { stroke: #9aa5b8; }
   @media (prefers-color-scheme: dark) { .wait { fill: #3a465c; } .work { fill: #7fb0f5; } .mark { fill: #ff8a80; } }
 """
-)
 FAILURES = frozenset({"push failed", "given back", "failed", "rejected"})
 WORKING = frozenset({"handed out", "pushed"})
 NEVER_US = 1 << 62
@@ -89,19 +85,14 @@ def waterfall_svg(message: MessageHistory, now_us: int) -> str:
     whole_us = max(1, end_us - message.at_us)
     height = MARGIN * 2 + ROW * max(1, len(drawn)) + 20
     words = ". ".join([_in_words(line) for line in drawn]) or "It has reached no service."
-    return "\n".join(
-        [
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
-            'role="img" aria-labelledby="title desc">',
-            '<title id="title">The life of the message</title>',
-            f'<desc id="desc">{text_value(words)}</desc>',
-            f"<style>{STYLE}</style>",
-            f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
-            *[text for number, line in enumerate(drawn) for text in _row(line, number, message.at_us, whole_us)],
-            *_axis(height, whole_us),
-            "</svg>",
-            "",
-        ]
+    rows = [text for number, line in enumerate(drawn) for text in _row(line, number, message.at_us, whole_us)]
+    return write_svg(
+        [*rows, *_axis(height, whole_us)],
+        width=WIDTH,
+        height=height,
+        title="The life of the message",
+        description=words,
+        style=STYLE,
     )
 
 

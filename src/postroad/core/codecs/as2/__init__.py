@@ -41,14 +41,14 @@ from postroad.core.codecs.as2.dispositions import (
     warning,
 )
 from postroad.core.codecs.as2.heading import Heading, read_heading
-from postroad.core.codecs.as2.incoming import OpenedMessage, open_message
+from postroad.core.codecs.as2.incoming_message import OpenedMessage, open_message
 from postroad.core.codecs.as2.mdn_reader import Mdn, is_mdn, read_mdn
 from postroad.core.codecs.as2.mdn_request import NO_MDN_REQUEST, MdnRequest
 from postroad.core.codecs.as2.mdn_verdict import MdnOutcome, MdnVerdict, judge_mdn
 from postroad.core.codecs.as2.mdn_writer import BuiltMdn, build_mdn
 from postroad.core.codecs.as2.mic import Mic, mic_over, read_mic
 from postroad.core.codecs.as2.names import check_as2_name, quote_name, read_names, unquote_name
-from postroad.core.codecs.as2.outgoing import BuiltMessage, SentMessage, build
+from postroad.core.codecs.as2.outgoing_message import BuiltMessage, SentMessage, build
 from postroad.core.codecs.as2.partners import As2Identity, PartnershipTerms
 
 __all__ = [

@@ -14,7 +14,7 @@ from hmac import compare_digest
 from postroad.core.codecs.as2.mdn_reader import Mdn
 from postroad.core.codecs.as2.mic import micalg
 from postroad.core.codecs.as2.names import quote_name
-from postroad.core.codecs.as2.outgoing import SentMessage
+from postroad.core.codecs.as2.outgoing_message import SentMessage
 
 
 class MdnOutcome(StrEnum):

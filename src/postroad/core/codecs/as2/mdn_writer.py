@@ -15,7 +15,7 @@ from postroad.core.codecs.as2.heading import Heading
 from postroad.core.codecs.as2.mic import Mic, mic_over
 from postroad.core.codecs.as2.multipart_signed import CRLF, write_signed
 from postroad.core.codecs.as2.names import quote_name
-from postroad.core.codecs.as2.outgoing import VERSION, Fields
+from postroad.core.codecs.as2.outgoing_message import VERSION, Fields
 from postroad.core.codecs.as2.partners import As2Identity
 from postroad.core.codecs.mime import make_boundary, write_head, write_multipart
 

@@ -1,7 +1,8 @@
 """Message integrity check: a digest of what was sent, which the MDN returns as proof of receipt.
 
 Rules: digests are named as ``hashlib`` has them inside (``sha256``) and as RFC 5751 has them on the wire (``sha-256``);
-every spelling seen in the field is read. What the digest covers is decided in ``outgoing`` and ``incoming``, the same way.
+every spelling seen in the field is read. ``outgoing_message`` and ``incoming_message`` compute the digest over the same
+bytes.
 """
 
 from __future__ import annotations

@@ -12,17 +12,16 @@ begins with ``cms.``; no input makes anything else happen.
 
 from __future__ import annotations
 
-from postroad.core.codecs.cms.compressed import compress, decompress
+from postroad.core.codecs.cms.compressed_data import compress, decompress
 from postroad.core.codecs.cms.content import content_kind
-from postroad.core.codecs.cms.enveloped import decrypt, encrypt
+from postroad.core.codecs.cms.enveloped_data import decrypt, encrypt
 from postroad.core.codecs.cms.identities import (
     Identity,
     identities_from_pem,
     identity_from_pem,
     identity_from_pkcs12,
 )
-from postroad.core.codecs.cms.signed_data_reader import VerifiedSignature, verify
-from postroad.core.codecs.cms.signed_data_writer import sign
+from postroad.core.codecs.cms.signed_data import VerifiedSignature, sign, verify
 
 __all__ = [
     "Identity",

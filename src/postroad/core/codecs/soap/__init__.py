@@ -14,7 +14,7 @@ from typing import TypeVar
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.refusals import malformed
-from postroad.core.codecs.soap.canonical import read_canonical
+from postroad.core.codecs.soap.canonical_posts import read_canonical
 from postroad.core.codecs.soap.delivery_reader import (
     read_delivered,
     read_poll,

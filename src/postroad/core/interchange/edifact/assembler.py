@@ -16,7 +16,12 @@ from dataclasses import replace
 
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.interchange.assembly_errors import unfit, unfit_member
-from postroad.core.interchange.document_options import convert_charset, find_declared_charset, to_ascii_superset
+from postroad.core.interchange.document_options import (
+    convert_charset,
+    find_declared_charset,
+    read_by_declaration,
+    unwrap_described,
+)
 from postroad.core.interchange.edifact.charsets import ESCAPE, ESCAPES, codec_of_syntax, is_in_charset
 from postroad.core.interchange.edifact.delimiters import (
     EdifactDelimiters,
@@ -88,11 +93,7 @@ class _Assembly:
     # ---- members -----------------------------------------------------------------------------------------------------
 
     def _messages_of(self, member: Buffer | DescribedDocument) -> Iterator[EdifactMessage]:
-        options: Mapping[str, str] = {}
-        if isinstance(member, DescribedDocument):
-            options, member = member.options, member.data
-        if options:
-            member, options = to_ascii_superset(bytes(member), options)
+        member, options = unwrap_described(member)
         if member[:3] == b"UNH":
             yield self._alone(member, options)
             return
@@ -111,15 +112,11 @@ class _Assembly:
 
     def _alone(self, data: Buffer, options: Mapping[str, str]) -> EdifactMessage:
         """A message without an interchange, in the delimiters that it declares or that are seen in it."""
-        if "delimiters" in options:
-            return self._in_charset(read_message(data, read_declared_delimiters(options["delimiters"])), options)
-        if "earlier_delimiters" in options:
-            try:
-                found = read_message(data, read_declared_delimiters(options["earlier_delimiters"]))
-            except Refused:  # they describe an earlier version of this document
-                found = read_message(data, self._asked, known=False)
-        else:
-            found = read_message(data, self._asked, known=False)
+        found = read_by_declaration(
+            options,
+            lambda declared: read_message(data, read_declared_delimiters(declared)),
+            lambda: read_message(data, self._asked, known=False),
+        )
         return self._in_charset(found, options)
 
     def _in_charset(self, found: EdifactMessage, options: Mapping[str, str]) -> EdifactMessage:

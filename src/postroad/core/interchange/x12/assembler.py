@@ -22,7 +22,8 @@ from postroad.core.interchange.document_options import (
     codec_of,
     convert_charset,
     find_declared_charset,
-    to_ascii_superset,
+    read_by_declaration,
+    unwrap_described,
 )
 from postroad.core.interchange.envelope_errors import without_breaks
 from postroad.core.interchange.model import (
@@ -119,11 +120,7 @@ class _Assembly:
     # ---- members -----------------------------------------------------------------------------------------------------
 
     def _sets_of(self, member: Buffer | DescribedDocument) -> Iterator[tuple[TransactionSet, GroupKey]]:
-        options: Mapping[str, str] = {}
-        if isinstance(member, DescribedDocument):
-            options, member = member.options, member.data
-        if options:
-            member, options = to_ascii_superset(bytes(member), options)
+        member, options = unwrap_described(member)
         if member[:2] == b"ST":
             found = self._alone(member, options)
             yield found, self._keys.get((found.kind, found.version)) or self._key_of(found)
@@ -143,15 +140,11 @@ class _Assembly:
         """A set without an interchange, in the delimiters that it declares or that are seen in it."""
         if not options:
             return read_set(data, self._asked, known=False)
-        if "delimiters" in options:
-            return self._in_charset(read_set(data, read_declared_delimiters(options["delimiters"])), options)
-        if "earlier_delimiters" in options:
-            try:
-                found = read_set(data, read_declared_delimiters(options["earlier_delimiters"]))
-            except Refused:  # they describe an earlier version of this document
-                found = read_set(data, self._asked, known=False)
-        else:
-            found = read_set(data, self._asked, known=False)
+        found = read_by_declaration(
+            options,
+            lambda declared: read_set(data, read_declared_delimiters(declared)),
+            lambda: read_set(data, self._asked, known=False),
+        )
         return self._in_charset(found, options)
 
     def _in_charset(self, found: TransactionSet, options: Mapping[str, str]) -> TransactionSet:

@@ -1,7 +1,7 @@
 """The batch operation: assembles an archive by the policy of a send port, to the server's bytes.
 
-    gather    every message by itself: what the policy needs to know of it; its document is stored (``gather``)
-    fold      the messages of each key one after the other, in the order of arrival: batches (``fold``)
+    gather    every message by itself: what the policy needs to know of it; its document is stored (``gathering``)
+    fold      the messages of each key one after the other, in the order of arrival: batches (``folding``)
     count     every batch by itself: how many control numbers its interchange will draw (``interchange_files``)
     write     every batch by itself: its interchange, as a stream, and the positions of its documents (``interchanges``)
 
@@ -28,8 +28,8 @@ from postroad.warehouse.bulk.batch.finished_batches import (
     write_manifest,
     write_reports,
 )
-from postroad.warehouse.bulk.batch.fold import NO_END_US, BatchArrival, BatchFolding, JoinedBatch, make_empty_batches
-from postroad.warehouse.bulk.batch.gather import read_arrival
+from postroad.warehouse.bulk.batch.folding import NO_END_US, BatchArrival, BatchFolding, JoinedBatch, make_empty_batches
+from postroad.warehouse.bulk.batch.gathering import read_arrival
 from postroad.warehouse.bulk.batch.interchanges import INTERCHANGES, number_jobs, write_interchanges
 from postroad.warehouse.bulk.batch.member_files import MembersPosition, MembersWriter, Row
 from postroad.warehouse.bulk.batch.send_ports import BulkSendPort

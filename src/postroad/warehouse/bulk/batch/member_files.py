@@ -14,7 +14,7 @@ import pyarrow as pa
 from postroad.core.batching import order_members
 from postroad.core.model.batch import BatchMember
 from postroad.core.model.batch_policy import BatchPolicy
-from postroad.warehouse.bulk.batch.gather import SORT
+from postroad.warehouse.bulk.batch.gathering import SORT
 from postroad.warehouse.bulk.batch.stored_documents import StoredDocument, create_file
 from postroad.warehouse.bulk.operation import COLUMNS
 from postroad.warehouse.bulk.read.archive import open_file_system

@@ -14,13 +14,13 @@ import pytest
 
 from postroad.core.audit.pictures.explanation_text import explanation_text
 from postroad.core.audit.pictures.route_picture import (
-    GROUND_STYLE,
     STYLE,
     CopyPosition,
     explanation_svg,
     find_copy_positions,
 )
 from postroad.core.audit.pictures.route_rows import route_rows
+from postroad.core.audit.pictures.svg import GROUND_STYLE
 from postroad.core.codecs import xml
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory

@@ -18,7 +18,7 @@ from postroad.core.codecs.cms.certificates import marks_of
 from postroad.core.codecs.cms.ciphers import CIPHERS
 from postroad.core.codecs.cms.content import wrap_content
 from postroad.core.codecs.cms.der import NULL, OCTET_STRING, SET, context_tag, element, sequence, small_integer
-from postroad.core.codecs.cms.recipients import Padding
+from postroad.core.codecs.cms.enveloped_data import Padding
 from postroad.errors import Refused
 from tests.samples.cms_people import CONTENT, clerk, identity, notary, partner, stranger
 from tests.samples.crafted_cms import as_ber, attribute
@@ -288,7 +288,7 @@ def test_one_recipient_named_a_thousand_times_is_unwrapped_once(monkeypatch: pyt
         counted += 1
         return bytes(length)
 
-    monkeypatch.setattr("postroad.core.codecs.cms.recipients.WrappedKey.unwrapped", unwrapped)
+    monkeypatch.setattr("postroad.core.codecs.cms.enveloped_data.WrappedKey.unwrapped", unwrapped)
     assert refusal(enveloped(bytes(32), CBC, [wrapped()] * 1000)).code == "cms.decryption-failed"
     assert counted == 1
 

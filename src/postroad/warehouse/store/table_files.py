@@ -1,17 +1,32 @@
-"""Deletes files of a table's folder that no commit names: left by failed writes or later commits.
+"""The files of a table's folder: the paths of those that the table names, and the deletion of those that no commit names.
 
-Rule: a file is deleted only if the table does not name it and it is older than any job may run, since a job's files lie
-there for a moment before the commit that names them.
+Rules: ``deltalake`` returns paths as they are written in an address: a space is ``%20`` there, and a letter with an accent
+several signs; nothing else in the warehouse asks it for files. A file is deleted only if the table does not name it and it
+is older than any job may run, since a job's files are there for a moment before the commit that names them.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
 
 from deltalake import DeltaTable
 
-from postroad.warehouse.store.file_paths import list_files
+if TYPE_CHECKING:
+    from deltalake import DeltaTable
+
+
+ELSEWHERE = "://"  # what is not on this machine keeps its address
+
+
+def list_files(table: DeltaTable, partition: str = "", values: Iterable[str] = ()) -> list[str]:
+    """Return the current Parquet files of the table or of these partitions, by their real names."""
+    chosen = [(partition, "in", list(values))] if partition else None
+    return [path if ELSEWHERE in path else unquote(path) for path in table.file_uris(file_pruning_predicate=chosen)]
+
 
 LOG = "_delta_log"
 

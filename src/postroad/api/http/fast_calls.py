@@ -1,13 +1,17 @@
-"""A request to a fast route: collects its body, then calls the handler.
+"""Requests to fast routes: collects the body, then calls the handler; a repeated request head is not read again.
 
-Rule: stored bytes are counted from their arrival until the request is answered or the client has disconnected.
+Rules: stored bytes are counted from their arrival until the request is answered or the client has disconnected. The path
+for repeated heads is used only for a single complete request that begins with exactly the bytes of a head that was read
+before, so the result is always that of the normal path.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from postroad.api.http.error_log import log_error
 from postroad.api.http.front import Front
-from postroad.api.http.head import RequestHead
+from postroad.api.http.head import REMEMBERED_BYTES, RequestHead
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import ClientOrigin
 from postroad.api.http.request import FastRequest, FastRoute
@@ -78,3 +82,20 @@ class FastCall:
         held, self._held = self._held, 0
         self._pieces.clear()
         self._front.capacity.free(held)
+
+
+class RepeatedHead(NamedTuple):
+    """The last request of a connection, as far as the next one may repeat it."""
+
+    raw: bytes
+    whole_bytes: int
+    head: RequestHead
+    route: FastRoute
+
+    @classmethod
+    def of(cls, raw: bytes, head: RequestHead, route: FastRoute) -> RepeatedHead | None:
+        """Return the repeatable head; None if the request closes the connection or came through a proxy."""
+        repeats = head.keep_alive and not head.forwarded and 0 < head.content_length <= route.max_body_bytes
+        return (
+            cls(raw, len(raw) + head.content_length, head, route) if repeats and len(raw) <= REMEMBERED_BYTES else None
+        )

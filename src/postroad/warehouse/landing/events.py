@@ -96,7 +96,7 @@ def _on_the_wire(entry: MessagePosted | InvocationReturned | MessageRefused) -> 
 
 def _behind_parts(entry: MessagePosted) -> int:
     """Bytes of the body that are no document: how the parts were wrapped, and how the message was routed."""
-    return entry.explained + (entry.came.setting if entry.came is not None else 0)
+    return entry.explained + (entry.arrival.wrapper_bytes if entry.arrival is not None else 0)
 
 
 def _copy(seq: int, ordinal: int, copy: Copy, entry: MessagePosted) -> Row:
@@ -150,7 +150,7 @@ def _invocation(seq: int, entry: InvocationReturned, body_length: int) -> Rows:
     yield (
         *(seq, 0, "copy", entry.at_us, entry.session, entry.transaction, entry.message, entry.copy, entry.hop),
         *(delivery_number(seq, 0), journey, entry.by, entry.next, entry.delivery, entry.size),
-        *(body_length - entry.explained - entry.setting, len(entry.parts), entry.expires_at_us or None),
+        *(body_length - entry.explained - entry.wrapper_bytes, len(entry.parts), entry.expires_at_us or None),
         *(_route(entry.hops), _route(entry.logical), entry.hops[-1].service if entry.hops else None),
         entry.directory or None,
         *((entry.status.code, entry.status.text) if entry.status is not None else (None, None)),

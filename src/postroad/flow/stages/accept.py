@@ -271,7 +271,7 @@ class AcceptStage:
             return
         check_size(posting.size, allowance)
         charge = _charge(step, admitted.sender)
-        if self._quota.take(charge, allowance):
+        if self._quota.reserve(charge, allowance):
             self._accept_charged(step, posting, self._quota.settle_after(charge, answered))
         else:
             self._later(self._accept_after_refresh(step, admitted, posting, charge, answered), answered)

@@ -220,10 +220,10 @@ async def test_what_other_nodes_accept_is_noticed_soon(trade: Trade, monkeypatch
     charge = QuotaCharge("mybiz", trade.buyer.service.gcid, QuotaAmount(1, 1))
     for _ in range(3):
         await trade.post()
-    elsewhere.take(charge, allowance)  # it has not looked yet, and begins to
-    assert elsewhere._looking is not None
-    await elsewhere._looking
-    assert not elsewhere.take(charge, allowance)
+    elsewhere.reserve(charge, allowance)  # it has not looked yet, and begins to
+    assert elsewhere._refreshing is not None
+    await elsewhere._refreshing
+    assert not elsewhere.reserve(charge, allowance)
 
 
 async def test_without_limits_nobody_looks(trade: Trade, monkeypatch: pytest.MonkeyPatch) -> None:

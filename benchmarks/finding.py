@@ -42,7 +42,7 @@ OF_TRANSACTIONS = (
 
 def posts(first_seq: int, count: int) -> Iterator[MessagePosted]:
     for seq, post in enumerate(make_plain_posts(count, first_seq, SERVICES), first_seq):
-        yield replace(post, found_by=(("order", f"PO-{seq // 3}"), ("customer", f"C{seq % CUSTOMERS:05d}")))
+        yield replace(post, search_keys=(("order", f"PO-{seq // 3}"), ("customer", f"C{seq % CUSTOMERS:05d}")))
 
 
 async def filled(index: Index, count: int) -> None:

@@ -42,7 +42,7 @@ async def take(node: RunningNetwork, headers: Headers, body: bytes) -> BuiltMdn 
         raise Refused("authentication.required", "Send a key")
 
     lower = [(name.lower(), value) for name, value in headers]
-    return await node.as2.take(
+    return await node.as2.receive(
         As2Request(headers=lower, body=body, secure=True, authenticated=nobody, charge=lambda caller: None)
     )
 

@@ -90,7 +90,7 @@ async def test_a_contradiction_is_accepted_and_on_record(network: Mediated) -> N
     assert (await posted_as(network, post, ("Content-Type", "text/xml"))).status == 202
     records = (await network.running.network.journal.read(0, 1 << 20)).records
     [entry] = [entry for record in records if isinstance(entry := decode(record.facts), MessagePosted)]
-    assert entry.came == MessageArrival(notes=("declared as text/xml, but is JSON",))
+    assert entry.arrival == MessageArrival(notes=("declared as text/xml, but is JSON",))
 
 
 async def test_a_key_is_for_one_message_with_one_header(network: Mediated) -> None:

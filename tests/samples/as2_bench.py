@@ -166,7 +166,7 @@ class As2Bench:
 
     async def take_wire(self, headers: Headers, body: bytes) -> BuiltMdn | None:
         lower = [(name.lower(), value) for name, value in headers]
-        return await self.reception.take(
+        return await self.reception.receive(
             As2Request(headers=lower, body=body, secure=True, authenticated=self._authenticated, charge=self._charge)
         )
 

@@ -37,7 +37,7 @@ class As2Endpoint:
         *,
         message_bytes: int,
     ) -> None:
-        self._reception = reception
+        self._endpoint = reception
         self._authenticator = authenticator
         self._rate = rate
         self._message_bytes = message_bytes
@@ -54,7 +54,7 @@ class As2Endpoint:
 
     async def _served(self, request: FastRequest, reply: FastReply) -> None:
         try:
-            _answer(reply, await self._reception.take(self._incoming(request)))
+            _answer(reply, await self._endpoint.receive(self._incoming(request)))
         except Refused as refusal:
             answer_refused(reply, JSON_FORM, refusal)
         except Unavailable as unavailable:

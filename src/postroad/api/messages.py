@@ -75,8 +75,8 @@ class MessageEndpoints(PostEndpoints):
     def end_waiting(self) -> None:
         """Answers all waiting polls now, because the server is about to stop."""
         self._ending = True
-        for patience in tuple(self._waiting):
-            patience.end()
+        for wait in tuple(self._waiting):
+            wait.cancel()
 
     # --- who is asking, and in which form ----------------------------------------------------------------------
 
@@ -170,12 +170,12 @@ class MessageEndpoints(PostEndpoints):
     def _hand_out(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec, how: PollStyle) -> None:
         if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
             return
-        patience = InterruptibleWait()
-        patience.over = self._ending
-        self._waiting.add(patience)
-        task = self._later(self._handed_out(caller, request, reply, codec, how, patience), request, reply, codec)
-        task.add_done_callback(lambda _: self._waiting.discard(patience))
-        reply.on_disconnect(patience.end)
+        wait = InterruptibleWait()
+        wait.cancelled = self._ending
+        self._waiting.add(wait)
+        task = self._later(self._handed_out(caller, request, reply, codec, how, wait), request, reply, codec)
+        task.add_done_callback(lambda _: self._waiting.discard(wait))
+        reply.on_disconnect(wait.cancel)
 
     async def _handed_out(
         self,
@@ -184,13 +184,13 @@ class MessageEndpoints(PostEndpoints):
         reply: FastReply,
         codec: Codec,
         how: PollStyle,
-        patience: InterruptibleWait,
+        wait: InterruptibleWait,
     ) -> None:
         try:
             who = caller.organization or caller.name
             poll = await self._network.heavy.run(who, how.asks) if how.large else how.asks()
             into = codec if how.plain else choose_answer_form(read_message_headers(request).accept, codec)
-            handed = await self._claim(caller, poll, how.plain, patience)
+            handed = await self._claim(caller, poll, how.plain, wait)
         except Refused as refusal:
             answer_refused(reply, codec, refusal)
         except Unavailable as unavailable:
@@ -213,11 +213,11 @@ class MessageEndpoints(PostEndpoints):
         return await self._writing.run(who, lambda: how.write(handed, into), bounded=False)
 
     async def _claim(
-        self, caller: Caller, poll: PollRequest, plain: bool, patience: InterruptibleWait
+        self, caller: Caller, poll: PollRequest, plain: bool, wait: InterruptibleWait
     ) -> list[HandedDelivery]:
         if plain:
-            return await self._network.poll_in_format(caller, poll, patience)
-        return [HandedDelivery(delivered) for delivered in await self._network.poll(caller, poll, patience)]
+            return await self._network.poll_in_format(caller, poll, wait)
+        return [HandedDelivery(delivered) for delivered in await self._network.poll(caller, poll, wait)]
 
     async def _give_back(self, caller: Caller, delivered: list[Delivered]) -> None:
         if delivered:

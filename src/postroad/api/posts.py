@@ -160,7 +160,7 @@ class PostEndpoints:
             message_bytes=self._message_bytes,
             bulk_bytes=self._bulk_bytes,
         )
-        async with self._network.heavy.turn(caller.organization or caller.name, len(request.body)):
+        async with self._network.heavy.slot(caller.organization or caller.name, len(request.body)):
             return await self._reader.read(large)
 
     # --- many in one call ------------------------------------------------------------------------------------------

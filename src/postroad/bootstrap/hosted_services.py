@@ -56,9 +56,13 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     live = _engines(workers, script_workers(), validation, callables, stack)
     _keep_warm(workers, _has_stylesheets, network, stack)
     _keep_warm(validation, _has_catalogues, network, stack)
-    turns = TrialLimit()
+    limit = TrialLimit()
     trials = _engines(
-        SaxonWorkers(turns=turns), script_workers(turns=turns), ValidationWorkers(turns=turns), callables, stack
+        SaxonWorkers(trial_limit=limit),
+        script_workers(trial_limit=limit),
+        ValidationWorkers(trial_limit=limit),
+        callables,
+        stack,
     )
     hosted = HostedServices(network, live)
     stack.push_async_callback(hosted.close)

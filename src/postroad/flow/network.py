@@ -162,18 +162,18 @@ class Network:
         self,
         caller: Caller,
         request: PollRequest,
-        patience: InterruptibleWait | None = None,
+        wait: InterruptibleWait | None = None,
         up_to: int = EVERY_NUMBER,
         early: bool = True,
     ) -> list[Delivered]:
         """Hand out waiting deliveries up to that number; ``early`` includes those that wait for their next push."""
-        return await self._deliver.poll(caller, request, patience, up_to, early)
+        return await self._deliver.poll(caller, request, wait, up_to, early)
 
     async def poll_in_format(
-        self, caller: Caller, request: PollRequest, patience: InterruptibleWait | None = None
+        self, caller: Caller, request: PollRequest, wait: InterruptibleWait | None = None
     ) -> list[HandedDelivery]:
         """Poll with each message in the caller's format; messages that cannot be encoded fail."""
-        return await self._deliver.poll_in_format(caller, request, patience)
+        return await self._deliver.poll_in_format(caller, request, wait)
 
     async def find_waiting(self, token: str, receiver: str) -> Delivered | None:
         """Return a delivery that this receiver (GCID) has not settled yet; None if it has."""

@@ -246,7 +246,7 @@ def test_a_partners_answer_is_about_the_whole_and_about_who_differs() -> None:
 
 
 def test_how_a_message_was_wrapped_is_no_part_of_its_documents() -> None:
-    entry = posted(Copy("b", (Hop(B),)), explained=10, form="dime", came=MessageArrival(setting=25))
+    entry = posted(Copy("b", (Hop(B),)), explained=10, form="dime", arrival=MessageArrival(wrapper_bytes=25))
     [row] = rows_of([entry], body_length=125)
     assert (row["form"], row["body_bytes"]) == ("dime", 90)
 

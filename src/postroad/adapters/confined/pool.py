@@ -33,13 +33,13 @@ class WorkerPool:
         processes: int,
         recycle_after: int,
         penalties: PenaltyBox | None,
-        turns: TrialLimit | None = None,
+        trial_limit: TrialLimit | None = None,
     ) -> None:
         self._terms = terms
         self._engine = engine
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
-        self._turns = turns  # that callers take before they wait for a worker; None: whoever comes first
+        self._trial_limit = trial_limit  # that callers take before they wait for a worker; None: whoever comes first
         self._processes = processes
         self._seats = asyncio.Semaphore(processes)
         self._idle: list[Worker] = []
@@ -91,7 +91,7 @@ class WorkerPool:
             return await self._attempt(call, tries=TRIES)
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
-        return self._turns.turn() if self._turns is not None else nullcontext()
+        return self._trial_limit.slot() if self._trial_limit is not None else nullcontext()
 
     async def _attempt(self, call: WorkerCall, tries: int) -> WorkerOutcome | SourceAnswers:
         worker = self._idle.pop() if self._idle else await self._started()

@@ -49,11 +49,16 @@ class SaxonWorkers(WorkerPool):
         memory_bytes: int = MEMORY_BYTES,
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
-        turns: TrialLimit | None = None,
+        trial_limit: TrialLimit | None = None,
     ) -> None:
         terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
         super().__init__(
-            terms, engine=ENGINE, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+            terms,
+            engine=ENGINE,
+            processes=processes,
+            recycle_after=recycle_after,
+            penalties=penalties,
+            trial_limit=trial_limit,
         )
 
     async def check(self, stylesheet: str) -> None:

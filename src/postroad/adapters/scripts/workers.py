@@ -20,10 +20,15 @@ def script_workers(
     memory_bytes: int = MEMORY_BYTES,
     recycle_after: int = RECYCLE_AFTER,
     penalties: PenaltyBox | None = None,
-    turns: TrialLimit | None = None,
+    trial_limit: TrialLimit | None = None,
 ) -> WorkerPool:
     """Belongs to one event loop; starts nothing before the first script is asked."""
     terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
     return WorkerPool(
-        terms, engine=ENGINE, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+        terms,
+        engine=ENGINE,
+        processes=processes,
+        recycle_after=recycle_after,
+        penalties=penalties,
+        trial_limit=trial_limit,
     )

@@ -42,11 +42,16 @@ class ValidationWorkers(WorkerPool):
         memory_bytes: int = MEMORY_BYTES,
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
-        turns: TrialLimit | None = None,
+        trial_limit: TrialLimit | None = None,
     ) -> None:
         terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
         super().__init__(
-            terms, engine=ENGINE, processes=processes, recycle_after=recycle_after, penalties=penalties, turns=turns
+            terms,
+            engine=ENGINE,
+            processes=processes,
+            recycle_after=recycle_after,
+            penalties=penalties,
+            trial_limit=trial_limit,
         )
 
     async def check(self, schema: Schema) -> None:

@@ -85,7 +85,7 @@ def key_view(credential: Credential, now_us: int) -> KeyView:
 @opened.post("/v1/register", **returns(Account, 201))
 async def register(request: Request, api: Api, wish: Registration) -> Response:
     """Register an organization and yourself as its first owner."""
-    async with api.authenticator.registering.turn(peer_of(request)):
+    async with api.authenticator.registering.slot(peer_of(request)):
         owner = await accounts.register(api.administration, wish.organization, wish.email, wish.name, wish.password)
     return answer(account_view(owner, 1), 201, headers={"Location": "/v1/account"})
 

@@ -53,7 +53,7 @@ async def read_message(api: ApiContext, caller: Caller, content_type: str, body:
     """A message in a native format, read in another process where it is large."""
     if len(body) > LARGE_BYTES and api.reader is not None:
         large = LargeBody(kind="post", body=body, content_type=content_type, message_bytes=limits.body_bytes)
-        async with api.network.heavy_requests.turn(caller.organization or caller.name, len(body)):
+        async with api.network.heavy_requests.slot(caller.organization or caller.name, len(body)):
             read = await api.reader.read(large)
         if read.refusal is not None:
             raise read.refusal.refused()

@@ -304,7 +304,7 @@ async def read_large_json(request: Request, body: bytes, reader: BodyReader) -> 
     caller: Caller | None = getattr(request.state, "caller", None)
     who = (caller.organization or caller.name) if caller is not None else normalize_peer(peer_of(request))
     heavy = request.app.state.api.network.heavy_requests
-    async with heavy.turn(who, len(body)):
+    async with heavy.slot(who, len(body)):
         read = await reader.read(LargeBody(kind="json", body=body))
     if read.refusal is not None:
         raise read.refusal.refused()

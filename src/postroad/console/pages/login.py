@@ -103,7 +103,7 @@ async def register(request: Request) -> Response:
             request, "register.html", {"wish": wish, "wrong": wrong, "fault": "", "mode": _mode(request)}, 422
         )
     try:
-        async with console.running.authenticator.registering.turn(peer_address(request)):
+        async with console.running.authenticator.registering.slot(peer_address(request)):
             owner = await accounts.register(console.administration, **wish, password=form.get("password", ""))
     except Refused as refusal:
         if refusal.code in ("rate.exceeded", "authentication.throttled"):

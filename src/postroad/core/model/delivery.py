@@ -75,7 +75,7 @@ class DeliveryContent(Struct, gc=False, frozen=True, array_like=True):
     hops: tuple[Hop, ...] = ()
     logical: tuple[Hop, ...] = ()
     returned: tuple[ReturnedContext, ...] = ()
-    setting: int = 0  # bytes behind the parts in the body: how the message was wrapped when it came
+    wrapper_bytes: int = 0  # bytes behind the parts in the body: how the message was wrapped when it came
 
 
 class Queued(Struct, gc=False, kw_only=True):

@@ -119,10 +119,10 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     ends: JourneyEnding | None = None  # for an error response of the network: what came to its end
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
     routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
-    came: MessageArrival | None = None  # how it came, where that was not in one of the network's native formats
+    arrival: MessageArrival | None = None  # how it came, where that was not in one of the network's native formats
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
     assembled: AssembledInterchange | None = None  # by its sender, a batcher or splitter: it is an interchange
-    found_by: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
+    search_keys: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
 
 
@@ -172,7 +172,9 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
-    setting: int = 0  # bytes between parts and explanation: how the message had been wrapped, as far as that holds
+    wrapper_bytes: int = (
+        0  # bytes between parts and explanation: how the message had been wrapped, as far as that holds
+    )
     wire_size: int = -1  # as in MessagePosted, of the answer
 
 

@@ -23,7 +23,7 @@ class PartFacts(Struct, gc=False, frozen=True, array_like=True):
 class MessageArrival(Struct, gc=False, frozen=True, array_like=True):
     """How a message in an external format arrived; the bytes of its wrapper are in the body."""
 
-    setting: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
+    wrapper_bytes: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
     notes: tuple[str, ...] = ()  # what its headers said otherwise than its bytes, and what its reader let pass
     message_id: str = ""  # by AS2: what its sender calls it
     mic: str = ""  # by AS2: the digest that the receipt confirms

@@ -77,12 +77,14 @@ def _journey_onward(row: tuple[Any, ...], returned: InvocationReturned | None) -
 
 def posted_content(message: MessagePosted, body: tuple[int, int, int, bytes] | None) -> DeliveryContent:
     """Return the content of a delivery that no service has changed."""
-    return DeliveryContent(message.parts, body, setting=message.came.setting if message.came is not None else 0)
+    return DeliveryContent(
+        message.parts, body, wrapper_bytes=message.arrival.wrapper_bytes if message.arrival is not None else 0
+    )
 
 
 def returned_content(entry: InvocationReturned, body: tuple[int, int, int, bytes] | None) -> DeliveryContent:
     """Return the content of a delivery after an in-transit service has returned."""
-    return DeliveryContent(entry.parts, body, entry.hops, entry.logical, entry.returned, entry.setting)
+    return DeliveryContent(entry.parts, body, entry.hops, entry.logical, entry.returned, entry.wrapper_bytes)
 
 
 def _body(row: tuple[Any, ...], first: str) -> tuple[int, int, int, bytes] | None:

@@ -45,7 +45,7 @@ def search_key_hash(value: str) -> int:
 
 def search_key_hashes(entry: MessagePosted | MessageRefused) -> Collection[int]:
     """Return the hashes of all search values of a message, each once."""
-    if type(entry) is MessagePosted and (entry.found_by or entry.came or entry.properties or entry.assembled):
+    if type(entry) is MessagePosted and (entry.search_keys or entry.arrival or entry.properties or entry.assembled):
         keys = {search_key_hash(value) for _, value in list_search_keys(entry)}
         return keys if entry.assembled is None else keys.union(_document_keys(entry.assembled))
     return (search_key_hash(entry.handle),) if entry.handle else ()
@@ -79,9 +79,9 @@ def list_search_keys(
     if isinstance(entry, MessageRefused):
         return
     if nearness >= ViewerRole.RECEIVER:
-        yield from entry.found_by
-    if nearness >= ViewerRole.SENDER and entry.came is not None and entry.came.message_id:
-        yield "Message-ID", entry.came.message_id
+        yield from entry.search_keys
+    if nearness >= ViewerRole.SENDER and entry.arrival is not None and entry.arrival.message_id:
+        yield "Message-ID", entry.arrival.message_id
     for one in entry.properties:
         if one.name in REFERENCES:
             yield REFERENCES[one.name], one.value

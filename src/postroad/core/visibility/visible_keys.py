@@ -17,13 +17,13 @@ Keys = tuple[tuple[str, str], ...]
 
 def find_visible_keys(message: MessagePosted, viewer: Viewer) -> Keys:
     """Return the names and values of the search keys that the viewer may see."""
-    if not message.found_by:
+    if not message.search_keys:
         return ()
     lasts = [copy.hops[-1] for copy in message.copies if copy.hops]
     parties = {message.sender, *[hop.service for hop in lasts]}
     unknown = _unknown(message, lasts, viewer)
     hidden = _names(unknown, viewer.directory) - _names(parties - unknown, viewer.directory)
-    return tuple([pair for pair in message.found_by if pair[0] not in hidden])
+    return tuple([pair for pair in message.search_keys if pair[0] not in hidden])
 
 
 def _unknown(message: MessagePosted, lasts: Iterable[Hop], viewer: Viewer) -> set[str]:

@@ -75,8 +75,8 @@ class Authenticator:
         self._clock = clock
         self._remembered: OrderedDict[MemoryKey, RememberedCaller] = OrderedDict()
         self._throttle = Throttle(clock)
-        self._turns = KeyedSemaphore()
-        self.registering = RegistrationLimit(clock, self._throttle, self._turns, registrations_per_day)
+        self._slots = KeyedSemaphore()
+        self.registering = RegistrationLimit(clock, self._throttle, self._slots, registrations_per_day)
 
     def remembered(self, proof: Proof, peer: str) -> Caller | None:
         """Return the caller if the same proof succeeded recently and its credential has not changed.
@@ -113,7 +113,7 @@ class Authenticator:
             await asyncio.sleep(wait_s)
         if not _takes_long(proof):
             return await self._authenticate(proof, peer, account)
-        async with self._turns.of(peer):  # so that nobody guesses many at once, or keeps others from logging in
+        async with self._slots.slot(peer):  # so that nobody guesses many at once, or keeps others from logging in
             caller = self.remembered(proof, peer)
             if caller is None:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile

@@ -30,18 +30,18 @@ def _faults_of(refusal: Refused) -> Sequence[DocumentError]:
 class RegistrationLimit:
     """Limits registrations per address and additions of members per organization."""
 
-    def __init__(self, clock: Clock, throttle: Throttle, turns: KeyedSemaphore, per_day: int = 0) -> None:
+    def __init__(self, clock: Clock, throttle: Throttle, slots: KeyedSemaphore, per_day: int = 0) -> None:
         self._clock = clock
         self._throttle = throttle
-        self._turns = turns
+        self._slots = slots
         self._per_day = per_day  # 0: as many as they like
         self._made_at: OrderedDict[str, list[float]] = OrderedDict()  # within a day, the oldest first
 
     @asynccontextmanager
-    async def turn(self, peer: str) -> AsyncIterator[None]:
+    async def slot(self, peer: str) -> AsyncIterator[None]:
         """Allow one registration from an address; raises Refused after too many attempts or successes."""
         peer = normalize_peer(peer)
-        async with self._turns.of(peer):
+        async with self._slots.slot(peer):
             self._throttle.wait_s(peer, "")
             self._check_number(peer)
             try:

@@ -62,7 +62,7 @@ class Administration:
         self.open_support_requests = open_support_requests  # of one organization; 0: as many as it likes
         self.registration = registration
         self._one_at_a_time = asyncio.Lock()
-        self._turns = KeyedSemaphore()
+        self._hashing = KeyedSemaphore()
 
     @property
     def directory(self) -> Directory:
@@ -99,12 +99,12 @@ class Administration:
         )
         return key.text, credential
 
-    def turn(self, who: str) -> AbstractAsyncContextManager[None]:
+    def hashing_slot(self, owner: str) -> AbstractAsyncContextManager[None]:
         """Limit concurrent password hashing per owner, so that other logins do not wait."""
-        return self._turns.of(who.casefold())
+        return self._hashing.slot(owner.casefold())
 
     async def new_password(self, password: str, label: str, *, service: str = "", person: str = "") -> Credential:
-        async with self.turn(service or person):
+        async with self.hashing_slot(service or person):
             secret = await self.passwords.hash(password)
         return Credential(
             id=self.new_id(),

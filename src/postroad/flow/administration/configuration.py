@@ -304,7 +304,7 @@ def _is_owners_own(before: Any, after: Any) -> bool:
 
 
 async def _worked_out(administration: Administration, caller: Caller, found: _Read) -> PlanInputs:
-    async with administration.turn(caller.organization or caller.name):
+    async with administration.hashing_slot(caller.organization or caller.name):
         secrets = await _stored_secrets(administration, found.credentials)
     return PlanInputs(
         secrets,

@@ -23,12 +23,12 @@ class As2Gateway:
     def __init__(self, receiving: As2ReceiveStage, receipts: MdnSender, returned: MdnReceiver) -> None:
         self._receiving = receiving
         self._receipts = receipts
-        self._returned = returned
+        self._mdns = returned
 
-    async def take(self, incoming: As2Request) -> BuiltMdn | None:
+    async def receive(self, incoming: As2Request) -> BuiltMdn | None:
         """Return the MDN for the HTTP response, or None for an empty one; raises Refused if only HTTP can report it."""
         if await _is_receipt(incoming):
-            await self._returned.take(incoming.headers, incoming.body, incoming.organization)
+            await self._mdns.receive(incoming.headers, incoming.body, incoming.organization)
             return None
         receipt = await self._receiving.receive(incoming)
         if receipt is None or not receipt.url:

@@ -195,7 +195,7 @@ def _read(incoming: As2Request, service: Service, partnership: Partnership, limi
     own, partner, agreement = partnership
     opened = open_message(incoming.headers, incoming.body, own, partner, agreement, limits)
     taken = decode_entity(opened.entity, limits, Format.AS2)
-    setting = pack_wrapper(taken.setting) if taken.setting is not None else b""
+    wrapper = pack_wrapper(taken.setting) if taken.setting is not None else b""
     heading, mic = opened.heading, str(opened.mic)
     posting = Posting(
         message=changed(message_of(Wire((), b""), taken, limits), to=_recipients(service), handle=_handle(heading)),
@@ -203,8 +203,8 @@ def _read(incoming: As2Request, service: Service, partnership: Partnership, limi
         form=Format.AS2.value,
         idempotency=f"as2:{heading.message_id}",
         fingerprint=mic,
-        came=MessageArrival(len(setting), taken.notes, heading.message_id, mic, opened.layers),
-        setting=setting,
+        arrival=MessageArrival(len(wrapper), taken.notes, heading.message_id, mic, opened.layers),
+        wrapper=wrapper,
     )
     return OpenedAs2Message(opened, posting)
 

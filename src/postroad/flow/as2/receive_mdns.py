@@ -43,7 +43,7 @@ class MdnReceiver:
         self._network = network
         self._partners = partners
 
-    async def take(self, headers: Headers, body: bytes, organization: str = "") -> None:
+    async def receive(self, headers: Headers, body: bytes, organization: str = "") -> None:
         """Process an MDN; raises Refused if its sender is unknown or it cannot be read."""
         service, partnership = self._between(*read_names(headers), organization)
         mdn = await asyncio.to_thread(read_mdn, headers, body, partnership.partner)

@@ -53,20 +53,20 @@ class BatchIntake:
         self._network = network
         self._gcid = gcid
 
-    async def take(self, service: Service, batching: Batching) -> tuple[list[TimedArrival], bool]:
+    async def claim(self, service: Service, batching: Batching) -> tuple[list[TimedArrival], bool]:
         """Return the messages to gather and whether more may wait; all others have been passed on or refused."""
         claimed = await self._network.desk.claim(self._gcid, EVERYTHING, PAGE, LEASE_S, early=True)
-        come: list[TimedArrival] = []
+        arrivals: list[TimedArrival] = []
         for portion in _portions(claimed):
             aside = []
             for queued, body in await load_bodies(self._network.desk, service.address, portion):
                 found = await self._gathered(service, batching, queued, body)
                 if isinstance(found, TimedArrival):
-                    come.append(found)
+                    arrivals.append(found)
                 else:
                     aside.append(self._dealt_with(service, queued, found))
             await asyncio.gather(*aside)
-        return come, len(claimed) == PAGE
+        return arrivals, len(claimed) == PAGE
 
     async def _gathered(
         self, service: Service, batching: Batching, queued: Queued, body: bytes | None
@@ -77,8 +77,8 @@ class BatchIntake:
         if queued.in_transit or queued.message.type is not MessageType.NOTIFICATION:
             return self._refuse(service, queued, body)
         try:
-            come = await self._come(service, batching, queued, body)
-            return come or self._pass_by(service, batching, queued, body)
+            arrival = await self._arrival(service, batching, queued, body)
+            return arrival or self._pass_by(service, batching, queued, body)
         except Exception as error:
             log.error("%s failed on session %s: %s", service.address, queued.message.session, locate_error(error))
             return self._network.ending.fail(queued.number, make_reason(FAILED.code, detail=FAILED.text))
@@ -91,7 +91,7 @@ class BatchIntake:
         except Refused as refusal:  # expired or answered meanwhile
             log.info("%s: session %s: %s", service.address, queued.message.session, refusal.code)
 
-    async def _come(self, service: Service, batching: Batching, queued: Queued, body: bytes) -> TimedArrival | None:
+    async def _arrival(self, service: Service, batching: Batching, queued: Queued, body: bytes) -> TimedArrival | None:
         """Return the message as a batch arrival; None if it is passed on unbatched."""
         parts = decode_parts(queued.content.parts, body)
         if len(parts) != 1:

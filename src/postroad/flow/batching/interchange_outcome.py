@@ -36,7 +36,7 @@ class InterchangeOutcomes:
         self._network = network
         self._book = network.batches
 
-    async def look(self, batch: Batch) -> Batch | None:
+    async def check(self, batch: Batch) -> Batch | None:
         """Return the batch updated by its interchange's outcome, unchanged if there is none, None on a version conflict.
 
         Requires an index that has caught up with the journal.
@@ -48,12 +48,12 @@ class InterchangeOutcomes:
         return batch
 
     async def _under_way(self, batch: Batch) -> Batch | None:
-        fate = await self.find_outcome(batch)
-        if fate.state is DeliveryState.QUEUED:
+        outcome = await self.find_outcome(batch)
+        if outcome.state is DeliveryState.QUEUED:
             return batch
-        if fate.state is DeliveryState.DELIVERED:
+        if outcome.state is DeliveryState.DELIVERED:
             return await self._sent(batch)
-        why = f"its interchange {batch.interchange} is {fate.state.name.lower()}: {fate.reason}"
+        why = f"its interchange {batch.interchange} is {outcome.state.name.lower()}: {outcome.reason}"
         after = suspend_batch(batch, why, self._network.clock.now_us())
         written = await self._book.write(batch.service, "suspended", [after])
         return written[0] if written is not None else None
@@ -83,8 +83,8 @@ class InterchangeOutcomes:
 async def check_unattended_batches(network: Network, attended: Container[str]) -> None:
     """Check interchanges of services that have no running batcher."""
     await network.wait_until_indexed()
-    fates = InterchangeOutcomes(network)
+    outcomes = InterchangeOutcomes(network)
     for (gcid,) in await network.index.query("gathering_services"):
         if gcid not in attended:
             for batch in await network.batches.unsettled(gcid):
-                await fates.look(batch)
+                await outcomes.check(batch)

@@ -28,7 +28,7 @@ class RoundRobin:
         self._at = 0.0  # monotonic
         self._after = FIRST
 
-    def take(self, batches: Sequence[Batch], now: float) -> set[str]:
+    def next_batches(self, batches: Sequence[Batch], now: float) -> set[str]:
         """Return the ids of the next batches to check; pauses after each full round."""
         if now < self._at:
             return set()
@@ -49,12 +49,12 @@ class OutcomePolling:
         self._gcid = gcid
         self._clock = clock
         self._watched: set[int] = set()  # deliveries of interchanges
-        self._told: set[int] = set()  # those of them that have come to their end
-        self._turns = (RoundRobin(BatchState.ASSEMBLED, POLL_S), RoundRobin(BatchState.SUSPENDED, RECHECK_S))
+        self._notified: set[int] = set()  # those of them that have come to their end
+        self._rounds = (RoundRobin(BatchState.ASSEMBLED, POLL_S), RoundRobin(BatchState.SUSPENDED, RECHECK_S))
 
-    def tell(self, delivery: int) -> None:
+    def notify(self, delivery: int) -> None:
         """Record that this interchange delivery may have ended."""
-        self._told.add(delivery)
+        self._notified.add(delivery)
 
     def follow(self, batches: Sequence[Batch]) -> None:
         """Check batches that were read from the index; their end before watching began was not reported."""
@@ -63,7 +63,7 @@ class OutcomePolling:
             self.unwatch(delivery)
         for delivery in sent - self._watched:
             self.watch(delivery)
-            self._told.add(delivery)
+            self._notified.add(delivery)
 
     def watch(self, delivery: int) -> None:
         """Request a notification when this delivery ends on this node."""
@@ -74,20 +74,20 @@ class OutcomePolling:
         self._watched.discard(delivery)
         self._book.unwatch(delivery)
 
-    def turn(self, batches: Sequence[Batch]) -> set[str]:
+    def due_batches(self, batches: Sequence[Batch]) -> set[str]:
         """Return the ids of the closed batches to check now, in the order in which they were closed."""
         now = self._clock.monotonic()
-        if self._told:
-            self._told.intersection_update([batch.delivery for batch in batches])
-        return set[str]().union(*[turns.take(batches, now) for turns in self._turns])
+        if self._notified:
+            self._notified.intersection_update([batch.delivery for batch in batches])
+        return set[str]().union(*[one.next_batches(batches, now) for one in self._rounds])
 
     def has_notification(self, batch: Batch) -> bool:
         """Whether there is a notification for this batch."""
-        return batch.delivery in self._told
+        return batch.delivery in self._notified
 
-    def looked_at(self, batch: Batch) -> None:
+    def clear_notification(self, batch: Batch) -> None:
         """Clear the batch's notification; later ones are reported again."""
-        self._told.discard(batch.delivery)
+        self._notified.discard(batch.delivery)
 
 
 def _place(batch: Batch) -> tuple[int, str]:

@@ -32,7 +32,7 @@ class BatchWrite(Struct):
 
     batch: Batch
     before: Batch | None
-    come: list[TimedArrival]
+    arrivals: list[TimedArrival]
 
     @property
     def batches(self) -> tuple[Batch, ...]:
@@ -40,7 +40,7 @@ class BatchWrite(Struct):
 
     @property
     def joined(self) -> list[BatchMember]:
-        return [one.arrival.member for one in self.come]
+        return [one.arrival.member for one in self.arrivals]
 
 
 class PendingBatches:
@@ -53,7 +53,7 @@ class PendingBatches:
         self._open: dict[tuple[str, ...], str] = {}
         self._writes: dict[str, BatchWrite] = {}
         self._timers: list[tuple[int, str]] = []  # a heap; what is in it may have been put off since
-        self._coming: set[int] = set()  # deliveries that have come and are not written down
+        self._unsaved: set[int] = set()  # deliveries that have arrived and are not stored
 
     def follow(self, policy: BatchPolicy, port: Port) -> bool:
         """Apply this policy from now on; returns whether it differs from the previous one."""
@@ -83,36 +83,36 @@ class PendingBatches:
             self._open[batch.key] = batch.id
             self._remind(batch)
 
-    def come(self, come: TimedArrival, new_id: str) -> bool:
+    def add(self, arrived: TimedArrival, new_id: str) -> bool:
         """Add an arrival to its batch; True if that opened batch ``new_id``.
 
         A message that was handed out again because it stayed unsaved for too long is already there.
         """
-        arrival, at_us = come.arrival, come.at_us
-        if arrival.member.number in self._coming:
+        arrival, at_us = arrived.arrival, arrived.at_us
+        if arrival.member.number in self._unsaved:
             return False
         current = self._batches.get(self._open.get(arrival.key, ""))
         batch, before = add_to_batch(self._policy, self._port, arrival, current, new_id, at_us)
         if batch is None:
-            raise ValueError("what goes by itself does not come to a batch")
-        self._coming.add(arrival.member.number)
+            raise ValueError("a message that is passed on alone joins no batch")
+        self._unsaved.add(arrival.member.number)
         is_new = batch.id == new_id
         batch = replace(batch, service=self._service) if is_new else batch
         if before is not None:
             self.note(before)
             if (write := self._writes.get(before.id)) is not None:
                 write.batch, before = before, None
-        self._add(batch, before, come)
+        self._write(batch, before, arrived)
         return is_new
 
-    def _add(self, batch: Batch, before: Batch | None, come: TimedArrival) -> None:
+    def _write(self, batch: Batch, before: Batch | None, arrived: TimedArrival) -> None:
         write = self._writes.get(batch.id)
         if write is None:
-            self._writes[batch.id] = BatchWrite(batch, before, [come])
+            self._writes[batch.id] = BatchWrite(batch, before, [arrived])
             self.note(batch)
             return
         write.batch = batch
-        write.come.append(come)
+        write.arrivals.append(arrived)
         # Timers are looked at again when they go off, and no message brings one nearer: nothing but the batch has changed.
         if batch.state is BatchState.OPEN and self._port.batcher is None:
             self._batches[batch.id] = batch
@@ -122,7 +122,7 @@ class PendingBatches:
     def drain(self) -> list[BatchWrite]:
         """Return and forget all unsaved writes; the caller owns them now."""
         writes = list(self._writes.values())
-        self._writes, self._coming = {}, set()
+        self._writes, self._unsaved = {}, set()
         return writes
 
     def overdue(self, now_us: int) -> list[Batch]:
@@ -143,7 +143,7 @@ class PendingBatches:
     @property
     def unsaved(self) -> int:
         """The number of arrivals that are not stored yet."""
-        return len(self._coming)
+        return len(self._unsaved)
 
     @property
     def has_completed(self) -> bool:

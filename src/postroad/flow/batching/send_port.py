@@ -49,24 +49,24 @@ class SendPortWorker:
         self._book = network.batches
         self._gcid = gcid
         self._message_bytes = message_bytes
-        self._gathering = PendingBatches(gcid)
-        self._arrivals = BatchIntake(network, gcid)
+        self._pending = PendingBatches(gcid)
+        self._intake = BatchIntake(network, gcid)
         self._assembling = InterchangeAssembler(network, message_bytes)
-        self._fates = InterchangeOutcomes(network)
+        self._outcomes = InterchangeOutcomes(network)
         self._is_read = False
         self._is_begun = False
         self._left: set[tuple[str, int]] = set()  # ids and versions of batches that we had open when we paused
         self._new_id = self._latest_id = ""
         self._empty_after_us = 0
         self._unsaved_since_us = 0
-        self._lookout = OutcomePolling(self._book, gcid, network.clock)
+        self._outcome_polling = OutcomePolling(self._book, gcid, network.clock)
         self._on_change = on_change
         self._book.listen(gcid, self.changed)
 
     def changed(self, delivery: int = 0) -> None:
         """Record that another party changed a batch of this port, or that an interchange delivery ended."""
         if delivery:
-            self._lookout.tell(delivery)
+            self._outcome_polling.notify(delivery)
         else:
             self._is_read = False
         self._on_change()
@@ -78,7 +78,7 @@ class SendPortWorker:
             return None
         batching = service.batching
         port = self._network.standards.port_of(service, batching.policy)
-        if self._gathering.follow(self._within(batching.policy), port):
+        if self._pending.follow(self._within(batching.policy), port):
             self._empty_after_us = self._now_us  # what it says of earlier times, nobody has asked for
         await self._begin(batching)
         more = await self._take(service, batching)
@@ -99,20 +99,20 @@ class SendPortWorker:
         await self._save()
         if not self._is_begun or (batching is not None and batching.policy.recovery is Recovery.GO_ON):
             return
-        for batch in self._gathering.opened:
+        for batch in self._pending.opened:
             await self._book.write(self._gcid, "rested", [replace(batch, resting=True)])
 
     def pause(self) -> None:
         """Let another node work for this port until the next ``work``; unsaved arrivals return when their lease ends."""
         if self._is_begun:
-            self._left = {(batch.id, batch.version) for batch in self._gathering.opened}
-        self._gathering.drain()
+            self._left = {(batch.id, batch.version) for batch in self._pending.opened}
+        self._pending.drain()
         self._is_read = self._is_begun = False
 
     @property
     def is_waiting(self) -> bool:
         """Whether an interchange is in flight and its outcome is awaited."""
-        return any(batch.state is BatchState.ASSEMBLED for batch in self._gathering.closed_batches)
+        return any(batch.state is BatchState.ASSEMBLED for batch in self._pending.closed_batches)
 
     # --- gathering --------------------------------------------------------------------------------------------------
 
@@ -126,7 +126,7 @@ class SendPortWorker:
             await self._read()
         if self._is_begun:
             return
-        for batch in [one for one in self._gathering.opened if (one.id, one.version) not in self._left]:
+        for batch in [one for one in self._pending.opened if (one.id, one.version) not in self._left]:
             after = (
                 replace(batch, resting=False) if batch.resting else recover_batch(batching.policy, batch, self._now_us)
             )
@@ -140,16 +140,16 @@ class SendPortWorker:
 
     async def _read(self) -> None:
         self._is_read = True
-        self._gathering.read(await self._book.unsettled(self._gcid))
-        self._lookout.follow(self._gathering.closed_batches)
+        self._pending.read(await self._book.unsettled(self._gcid))
+        self._outcome_polling.follow(self._pending.closed_batches)
 
     async def _take(self, service: Service, batching: Batching) -> bool:
         """Gather waiting arrivals; returns whether more may wait."""
         for _ in range(MAX_PAGES):
-            come, more = await self._arrivals.take(service, batching)
-            self._add_arrivals(come)
-            unsaved = self._gathering.unsaved
-            if unsaved and (unsaved >= self._persist_at(batching) or self._gathering.has_completed):
+            arrivals, more = await self._intake.claim(service, batching)
+            self._add_arrivals(arrivals)
+            unsaved = self._pending.unsaved
+            if unsaved and (unsaved >= self._persist_at(batching) or self._pending.has_completed):
                 await self._save()
             if not more:
                 return False
@@ -160,11 +160,11 @@ class SendPortWorker:
         chosen = self._network.standards.batcher(batching.policy.batcher)
         return max(batching.persist_at, chosen.persist_at if chosen is not None else 0)
 
-    def _add_arrivals(self, come: Sequence[TimedArrival]) -> None:
-        if not self._gathering.unsaved:
+    def _add_arrivals(self, arrivals: Sequence[TimedArrival]) -> None:
+        if not self._pending.unsaved:
             self._unsaved_since_us = self._now_us
-        for one in come:
-            if self._gathering.come(one, self._new_id or self._draw_id()):
+        for one in arrivals:
+            if self._pending.add(one, self._new_id or self._draw_id()):
                 self._new_id = ""
 
     def _draw_id(self) -> str:
@@ -175,14 +175,14 @@ class SendPortWorker:
 
     async def _save(self) -> None:
         """Store what has joined; repeat decisions that a concurrent change made impossible."""
-        while writes := self._gathering.drain():
+        while writes := self._pending.drain():
             again: list[TimedArrival] = []
             outcomes = await asyncio.gather(*[self._written(write) for write in writes])  # in one group of the journal
             for write, written in zip(writes, outcomes, strict=True):
                 if written is None:
-                    again += await self._waiting(write.come)
+                    again += await self._waiting(write.arrivals)
                 for batch in written or ():
-                    self._gathering.note(batch)
+                    self._pending.note(batch)
             if again:
                 await self._read()
                 self._add_arrivals(again)
@@ -190,10 +190,10 @@ class SendPortWorker:
     async def _written(self, write: BatchWrite) -> list[Batch] | None:
         return await self._book.write(self._gcid, "joined", write.batches, write.joined)
 
-    async def _waiting(self, come: Sequence[TimedArrival]) -> list[TimedArrival]:
+    async def _waiting(self, arrivals: Sequence[TimedArrival]) -> list[TimedArrival]:
         """Return the arrivals that have not ended meanwhile and that no other batcher gathered."""
         waiting = []
-        for one in come:
+        for one in arrivals:
             number = one.arrival.member.number
             found = await self._network.desk.find(number)
             if (
@@ -207,24 +207,24 @@ class SendPortWorker:
     # --- time -------------------------------------------------------------------------------------------------------
 
     async def _close_due(self) -> None:
-        now_us, gathering = self._now_us, self._gathering
-        due_us = gathering.next_us()
-        is_late = gathering.unsaved and now_us - self._unsaved_since_us >= SAVE_AFTER_US
+        now_us, pending = self._now_us, self._pending
+        due_us = pending.next_us()
+        is_late = pending.unsaved and now_us - self._unsaved_since_us >= SAVE_AFTER_US
         if is_late or (due_us is not None and due_us <= now_us):
             await self._save()
-        for batch in gathering.superseded:
+        for batch in pending.superseded:
             await self._write("closed", close_batch(batch, Criterion.RECOVERY, SUPERSEDED, now_us))
-        for batch in gathering.overdue(now_us):
+        for batch in pending.overdue(now_us):
             await self._write("closed" if batch.state is BatchState.CLOSED else "suspended", batch)
         await self._send_empty(now_us)
 
     async def _send_empty(self, now_us: int) -> None:
         """Close an empty batch if one was due and nothing was gathered."""
-        due = self._gathering.next_empty(self._empty_after_us)
+        due = self._pending.next_empty(self._empty_after_us)
         if due is None or due.when_us is None or due.when_us > now_us:
             return
         self._empty_after_us = now_us  # of several that were missed, one is enough
-        if not self._gathering.has_gathered_at(due.when_us):
+        if not self._pending.has_gathered_at(due.when_us):
             empty = close_empty_batch(self._draw_id(), due.why, due.when_us)
             self._new_id = ""
             await self._write("closed", replace(empty, service=self._gcid))
@@ -234,22 +234,25 @@ class SendPortWorker:
         if written is None:
             self._is_read = False
         else:
-            self._gathering.note(written[0])
+            self._pending.note(written[0])
 
     # --- seeing through ---------------------------------------------------------------------------------------------
 
     async def _advance_all(self, service: Service, batching: Batching) -> None:
         """Assemble closed batches, and check the outcomes of sent interchanges."""
         self._assembling.forget()
-        turn = self._lookout.turn(self._gathering.closed_batches)
+        due = self._outcome_polling.due_batches(self._pending.closed_batches)
         while todo := [
             batch
-            for place, batch in enumerate(self._gathering.closed_batches)
+            for place, batch in enumerate(self._pending.closed_batches)
             if (batch.state is BatchState.CLOSED and not batch.held and (place == 0 or not batching.ordered))
-            or (batch.state is not BatchState.CLOSED and (batch.id in turn or self._lookout.has_notification(batch)))
+            or (
+                batch.state is not BatchState.CLOSED
+                and (batch.id in due or self._outcome_polling.has_notification(batch))
+            )
         ]:
             await self._network.wait_until_indexed()
-            turn = set()
+            due = set()
             for batch in todo:
                 if not await self._advance(service, batching, batch):
                     await self._save()
@@ -265,26 +268,26 @@ class SendPortWorker:
         if after is None:
             return False
         if after.state is BatchState.ASSEMBLED:
-            self._lookout.watch(after.delivery)
+            self._outcome_polling.watch(after.delivery)
         if after is not batch:
-            self._gathering.note(after)
+            self._pending.note(after)
         return True
 
     async def _look(self, batch: Batch) -> Batch | None:
-        self._lookout.looked_at(batch)
+        self._outcome_polling.clear_notification(batch)
         try:
-            after = await self._fates.look(batch)
+            after = await self._outcomes.check(batch)
         except Exception:
-            self._lookout.tell(batch.delivery)
+            self._outcome_polling.notify(batch.delivery)
             raise
         if after is not batch:
-            self._lookout.unwatch(batch.delivery)
+            self._outcome_polling.unwatch(batch.delivery)
         return after
 
     def _next_us(self) -> int | None:
-        empty = self._gathering.next_empty(self._empty_after_us)
-        unsaved_us = self._unsaved_since_us + SAVE_AFTER_US if self._gathering.unsaved else None
-        times = (self._gathering.next_us(), empty.when_us if empty is not None else None, unsaved_us)
+        empty = self._pending.next_empty(self._empty_after_us)
+        unsaved_us = self._unsaved_since_us + SAVE_AFTER_US if self._pending.unsaved else None
+        times = (self._pending.next_us(), empty.when_us if empty is not None else None, unsaved_us)
         return min((at_us for at_us in times if at_us is not None), default=None)
 
     def _within(self, policy: BatchPolicy) -> BatchPolicy:

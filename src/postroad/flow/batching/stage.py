@@ -103,7 +103,7 @@ class Batcher:
         self._gcid = gcid
         self._terms = terms
         self._port: SendPortWorker | None = None
-        self._patience = InterruptibleWait()
+        self._wait = InterruptibleWait()
         self._is_abandoned = False
         self._woken = asyncio.Event()
         self._arrival: asyncio.Task[None] | None = None
@@ -112,7 +112,7 @@ class Batcher:
 
     async def end(self) -> None:
         """Stop taking messages and leave a clean state for the next batcher."""
-        self._patience.end()
+        self._wait.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
         if self._arrival is not None:
             self._arrival.cancel()
@@ -133,8 +133,8 @@ class Batcher:
 
     async def _run(self, before: Batcher | None) -> None:
         if before is not None:
-            await self._patience.wait(_until(before.ended))
-        while not self._patience.over:
+            await self._wait.until(_until(before.ended))
+        while not self._wait.cancelled:
             try:
                 await self._round()
             except PostroadError as error:
@@ -158,8 +158,8 @@ class Batcher:
         due_us = await self._port.work()
         most_s = terms.look_s if terms.is_shared or self._port.is_waiting else IDLE_S
         left_s = most_s if due_us is None else min(most_s, (due_us - self._network.clock.now_us()) / 1_000_000)
-        if left_s > 0 and not self._patience.over:  # it may have ended while we worked
-            await self._patience.wait(self._sooner(arrival, left_s))
+        if left_s > 0 and not self._wait.cancelled:  # it may have ended while we worked
+            await self._wait.until(self._sooner(arrival, left_s))
         if terms.is_shared:
             self._port.changed()
 
@@ -184,8 +184,8 @@ class Batcher:
         await self._pause(RETRY_S)
 
     async def _pause(self, seconds: float) -> None:
-        if not self._patience.over:
-            await self._patience.wait(asyncio.sleep(seconds))
+        if not self._wait.cancelled:
+            await self._wait.until(asyncio.sleep(seconds))
 
 
 async def _until(event: asyncio.Event) -> None:

@@ -58,7 +58,7 @@ class HeavyWork:
     """Thread pool with a queue per organization; all methods belong to one event loop."""
 
     def __init__(self, threads: int = THREADS) -> None:
-        self._turns = KeyedSemaphore(1)
+        self._slots = KeyedSemaphore(1)
         self._threads = asyncio.Semaphore(threads)
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="heavy")  # for nothing else, so it is not taken
         self._jobs: Counter[str] = Counter()
@@ -84,7 +84,7 @@ class HeavyWork:
 
         If it is bounded, raises Refused with ``rate.exceeded`` when too much work of the organization waits already.
         """
-        return await run_to_completion(self._run(self.turn(organization, size, bounded=bounded), work))
+        return await run_to_completion(self._run(self.slot(organization, size, bounded=bounded), work))
 
     async def _run(self, turn: AbstractAsyncContextManager[None], work: Callable[[], _Done]) -> _Done:
         async with turn, self._threads:
@@ -98,7 +98,7 @@ class HeavyWork:
         return done
 
     @asynccontextmanager
-    async def turn(self, organization: str, size: int = 0, *, bounded: bool = True) -> AsyncIterator[None]:
+    async def slot(self, organization: str, size: int = 0, *, bounded: bool = True) -> AsyncIterator[None]:
         """Hold the organization's slot for heavy work that runs elsewhere.
 
         If it is bounded, raises Refused when too much work waits already.
@@ -113,7 +113,7 @@ class HeavyWork:
         self._jobs[who] += 1
         self._bytes[who] += size
         try:
-            async with self._turns.of(who):
+            async with self._slots.slot(who):
                 yield
         finally:
             self._jobs[who] -= 1

@@ -15,25 +15,25 @@ from typing import Any
 class InterruptibleWait:
     """Waits for an arrival until the client leaves."""
 
-    __slots__ = ("_waiting", "over")
+    __slots__ = ("_waiting", "cancelled")
 
     def __init__(self) -> None:
-        self.over = False
+        self.cancelled = False
         self._waiting: asyncio.Task[Any] | None = None
 
-    def end(self) -> None:
+    def cancel(self) -> None:
         """Cancel the wait because the client has left."""
-        self.over = True
+        self.cancelled = True
         if self._waiting is not None:
             self._waiting.cancel()
 
-    async def wait(self, arrival: Awaitable[None]) -> None:
-        """Wait for the arrival; ``end`` cuts this short."""
+    async def until(self, arrival: Awaitable[None]) -> None:
+        """Wait for the arrival; ``cancel`` cuts this short."""
         task = self._waiting = asyncio.current_task()
         try:
             await arrival
         except asyncio.CancelledError:
-            if not self.over or task is None:
+            if not self.cancelled or task is None:
                 raise
             task.uncancel()
         finally:

@@ -31,6 +31,6 @@ class TrialLimit:
     def __init__(self) -> None:
         self._heavy = HeavyWork()
 
-    def turn(self) -> AbstractAsyncContextManager[None]:
+    def slot(self) -> AbstractAsyncContextManager[None]:
         """Hold the slot for one trial; raises Refused with ``rate.exceeded`` if too many wait."""
-        return self._heavy.turn(get_trial_organization())
+        return self._heavy.slot(get_trial_organization())

@@ -74,7 +74,7 @@ class Courier:
         self._pace = ReceiverPace()
         self._failing = FailureStreak(network, service)
         self._holding = PushHold(network, service)
-        self._patience = InterruptibleWait()
+        self._wait = InterruptibleWait()
         self._tries = AttemptCounts(network)
         self._early = is_new
         self._has_succeeded = False
@@ -90,7 +90,7 @@ class Courier:
     async def end(self) -> None:
         """Stop taking deliveries, finish pushes in progress, and give back those that take too long."""
         self._network.clock_steps.remove(self._resumed.set)
-        self._patience.end()
+        self._wait.cancel()
         await asyncio.gather(self._running, return_exceptions=True)
         if not self._under_way:
             return
@@ -115,17 +115,17 @@ class Courier:
         if self._closed_s() > 0:
             return RequestedPush(reason="the delivery window is closed")
         lane = self._lane()
-        await lane.take(self.service.organization, 1)
+        await lane.acquire(self.service.organization, 1)
         begun = None
         try:
-            going = [] if self._patience.over else await self._waiting(1, early=True)
+            going = [] if self._wait.cancelled else await self._waiting(1, early=True)
             if going:
                 [tries] = await self._tries_of(going)
                 self._places.probe_now(self._network.clock.monotonic())
                 begun = self._begin(going[0], lane, tries)
         finally:
             if begun is None:
-                lane.give(self.service.organization, 1)
+                lane.release(self.service.organization, 1)
         if begun is None:
             return RequestedPush(reason="nothing waits to be pushed")
         made = await asyncio.shield(begun)
@@ -136,27 +136,27 @@ class Courier:
         )
 
     async def _run(self) -> None:
-        while not self._patience.over:
+        while not self._wait.cancelled:
             try:
                 await self._round()
             except Refused as refusal:  # its own policy; a change of the profile brings another courier
                 log.warning("%s cannot be pushed to: %s", self.service.address, refusal)
-                await self._patience.wait(asyncio.sleep(MAX_SLEEP_S))
+                await self._wait.until(asyncio.sleep(MAX_SLEEP_S))
             except Unavailable as error:
                 log.warning("nothing can be pushed to %s now: %s", self.service.address, error)
-                await self._patience.wait(asyncio.sleep(RETRY_S))
+                await self._wait.until(asyncio.sleep(RETRY_S))
             except Exception as error:
                 log.error("pushing to %s failed: %s", self.service.address, type(error).__name__)
-                await self._patience.wait(asyncio.sleep(RETRY_S))
+                await self._wait.until(asyncio.sleep(RETRY_S))
 
     async def _round(self) -> None:
         """Wait for whatever is missing — an open window, a well receiver, a place, something to push — or begin pushes."""
         if (pause_s := self._pause_s()) > 0:
-            await self._patience.wait(self._sleep(min(pause_s, MAX_SLEEP_S)))
+            await self._wait.until(self._sleep(min(pause_s, MAX_SLEEP_S)))
         elif len(self._under_way) >= self._pace.at_once:
-            await self._patience.wait(_any_done(self._under_way))
+            await self._wait.until(_any_done(self._under_way))
         elif not await self._begin_some():
-            await self._patience.wait(self._holding.more(IDLE_S))
+            await self._wait.until(self._holding.more(IDLE_S))
 
     async def _sleep(self, seconds: float) -> None:
         """Sleep through a pause, until a push succeeds or the clock is set."""
@@ -176,15 +176,15 @@ class Courier:
     async def _begin_some(self) -> bool:
         """Push waiting messages as far as slots allow; False if nothing waits."""
         lane = self._lane()
-        await self._patience.wait(self._take_slots(lane))
+        await self._wait.until(self._take_slots(lane))
         begun = 0
         try:
-            if self._patience.over or not self._slots_taken or self._pause_s() > 0 or lane is not self._lane():
+            if self._wait.cancelled or not self._slots_taken or self._pause_s() > 0 or lane is not self._lane():
                 return True  # things have changed while we waited for a place
             begun = await self._begin_at_most(1 if self._places.only_probes_allowed else self._slots_taken, lane)
             return begun > 0
         finally:
-            lane.give(self.service.organization, self._slots_taken - begun)
+            lane.release(self.service.organization, self._slots_taken - begun)
             self._slots_taken = 0
 
     async def _begin_at_most(self, most: int, lane: PushSlots) -> int:
@@ -216,7 +216,7 @@ class Courier:
         request = PollRequest(max=most, lease_s=self._attempts.timeout_s + LEASE_BEYOND_S)
         up_to = self._holding.up_to
         while waiting := await self._network.poll(
-            make_receiver_caller(self.service), request, self._patience, up_to, early
+            make_receiver_caller(self.service), request, self._wait, up_to, early
         ):
             if prepared := await self._network.mediation.prepared(self.service, waiting):
                 return prepared
@@ -231,7 +231,7 @@ class Courier:
 
     async def _take_slots(self, lane: PushSlots) -> None:
         most = max(1, self._pace.at_once - len(self._under_way))
-        self._slots_taken = await lane.take(self.service.organization, most)
+        self._slots_taken = await lane.acquire(self.service.organization, most)
 
     def _begin(self, handed: HandedDelivery, lane: PushSlots, tries: int) -> asyncio.Task[EndpointHealth]:
         loop = asyncio.get_running_loop()
@@ -252,7 +252,7 @@ class Courier:
         push, organization = self._under_way[task], self.service.organization
         if push.lane is self._lanes.quick and self._lanes.slow.take_over(organization):
             push.lane = self._lanes.slow
-            self._lanes.quick.give(organization, 1)
+            self._lanes.quick.release(organization, 1)
 
     async def _attempt(
         self, handed: HandedDelivery, target: PushTarget, before: asyncio.Task[EndpointHealth] | None
@@ -289,7 +289,7 @@ class Courier:
         if self._last_of.get(push.delivered.sender_gcid) is task:
             del self._last_of[push.delivered.sender_gcid]
         push.late.cancel()
-        push.lane.give(self.service.organization, 1)
+        push.lane.release(self.service.organization, 1)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error("a push to %s was left to its lease: %s", self.service.address, type(error).__name__)
 

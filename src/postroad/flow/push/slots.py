@@ -12,30 +12,34 @@ from collections import Counter, OrderedDict, deque
 from typing import NamedTuple
 
 OVERALL = 256
-OF_ONE = 64  # for one organization, however many services it has
+ORGANIZATION_SLOTS = 64  # for one organization, however many services it has
 
 
 class PushSlots:
     """A pool of push slots; free ones go to the organization that has waited longest."""
 
-    def __init__(self, overall: int = OVERALL, of_one: int = OF_ONE) -> None:
+    def __init__(self, overall: int = OVERALL, per_organization: int = ORGANIZATION_SLOTS) -> None:
         self._overall = overall
         self._free = overall  # less than nothing when pushes came over from another lane
-        self._of_one = of_one
+        self._per_organization = per_organization
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn it is, first
 
-    async def take(self, organization: str, most: int) -> int:
+    async def acquire(self, organization: str, most: int) -> int:
         """Wait for a slot; returns how many were taken, more than one if no other organization waits."""
         if not self._room_for(organization):
-            await self._turn(organization)
+            await self._wait_for_slot(organization)
         else:
             self._hold(organization, 1)
-        more = max(0, min(most - 1, self._free, self._of_one - self._held[organization])) if not self._waiting else 0
+        more = (
+            max(0, min(most - 1, self._free, self._per_organization - self._held[organization]))
+            if not self._waiting
+            else 0
+        )
         self._hold(organization, more)
         return 1 + more
 
-    def give(self, organization: str, count: int) -> None:
+    def release(self, organization: str, count: int) -> None:
         """Return slots; waiting organizations get them in turn."""
         self._hold(organization, -count)
         while self._free > 0 and (next_one := self._next()) is not None:
@@ -53,7 +57,7 @@ class PushSlots:
         self._hold(organization, 1)
         return True
 
-    async def _turn(self, organization: str) -> None:
+    async def _wait_for_slot(self, organization: str) -> None:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(organization, deque()).append(future)
         try:
@@ -65,17 +69,17 @@ class PushSlots:
     def _leave(self, organization: str, future: asyncio.Future[None]) -> None:
         """Stop waiting for a slot; one that was granted at the same moment is passed on."""
         if not future.cancelled():
-            self.give(organization, 1)
+            self.release(organization, 1)
             return
         self._waiting[organization].remove(future)
         if not self._waiting[organization]:
             del self._waiting[organization]
 
     def _next(self) -> str | None:
-        return next((one for one in self._waiting if self._held[one] < self._of_one), None)
+        return next((one for one in self._waiting if self._held[one] < self._per_organization), None)
 
     def _room_for(self, organization: str) -> bool:
-        return self._free > 0 and self._held[organization] < self._of_one
+        return self._free > 0 and self._held[organization] < self._per_organization
 
     def _hold(self, organization: str, count: int) -> None:
         self._free -= count

@@ -251,7 +251,7 @@ class AcceptStage:
             answered(refusal)
 
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
-        copies, explanation, found_by = routed
+        copies, explanation, search_keys = routed
         entry = entries.posted(
             admitted,
             posting,
@@ -259,9 +259,9 @@ class AcceptStage:
             directory_version=directory.version,
             copies=copies,
             explained=len(explanation),
-            found_by=found_by,
+            search_keys=search_keys,
         )
-        return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.setting))
+        return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.wrapper))
 
     def _accept_allowed(self, step: PostStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept a post if it fits the organization's quota; refresh the totals first where that is uncertain."""
@@ -271,7 +271,7 @@ class AcceptStage:
             return
         check_size(posting.size, allowance)
         charge = _charge(step, admitted.sender)
-        if self._quota.take(charge, allowance):
+        if self._quota.reserve(charge, allowance):
             self._accept_charged(step, posting, self._quota.settle_after(charge, answered))
         else:
             self._later(self._accept_after_refresh(step, admitted, posting, charge, answered), answered)

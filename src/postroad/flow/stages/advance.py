@@ -90,10 +90,10 @@ class AdvanceStage:
             await self._end(queued, _misrouted(refusal, queued, directory))
             return
         key = answer_key(queued.number)
-        setting = await self._setting(queued, parts)
-        entry = replace(_entry(admitted, posting, queued, onward, key, directory), setting=len(setting))
+        wrapper = await self._wrapper(queued, parts)
+        entry = replace(_entry(admitted, posting, queued, onward, key, directory), wrapper_bytes=len(wrapper))
         outcome = await commit_step(
-            self._desk, JournalStep(entry, encode_body(parts, onward.explanation, setting), (key,))
+            self._desk, JournalStep(entry, encode_body(parts, onward.explanation, wrapper), (key,))
         )
         if isinstance(outcome, Conflict):
             raise self._already_answered(outcome)
@@ -112,13 +112,13 @@ class AdvanceStage:
         before = decode_parts(queued.content.parts, body)
         return merge_parts(before, message.parts, access) if message.parts and message.status is None else before
 
-    async def _setting(self, queued: Queued, parts: tuple[Part, ...]) -> bytes:
+    async def _wrapper(self, queued: Queued, parts: tuple[Part, ...]) -> bytes:
         """Return the message's wrapper for its receiver, if this service left the parts unchanged."""
-        body = await self._desk.body(queued) if queued.content.setting else None
+        body = await self._desk.body(queued) if queued.content.wrapper_bytes else None
         if not body:
             return b""
-        setting = decode_wrapper(queued.content, body)
-        return setting if decode_parts(queued.content.parts, body) == parts else strip_parts(setting)
+        wrapper = decode_wrapper(queued.content, body)
+        return wrapper if decode_parts(queued.content.parts, body) == parts else strip_parts(wrapper)
 
     async def _end(self, queued: Queued, ended: JourneyEnd) -> None:
         if not await self._ending.end(

@@ -216,7 +216,7 @@ def make_bulk_posting(message: Message, note: str = "") -> Posting:
     """Build the posting for one message of a bulk."""
     parts = message.parts
     size = len(parts[0].data) if len(parts) == 1 else sum([len(part.data) for part in parts])
-    return Posting(message, size, FORM, came=MessageArrival(notes=(note,)) if note else None)
+    return Posting(message, size, FORM, arrival=MessageArrival(notes=(note,)) if note else None)
 
 
 def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:

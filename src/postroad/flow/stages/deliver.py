@@ -84,7 +84,7 @@ class DeliverStage:
         self,
         caller: Caller,
         request: PollRequest,
-        patience: InterruptibleWait | None = None,
+        wait: InterruptibleWait | None = None,
         up_to: int = EVERY_NUMBER,
         early: bool = True,
     ) -> list[Delivered]:
@@ -92,7 +92,7 @@ class DeliverStage:
 
         ``early``: includes deliveries that wait for a push retry.
         """
-        patience = patience or InterruptibleWait()
+        wait = wait or InterruptibleWait()
         service = _receiver(caller)
         selector = self._selector(request)
         if selector is None:
@@ -116,13 +116,13 @@ class DeliverStage:
             if claimed and not kept:
                 continue  # all of it has failed just now, and more may wait
             left_s = deadline - self._clock.monotonic()
-            if kept or left_s <= 0 or patience.over:
+            if kept or left_s <= 0 or wait.cancelled:
                 directory = self._directory()
                 delivered = [self._delivered(queued, body, directory) for queued, body in kept]
                 handed_out = [queued for queued, _ in kept]
                 return await self._traces.add_traces(handed_out, delivered, directory) if request.trace else delivered
             if not self._desk.is_searching(service.gcid, selector):
-                await patience.wait(self._desk.arrival(service.gcid, left_s))
+                await wait.until(self._desk.arrival(service.gcid, left_s))
 
     async def _kept(self, service: Service, claimed: list[Queued]) -> list[tuple[Queued, bytes | None]]:
         """Return the claimed deliveries that can be handed out, with bodies; fail those whose body retention dropped."""
@@ -133,11 +133,11 @@ class DeliverStage:
         return [pair for pair in found if pair[1] is not None] if dropped else found
 
     async def poll_in_format(
-        self, caller: Caller, request: PollRequest, patience: InterruptibleWait | None = None
+        self, caller: Caller, request: PollRequest, wait: InterruptibleWait | None = None
     ) -> list[HandedDelivery]:
         """Poll with each message in the caller's format; messages that cannot be encoded fail."""
         began = self._clock.monotonic()
-        while waiting := await self.poll(caller, request, patience):
+        while waiting := await self.poll(caller, request, wait):
             service = self._directory().services[waiting[0].recipient_gcid]
             if prepared := await self._mediation.prepare_for_poll(service, waiting):
                 return prepared

@@ -45,7 +45,7 @@ def posted(
     directory_version: int,
     copies: tuple[Copy, ...],
     explained: int,
-    found_by: Keys,
+    search_keys: Keys,
 ) -> MessagePosted:
     """A message that a client posted."""
     message = admitted.message
@@ -60,10 +60,10 @@ def posted(
         posting.idempotency, posting.fingerprint, derive_post_keys(sender, message, posting), explained,
         None,  # ends
         "",  # shown_sender
-        message.routing, posting.came,
+        message.routing, posting.arrival,
         None,  # forwarded
         None,  # assembled
-        found_by, posting.size,
+        search_keys, posting.size,
     )  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def response(
     session: str,
     directory_version: int,
     explained: int,
-    found_by: Keys,
+    search_keys: Keys,
 ) -> MessagePosted:
     """A response to a request, which settles the delivery that it answers."""
     message, request = admitted.message, queued.message
@@ -105,9 +105,9 @@ def response(
         keys=post_keys(sender, message.handle, posting.idempotency, queued.number, flagged=flagged),
         explained=explained,
         shown_sender=way.shown_sender,
-        came=posting.came,
+        arrival=posting.arrival,
         wire_size=posting.size,
-        found_by=found_by,
+        search_keys=search_keys,
     )
 
 
@@ -155,7 +155,7 @@ def forwarded(
     copies: tuple[Copy, ...],
     explained: int,
     keys: tuple[int, ...],
-    found_by: Keys,
+    search_keys: Keys,
 ) -> MessagePosted:
     """A message that an exchange, model or splitter forwards to the receivers of a group."""
     header, first = message.admitted.message, group[0]
@@ -179,7 +179,7 @@ def forwarded(
         keys=keys,
         explained=explained,
         shown_sender=message.written_by,
-        came=MessageArrival(setting=len(message.setting)) if message.setting else None,
+        arrival=MessageArrival(wrapper_bytes=len(message.wrapper)) if message.wrapper else None,
         forwarded=Forwarded(
             sent.queued.number,
             sent.delivered.session,
@@ -188,7 +188,7 @@ def forwarded(
             session if first.alone else sent.origin,
         ),
         assembled=first.assembled,
-        found_by=found_by,
+        search_keys=search_keys,
     )
 
 

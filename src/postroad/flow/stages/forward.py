@@ -94,7 +94,7 @@ class ForwardStage:
         queued, directory = found.queued, self._directory()
         through = (*list_passed_services(queued.message), queued.recipient)
         wanted, faults = _wanted(forwards, queued.recipient, through, directory)
-        sent = ForwardOrigin(caller, delivered, queued, through, await self._setting(delivered, queued))
+        sent = ForwardOrigin(caller, delivered, queued, through, await self._wrapper(delivered, queued))
         groups, tally = split_forwards(wanted, directory), _Tally(faults)
         for some in _some_at_a_time(list(groups.items())):
             steps = [await self._submitted(sent, name, group, directory) for name, group in some]
@@ -150,9 +150,9 @@ class ForwardStage:
         outcome.set_result(Conflict(step.keys[0], *first))
         return outcome
 
-    async def _setting(self, delivered: Delivered, queued: Queued) -> bytes:
+    async def _wrapper(self, delivered: Delivered, queued: Queued) -> bytes:
         """Return the wrapper of the original message, if the whole message is forwarded."""
-        if not queued.content.setting or len(delivered.parts) < len(queued.content.parts) or queued.shown_sender:
+        if not queued.content.wrapper_bytes or len(delivered.parts) < len(queued.content.parts) or queued.shown_sender:
             return b""
         return decode_wrapper(queued.content, await self._desk.body(queued) or b"")
 
@@ -176,7 +176,7 @@ class ForwardStage:
         first = group[0]
         goes = ForwardedMessage(sent, first, self._clock.now_us())
         receivers = [directory.services[one.receiver] for one in group]
-        (copies, tried), found_by = await self._heavy.route(
+        (copies, tried), search_keys = await self._heavy.route(
             goes.admitted.sender.organization, lambda at_once: _routed(goes, receivers, directory, at_once)
         )
         explanation = pack_tried(tried) if tried else b""
@@ -191,9 +191,9 @@ class ForwardStage:
             copies=copies,
             explained=len(explanation),
             keys=keys,
-            found_by=found_by,
+            search_keys=search_keys,
         )
-        return JournalStep(entry, encode_body(goes.parts, explanation, goes.setting), keys)
+        return JournalStep(entry, encode_body(goes.parts, explanation, goes.wrapper), keys)
 
 
 def _routed(
@@ -275,7 +275,7 @@ class ForwardOrigin(Struct, gc=False, frozen=True):
     delivered: Delivered
     queued: Queued
     through: tuple[str, ...]
-    setting: bytes
+    wrapper: bytes
 
     @property
     def origin(self) -> str:
@@ -293,7 +293,7 @@ class ForwardedMessage:
             raise TypeError("messages are forwarded by a service")
         came = () if forward.alone else delivered.parts
         self.parts: tuple[Part, ...] = delivered.parts if made is None else with_content(came, made)
-        self.setting = sent.setting if made is None else b""
+        self.wrapper = sent.wrapper if made is None else b""
         self.form = sent.queued.message.form if made is None else FORM
         self.written_by = "" if forward.assembled is not None else delivered.sender_gcid
         lasts_us = exchange.default_expiration_s * 1_000_000

@@ -52,8 +52,8 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
         raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
     taken = decode_wire(wire, limits)
     message = message_of(wire, taken, limits)
-    setting = pack_wrapper(taken.setting) if taken.setting is not None else b""
-    came = MessageArrival(len(setting), taken.notes) if setting or taken.notes else None
+    wrapper = pack_wrapper(taken.setting) if taken.setting is not None else b""
+    arrival = MessageArrival(len(wrapper), taken.notes) if wrapper or taken.notes else None
     mark = _mark(wire) if idempotency else ""
     return Posting(
         message=message,
@@ -61,8 +61,8 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
         form=taken.format.value,
         idempotency=idempotency,
         fingerprint=mark,
-        came=came,
-        setting=setting,
+        arrival=arrival,
+        wrapper=wrapper,
     )
 
 

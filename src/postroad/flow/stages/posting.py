@@ -29,8 +29,8 @@ class Posting(Struct, gc=False, frozen=True):
     form: str
     idempotency: str = ""
     fingerprint: str = ""
-    came: MessageArrival | None = None  # how it came, where there is anything to tell
-    setting: bytes = b""  # how its parts were wrapped, packed
+    arrival: MessageArrival | None = None  # how it came, where there is anything to tell
+    wrapper: bytes = b""  # how its parts were wrapped, packed
     bulk: str = ""  # the Idempotency-Key of the call that it came in together with others
 
 
@@ -59,10 +59,10 @@ def _facts(part: Part) -> PartFacts:
     return PartFacts(part.id, part.content_type, len(part.data), part.expires_at_us, part.attachment, part.headers)
 
 
-def encode_body(parts: tuple[Part, ...], explanation: bytes = b"", setting: bytes = b"") -> bytes | None:
+def encode_body(parts: tuple[Part, ...], explanation: bytes = b"", wrapper: bytes = b"") -> bytes | None:
     """Return the stored body: the bytes of all parts, followed by the wrapper and the explanation."""
-    if explanation or setting:
-        return b"".join([*[part.data for part in parts], setting, explanation])
+    if explanation or wrapper:
+        return b"".join([*[part.data for part in parts], wrapper, explanation])
     if len(parts) == 1:
         return parts[0].data
     return b"".join([part.data for part in parts]) if parts else None
@@ -82,10 +82,10 @@ def decode_parts(facts: tuple[PartFacts, ...], body: bytes) -> tuple[Part, ...]:
 
 def decode_wrapper(content: DeliveryContent, body: bytes) -> bytes:
     """Return the wrapper from a stored body; empty if none was stored."""
-    if not content.setting:
+    if not content.wrapper_bytes:
         return b""
     begins = sum([fact.size for fact in content.parts])
-    return body[begins : begins + content.setting]
+    return body[begins : begins + content.wrapper_bytes]
 
 
 def _part(fact: PartFacts, data: bytes) -> Part:

@@ -17,13 +17,13 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.posting import Answer, Answered
 
-# A look takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
+# A refresh takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
 # nodes accept posts too; but never more than a twentieth of the time, unless somebody is at the limit.
 REFRESH_EVERY_S = 5.0
 REFRESH_SHARE = 20
-IDLE_SHARE = 10  # at the limit, a look that takes 10 ms is followed by 100 without one …
+IDLE_SHARE = 10  # at the limit, a refresh that takes 10 ms is followed by 100 without one …
 MAX_IDLE_S = 5.0  # … but nobody waits for longer than this
-MAX_WAITING = 100  # posts of one organization that wait for a look
+MAX_WAITING = 100  # posts of one organization that wait for a refresh
 
 
 class Quota:
@@ -34,8 +34,8 @@ class Quota:
         self._wait_until_indexed = plumbing.wait_until_indexed
         self._usual = usual
         self._account = QuotaAccount()
-        self._looking: asyncio.Task[None] | None = None
-        self._looks_again_at = float("-inf")
+        self._refreshing: asyncio.Task[None] | None = None
+        self._refresh_at = float("-inf")
         self._rests_until = 0.0
         self._waiting: Counter[str] = Counter()
 
@@ -45,13 +45,13 @@ class Quota:
         directory = self._directory()
         limits = [self._usual, *(house.limits for house in directory.organizations.values())]
         if any(one != none for one in limits) or any(one.limits.queued_messages for one in directory.services.values()):
-            await self.look()
+            await self.refresh()
 
     async def close(self) -> None:
         """Stop refreshing."""
-        if self._looking is not None:
-            self._looking.cancel()
-            await asyncio.gather(self._looking, return_exceptions=True)
+        if self._refreshing is not None:
+            self._refreshing.cancel()
+            await asyncio.gather(self._refreshing, return_exceptions=True)
 
     def allowance(self, sender: Service) -> Allowance:
         return allowance_of(sender, self._directory(), self._usual)
@@ -62,13 +62,13 @@ class Quota:
 
     async def usage(self, organization: str) -> QuotaAmount:
         """Return how many messages and bytes of the organization wait now."""
-        await self.look()
+        await self.refresh()
         return self._account.amount(organization.casefold())
 
-    def take(self, charge: QuotaCharge, allowance: Allowance) -> bool:
+    def reserve(self, charge: QuotaCharge, allowance: Allowance) -> bool:
         """Reserve quota for the charge if it fits by the totals known now."""
-        if self._clock.monotonic() >= self._looks_again_at:
-            self._begin_look()
+        if self._clock.monotonic() >= self._refresh_at:
+            self._begin_refresh()
         fits = not self._account.excess(charge, allowance)
         if fits:
             self._account.begin(charge)
@@ -79,7 +79,7 @@ class Quota:
         if self._waiting[charge.organization] < MAX_WAITING:
             self._waiting[charge.organization] += 1
             try:
-                await self.look()
+                await self.refresh()
             finally:
                 self._waiting[charge.organization] -= 1
         excess = self._account.excess(charge, allowance)
@@ -96,16 +96,16 @@ class Quota:
 
         return settled
 
-    async def look(self) -> None:
+    async def refresh(self) -> None:
         """Refresh the totals from the index; concurrent callers wait for the same refresh."""
-        await asyncio.shield(self._begin_look())
+        await asyncio.shield(self._begin_refresh())
 
-    def _begin_look(self) -> asyncio.Task[None]:
-        if self._looking is None:
-            self._looking = asyncio.get_running_loop().create_task(self._look())
-        return self._looking
+    def _begin_refresh(self) -> asyncio.Task[None]:
+        if self._refreshing is None:
+            self._refreshing = asyncio.get_running_loop().create_task(self._refresh())
+        return self._refreshing
 
-    async def _look(self) -> None:
+    async def _refresh(self) -> None:
         if (rest_s := self._rests_until - self._clock.monotonic()) > 0:
             await asyncio.sleep(rest_s)
         started = self._clock.monotonic()
@@ -125,5 +125,5 @@ class Quota:
             self._account.end_refresh(charges)
             ended = self._clock.monotonic()
             self._rests_until = ended + min(MAX_IDLE_S, IDLE_SHARE * (ended - started))
-            self._looks_again_at = ended + max(REFRESH_EVERY_S, REFRESH_SHARE * (ended - started))
-            self._looking = None
+            self._refresh_at = ended + max(REFRESH_EVERY_S, REFRESH_SHARE * (ended - started))
+            self._refreshing = None

@@ -144,9 +144,9 @@ class RespondStage:
             session=ids.session(admitted.at_us, self._randomness.bytes(10)),
             directory_version=directory.version,
             explained=len(explanation),
-            found_by=keys,
+            search_keys=keys,
         )
-        body = encode_body(posting.message.parts, explanation, posting.setting)
+        body = encode_body(posting.message.parts, explanation, posting.wrapper)
         outcome = await commit_step(self._desk, JournalStep(entry, body, (answer_key(queued.number),)))
         return await self._again(outcome, posting) if isinstance(outcome, Conflict) else build_result(entry)
 

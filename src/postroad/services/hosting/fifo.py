@@ -12,7 +12,7 @@ class FifoTurn:
         self._before = before
         self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
 
-    async def turn(self, most_s: float) -> None:
+    async def wait(self, most_s: float) -> None:
         """Wait until all earlier tasks have left, at most ``most_s`` seconds."""
         if self._before is not None:
             await asyncio.wait((self._before,), timeout=most_s)

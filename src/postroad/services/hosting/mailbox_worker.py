@@ -26,13 +26,13 @@ class MailboxWorker:
         self._network = network
         self._workshop = workshop
         self._gcid = gcid
-        self._patience = InterruptibleWait()
+        self._wait = InterruptibleWait()
         self._working: dict[asyncio.Task[None], Delivered] = {}
         self._attending = asyncio.get_running_loop().create_task(self._attend())
 
     def leave(self) -> None:
         """Stop taking deliveries."""
-        self._patience.end()
+        self._wait.cancel()
 
     async def end(self) -> None:
         """Stop taking deliveries, finish those in progress, and give back those that take too long."""
@@ -49,33 +49,33 @@ class MailboxWorker:
             await self._give_back(delivered)
 
     async def _attend(self) -> None:
-        while not self._patience.over:
+        while not self._wait.cancelled:
             try:
                 await self._take()
             except (Refused, Unavailable) as error:
                 log.warning("the mailbox of hosted service %s cannot be read: %s", self._gcid, error)
-                await self._patience.wait(asyncio.sleep(RETRY_S))
+                await self._wait.until(asyncio.sleep(RETRY_S))
             except Exception as error:
                 log.error("attending to hosted service %s failed: %s", self._gcid, type(error).__name__)
-                await self._patience.wait(asyncio.sleep(RETRY_S))
+                await self._wait.until(asyncio.sleep(RETRY_S))
 
     async def _take(self) -> None:
         """Poll once and start the work on the result."""
         if len(self._working) >= AT_ONCE:
-            await self._patience.wait(_any_done(self._working))
+            await self._wait.until(_any_done(self._working))
             return
         service = self._network.directory.services.get(self._gcid)
         if service is None:
             self.leave()
             return
         request = PollRequest(max=AT_ONCE - len(self._working), wait_s=WAIT_MAX_S, lease_s=LEASE_S)
-        for delivered in await self._network.poll(make_hosted_caller(service), request, self._patience):
+        for delivered in await self._network.poll(make_hosted_caller(service), request, self._wait):
             await self._begin(delivered)
 
     async def _begin(self, delivered: Delivered) -> None:
         """Start the work with the service's current profile, which may differ from that at the poll."""
         service = self._network.directory.services.get(self._gcid)
-        if self._patience.over or service is None:
+        if self._wait.cancelled or service is None:
             await self._give_back(delivered)
             return
         task = asyncio.get_running_loop().create_task(self._workshop.serve(service, delivered))

@@ -60,7 +60,7 @@ class DeliveryRunner:
             FifoOrder
         )  # by service and, in transit, sender
         self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
-        self._turns = {kind: KeyedSemaphore(PER_SERVICE) for kind in CATALOGUE}
+        self._slots = {kind: KeyedSemaphore(PER_SERVICE) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """Process one delivery completely."""
@@ -69,10 +69,10 @@ class DeliveryRunner:
         try:
             returned = await self._worked(service, delivered)
             if returned.forwards is not None:
-                await place.turn(WORK_S)
+                await place.wait(WORK_S)
                 returned = await self._forwarded(service, delivered, returned, returned.forwards, place)
             if delivered.in_transit:  # messages of one sender go on in the order in which they came
-                await place.turn(WORK_S)
+                await place.wait(WORK_S)
             else:
                 place.leave()
             await self._answer(service, delivered, returned)
@@ -98,9 +98,9 @@ class DeliveryRunner:
             log.warning("%s leaves session %s to its lease: %s", service.address, delivered.session, error)
 
     async def _worked(self, service: Service, delivered: Delivered) -> ServiceResult:
-        turn = self._turns[service.hosted].of(service.organization.casefold())
+        slot = self._slots[service.hosted].slot(service.organization.casefold())
         try:
-            async with asyncio.timeout(WORK_S), turn, self._seats[service.hosted]:
+            async with asyncio.timeout(WORK_S), slot, self._seats[service.hosted]:
                 return await CATALOGUE[service.hosted].work(delivered, self._tools(service))
         except Refused as refusal:
             return ServiceResult(status=Status(refusal.code, refusal.detail))

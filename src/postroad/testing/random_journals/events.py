@@ -90,7 +90,7 @@ def _message(draw: Draw, story: JournalState, answered: WaitingDelivery | None, 
         expires_at_us=draw(an_expiry), copies=tuple(_copy(draw) for _ in range(draw(st.integers(1, 3)))),
         handle=draw(words), parts=(PartFacts("p", "text/plain", 3),), idempotency=draw(words),
         explained=draw(st.sampled_from([0, 3])), shown_sender=draw(st.sampled_from(["", SERVICES[0]])),
-        came=draw(arrivals), **more,
+        arrival=draw(arrivals), **more,
     )  # fmt: skip
 
 
@@ -143,7 +143,7 @@ def _return_invocation(draw: Draw, story: JournalState) -> Entry | None:
         by=route[one.hop].service, message=one.message_seq, hop=one.hop + 1, next=route[one.hop + 1].service,
         size=draw(sizes), expires_at_us=draw(an_expiry), parts=(PartFacts("q", draw(words), 1),), journey=journey,
         hops=changed, logical=draw(logical) if changed else (), returned=draw(returned), status=draw(statuses),
-        explained=draw(st.sampled_from([0, 3])), directory=draw(st.integers(0, 9)), setting=draw(st.sampled_from([0, 2])),
+        explained=draw(st.sampled_from([0, 3])), directory=draw(st.integers(0, 9)), wrapper_bytes=draw(st.sampled_from([0, 2])),
     )  # fmt: skip
 
 

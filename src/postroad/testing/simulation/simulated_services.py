@@ -61,21 +61,21 @@ class SimulatedService:
     async def poll(self, request: PollRequest, leaves_after_s: float = 0.0) -> list[Delivered]:
         """Poll; returns nothing, after a pause, if the network cannot be reached or the service leaves."""
         asked_us = self.now_us
-        patience = InterruptibleWait()
+        wait = InterruptibleWait()
 
         async def question(network: Network) -> list[Delivered]:
-            delivered = await network.poll(self._caller(network), request, patience)
+            delivered = await network.poll(self._caller(network), request, wait)
             for one in delivered:
                 self.ledger.hand_out(asked_us, self.now_us, self.gcid, one)
-            if len(delivered) < request.max and request.select == EVERYTHING and not patience.over:
+            if len(delivered) < request.max and request.select == EVERYTHING and not wait.cancelled:
                 self.ledger.emptied.setdefault(self.gcid, []).append(EmptiedMailbox(asked_us, self.now_us))
             return delivered
 
         if leaves_after_s:
-            asyncio.get_running_loop().call_later(leaves_after_s, patience.end)
+            asyncio.get_running_loop().call_later(leaves_after_s, wait.cancel)
         try:
             delivered = await self._running.ask(question)
-            return [] if patience.over else delivered
+            return [] if wait.cancelled else delivered
         except (ConnectionLost, Unavailable):
             await self.pause()
             return []

@@ -50,7 +50,7 @@ def _bytes_on_the_wire(entry: MessagePosted | InvocationReturned | MessageRefuse
 
 def _bytes_behind_parts(entry: MessagePosted) -> int:
     """Bytes of the body that are no document: how the parts were wrapped, and how the message was routed."""
-    return entry.explained + (entry.came.setting if entry.came is not None else 0)
+    return entry.explained + (entry.arrival.wrapper_bytes if entry.arrival is not None else 0)
 
 
 def _route(hops: tuple[Hop, ...]) -> list[dict[str, Any]] | None:
@@ -174,7 +174,7 @@ _INVOCATION: Columns = {
     "service": lambda of: of.entry.next,
     "answers_delivery": lambda of: of.entry.delivery,
     "size": lambda of: of.entry.size,
-    "body_bytes": lambda of: of.body_length - of.entry.explained - of.entry.setting,
+    "body_bytes": lambda of: of.body_length - of.entry.explained - of.entry.wrapper_bytes,
     "parts": lambda of: len(of.entry.parts),
     "expires_at_us": lambda of: of.entry.expires_at_us or None,
     "hops": lambda of: _route(of.entry.hops),

@@ -54,9 +54,9 @@ def test_values_that_differ_stay_apart(one: str, other: str) -> None:
     [
         (PLAIN, []),
         (replace(PLAIN, handle="h"), [("handle", "h")]),
-        (replace(PLAIN, found_by=(("order", "1"), ("order", "2"))), [("order", "1"), ("order", "2")]),
-        (replace(PLAIN, came=MessageArrival(message_id="<m@x>")), [("Message-ID", "<m@x>")]),
-        (replace(PLAIN, came=MessageArrival()), []),
+        (replace(PLAIN, search_keys=(("order", "1"), ("order", "2"))), [("order", "1"), ("order", "2")]),
+        (replace(PLAIN, arrival=MessageArrival(message_id="<m@x>")), [("Message-ID", "<m@x>")]),
+        (replace(PLAIN, arrival=MessageArrival()), []),
         (
             replace(
                 PLAIN,
@@ -101,7 +101,7 @@ def test_an_interchange_is_kept_under_its_documents_where_answers_name_nothing_e
 def test_what_only_shares_a_hash_is_not_taken_for_it() -> None:
     assert search_key_hash("plumless") == search_key_hash("buckeroo")
     assert matching_search_keys(replace(PLAIN, handle="plumless"), "buckeroo") == ()
-    assert matching_search_keys(replace(PLAIN, handle="A", found_by=(("order", "a"),)), "a") == ("handle", "order")
+    assert matching_search_keys(replace(PLAIN, handle="A", search_keys=(("order", "a"),)), "a") == ("handle", "order")
 
 
 @given(st.text(alphabet=st.characters(), max_size=300))

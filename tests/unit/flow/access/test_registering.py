@@ -23,7 +23,7 @@ def made(watch: Watch, per_day: int = 0) -> RegistrationLimit:
 async def asked(registers: RegistrationLimit, peer: str = HOME, *, code: str = "") -> Refused | None:
     """What whoever registers is told; ``code`` is why the directory would refuse it."""
     try:
-        async with registers.turn(peer):
+        async with registers.slot(peer):
             if code:
                 raise Refused(code, "as the directory says")
     except Refused as refusal:

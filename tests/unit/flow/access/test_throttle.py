@@ -261,7 +261,7 @@ async def test_turns_remember_nobody_afterwards() -> None:
 
     async def work() -> None:
         nonlocal at_work, most
-        async with turns.of(HOME):
+        async with turns.slot(HOME):
             at_work += 1
             most = max(most, at_work)
             await asyncio.sleep(0)

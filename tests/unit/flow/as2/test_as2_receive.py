@@ -72,8 +72,8 @@ async def test_a_message_is_delivered_and_its_receipt_proves_it(at: As2Bench, ag
     assert (part.content_type, part.data) == ("application/edi-x12", DOCUMENT)
     [posted] = await at.entries(MessagePosted)
     assert posted.form == "as2"
-    assert (posted.came.message_id, posted.came.mic) == ("<1@acme.example>", str(built.sent.mic))
-    assert ("signed" in posted.came.layers, "encrypted" in posted.came.layers) == (True, bool(agreement.encrypt))
+    assert (posted.arrival.message_id, posted.arrival.mic) == ("<1@acme.example>", str(built.sent.mic))
+    assert ("signed" in posted.arrival.layers, "encrypted" in posted.arrival.layers) == (True, bool(agreement.encrypt))
 
 
 @pytest.mark.req("T7", "T9")

@@ -25,10 +25,12 @@ def test_all_have_their_turn_some_at_a_time_and_then_everybody_rests(monkeypatch
     turns, batches = RoundRobin(BatchState.ASSEMBLED, 10.0), sending(5)
     batches.append(suspend_batch(batches[0], "no answer", 9))
     ids = [batch.id for batch in batches]
-    assert [turns.take(batches, 1.0) for _ in range(4)] == [{*ids[:2]}, {*ids[2:4]}, {ids[4]}, set()]
-    assert turns.take(batches, 10.9) == set()
-    assert turns.take(batches, 11.0) == {*ids[:2]}
-    assert turns.take([batch for batch in batches if batch.id != ids[1]], 11.0) == {*ids[2:4]}, "one has gone meanwhile"
+    assert [turns.next_batches(batches, 1.0) for _ in range(4)] == [{*ids[:2]}, {*ids[2:4]}, {ids[4]}, set()]
+    assert turns.next_batches(batches, 10.9) == set()
+    assert turns.next_batches(batches, 11.0) == {*ids[:2]}
+    assert turns.next_batches([batch for batch in batches if batch.id != ids[1]], 11.0) == {*ids[2:4]}, (
+        "one has gone meanwhile"
+    )
 
 
 async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:

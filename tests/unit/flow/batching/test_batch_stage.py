@@ -259,7 +259,7 @@ async def test_a_batcher_that_is_told_to_end_while_it_works_does_not_sleep_befor
         async with asyncio.timeout(30):
             await works.wait()
         closing = asyncio.create_task(stage.close())
-        await eventually_async(lambda: all(batcher._patience.over for batcher in stage._latest.values()))
+        await eventually_async(lambda: all(batcher._wait.cancelled for batcher in stage._latest.values()))
         goes_on.set()
         async with asyncio.timeout(30):
             await closing

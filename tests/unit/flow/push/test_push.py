@@ -386,7 +386,12 @@ def test_however_many_hang_the_quick_do_not_wait_for_them(known: bool) -> None:
         assert len(pushed) == 10
         assert pushed[-1].at_us - begun_us < SECOND_US // 10
 
-    in_virtual_time(work, lanes=PushCapacity(quick=PushSlots(overall=8, of_one=4), slow=PushSlots(overall=8, of_one=4)))
+    in_virtual_time(
+        work,
+        lanes=PushCapacity(
+            quick=PushSlots(overall=8, per_organization=4), slow=PushSlots(overall=8, per_organization=4)
+        ),
+    )
 
 
 async def well_known(at: PushScenario, *names: str) -> None:
@@ -415,7 +420,12 @@ def test_organizations_have_their_turn_when_places_are_scarce() -> None:
         assert len(order) == 21
         assert order.index(push_url("Few/One")) <= 4
 
-    in_virtual_time(work, lanes=PushCapacity(quick=PushSlots(overall=2, of_one=2), slow=PushSlots(overall=2, of_one=2)))
+    in_virtual_time(
+        work,
+        lanes=PushCapacity(
+            quick=PushSlots(overall=2, per_organization=2), slow=PushSlots(overall=2, per_organization=2)
+        ),
+    )
 
 
 @pytest.mark.req("D3")

@@ -11,35 +11,35 @@ from postroad.flow.push.slots import PushSlots
 
 
 async def waiting(slots: PushSlots, organization: str, most: int = 1) -> asyncio.Task[int]:
-    task = asyncio.create_task(slots.take(organization, most))
+    task = asyncio.create_task(slots.acquire(organization, most))
     await asyncio.sleep(0)
     return task
 
 
 async def test_as_many_as_are_free_and_no_more() -> None:
-    slots = PushSlots(overall=5, of_one=3)
-    assert await slots.take("a", 8) == 3
-    assert await slots.take("b", 8) == 2
+    slots = PushSlots(overall=5, per_organization=3)
+    assert await slots.acquire("a", 8) == 3
+    assert await slots.acquire("b", 8) == 2
     third = await waiting(slots, "c")
     assert not third.done()
-    slots.give("a", 1)
+    slots.release("a", 1)
     assert await third == 1
 
 
 async def test_one_that_holds_its_share_waits_while_others_are_served() -> None:
-    slots = PushSlots(overall=10, of_one=2)
-    assert await slots.take("a", 8) == 2
+    slots = PushSlots(overall=10, per_organization=2)
+    assert await slots.acquire("a", 8) == 2
     more = await waiting(slots, "a")
-    assert await slots.take("b", 1) == 1
+    assert await slots.acquire("b", 1) == 1
     assert not more.done()
-    slots.give("a", 1)
+    slots.release("a", 1)
     assert await more == 1
 
 
 @pytest.mark.req("D8")
 async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
-    slots = PushSlots(overall=1, of_one=1)
-    assert await slots.take("a", 1) == 1
+    slots = PushSlots(overall=1, per_organization=1)
+    assert await slots.acquire("a", 1) == 1
     served: list[str] = []
 
     def record(name: str, _: asyncio.Task[int]) -> None:
@@ -50,50 +50,50 @@ async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
     names = ["a", "a", "a", "b", "c"]
     for task, name in zip(tasks, names, strict=True):
         task.add_done_callback(partial(record, name))
-    slots.give("a", 1)
+    slots.release("a", 1)
     for _ in range(5):
         await asyncio.sleep(0)
         await asyncio.sleep(0)
-        slots.give(served[-1], 1)
+        slots.release(served[-1], 1)
     assert served == ["a", "b", "c", "a", "a"]
 
 
 @pytest.mark.parametrize("granted", [False, True])
 async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> None:
-    slots = PushSlots(overall=1, of_one=1)
-    await slots.take("a", 1)
+    slots = PushSlots(overall=1, per_organization=1)
+    await slots.acquire("a", 1)
     leaving = await waiting(slots, "b")
     if granted:  # in the very moment in which it leaves
-        slots.give("a", 1)
+        slots.release("a", 1)
         leaving.cancel()
     else:
         leaving.cancel()
         await asyncio.sleep(0)
-        slots.give("a", 1)
+        slots.release("a", 1)
     await asyncio.gather(leaving, return_exceptions=True)
     assert leaving.cancelled()
-    assert await asyncio.wait_for(slots.take("c", 1), 30) == 1
+    assert await asyncio.wait_for(slots.acquire("c", 1), 30) == 1
 
 
 async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_bounded_too() -> None:
-    slots = PushSlots(overall=2, of_one=2)
-    assert await slots.take("a", 2) == 2
+    slots = PushSlots(overall=2, per_organization=2)
+    assert await slots.acquire("a", 2) == 2
     assert [slots.take_over("b") for _ in range(3)] == [True, True, False]
     third = await waiting(slots, "c")
-    slots.give("b", 2)
+    slots.release("b", 2)
     await asyncio.sleep(0)
     assert not third.done()  # two places are held, which is all there are
-    slots.give("a", 1)
+    slots.release("a", 1)
     assert await third == 1
 
 
 async def test_whoever_has_more_than_its_share_takes_no_more() -> None:
-    slots = PushSlots(overall=8, of_one=2)
+    slots = PushSlots(overall=8, per_organization=2)
     for _ in range(3):
         assert slots.take_over("a")
     more = await waiting(slots, "a", 4)
-    slots.give("a", 1)
+    slots.release("a", 1)
     await asyncio.sleep(0)
     assert not more.done()
-    slots.give("a", 1)
+    slots.release("a", 1)
     assert await more == 1

@@ -195,10 +195,10 @@ async def test_messages_accepted_by_other_nodes_are_counted_soon(
     charge = QuotaCharge("mybiz", buyer.gcid, QuotaAmount(1, 1))
     for _ in range(3):
         await post(scenario)
-    elsewhere.take(charge, allowance)  # it has not looked yet, and begins to
-    assert elsewhere._looking is not None
-    await elsewhere._looking
-    assert not elsewhere.take(charge, allowance)
+    elsewhere.reserve(charge, allowance)  # it has not looked yet, and begins to
+    assert elsewhere._refreshing is not None
+    await elsewhere._refreshing
+    assert not elsewhere.reserve(charge, allowance)
 
 
 async def test_without_limits_the_index_is_not_queried(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,8 +85,8 @@ async def test_the_explanation_behind_the_wrapping_is_read(posted: Posted) -> No
 async def test_contents_are_the_parts_and_nothing_that_lies_behind_them(posted: Posted, name: str) -> None:
     caller: Caller = getattr(posted, name)
     header, parts = await read_message(posted.network, caller, posted.session)
-    assert header.came is not None
-    assert header.came.setting > 0
+    assert header.arrival is not None
+    assert header.arrival.wrapper_bytes > 0
     assert header.explained > 0
     assert [(part.id, part.data) for part in parts] == [("1", b"<order/>"), ("pdf", b"%PDF")]
     assert parts[0].headers == (("Content-Language", "de"),)

@@ -79,8 +79,8 @@ async def test_the_same_format_gives_the_same_bytes(running: MemoryNetwork) -> N
     [posted] = await entries(running, MessagePosted)
     assert posted.form == "mime"
     assert posted.wire_size == len(TWO_PARTS)
-    assert posted.came is not None
-    assert posted.came.setting > 0
+    assert posted.arrival is not None
+    assert posted.arrival.wrapper_bytes > 0
 
 
 @pytest.mark.req("T9")
@@ -166,8 +166,8 @@ async def test_a_contradiction_is_kept_with_the_message(running: MemoryNetwork) 
     await sent(running, ACME, "application/dime", ENVELOPE % b"<order/>")
     [posted] = await entries(running, MessagePosted)
     assert posted.form == "soap"
-    assert posted.came is not None
-    assert "application/dime" in posted.came.notes[0]
+    assert posted.arrival is not None
+    assert "application/dime" in posted.arrival.notes[0]
     [delivered] = await running.network.poll(acme, PollRequest())
     assert delivered.parts[0].data == b"<order/>"
 
@@ -302,7 +302,7 @@ async def test_a_wrapping_is_kept_from_explanations(running: MemoryNetwork) -> N
     [posted] = await entries(running, MessagePosted)
     [delivered] = await running.network.poll(acme, PollRequest())
     assert isinstance(delivered, LocalDelivery)
-    assert posted.came == MessageArrival(len(delivered.wrapper))
+    assert posted.arrival == MessageArrival(len(delivered.wrapper))
     assert [part.data for part in delivered.parts] == [b"<order/>", b"%PDF"]
 
 

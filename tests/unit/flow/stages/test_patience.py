@@ -17,25 +17,25 @@ from tests.unit.flow.stages.polls import until_a_poll_waits
 @pytest.mark.req("D2")
 async def test_leaving_ends_the_waiting_at_once() -> None:
     async with memory_network() as running:
-        acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
-        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
+        acme, wait = await running.register("Acme/Supply"), InterruptibleWait()
+        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), wait))
         await until_a_poll_waits(running.network, acme)
-        patience.end()
+        wait.cancel()
         assert await asyncio.wait_for(polling, 30) == []
 
 
 @pytest.mark.req("D2")
 async def test_who_left_before_the_poll_waits_for_nothing() -> None:
     async with memory_network() as running:
-        acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
-        patience.end()
-        assert await asyncio.wait_for(running.network.poll(acme, PollRequest(wait_s=60.0), patience), 30) == []
+        acme, wait = await running.register("Acme/Supply"), InterruptibleWait()
+        wait.cancel()
+        assert await asyncio.wait_for(running.network.poll(acme, PollRequest(wait_s=60.0), wait), 30) == []
 
 
 @pytest.mark.req("D2")
 async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch) -> None:
     async with memory_network() as running:
-        acme, patience = await running.register("Acme/Supply"), InterruptibleWait()
+        acme, wait = await running.register("Acme/Supply"), InterruptibleWait()
         desk = running.network.desk
         claim, has_claimed, goes_on = desk.claim, asyncio.Event(), asyncio.Event()
 
@@ -47,9 +47,9 @@ async def test_a_hand_out_under_way_is_finished(monkeypatch: pytest.MonkeyPatch)
 
         monkeypatch.setattr(desk, "claim", claim_slowly)
         posted = await running.network.post(acme, Message(to=(Recipient("Acme/Supply"),)))
-        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), patience))
+        polling = asyncio.create_task(running.network.poll(acme, PollRequest(wait_s=60.0), wait))
         await asyncio.wait_for(has_claimed.wait(), 30)
-        patience.end()
+        wait.cancel()
         goes_on.set()
         [delivered] = await asyncio.wait_for(polling, 30)
         assert delivered.session == posted.session

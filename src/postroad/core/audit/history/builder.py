@@ -155,7 +155,7 @@ class _HistoryBuilder:
             form=entry.form,
             directory=entry.directory,
             answers=entry.answers.session if entry.answers else "",
-            came=_arrival(entry.came) if entry.came is not None else None,
+            came=_arrival(entry.arrival) if entry.arrival is not None else None,
             forwards=entry.forwarded.session if entry.forwarded is not None else "",
             contained=self._contained(entry),
             expires_at_us=entry.expires_at_us,

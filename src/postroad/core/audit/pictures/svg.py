@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from postroad.core.codecs.soap.escape import text_value
+from postroad.core.codecs.xml_escape import text_value
 
 GROUND_STYLE = """
   svg { color-scheme: light dark; }

@@ -87,7 +87,7 @@ def _known_as(entry: Entry, asked: str, viewer: Viewer) -> tuple[str, ...]:
     if not isinstance(entry, MessagePosted):
         return ()
     nearness = _nearness(entry, viewer)
-    told = replace(entry, found_by=find_visible_keys(entry, viewer)) if entry.found_by else entry
+    told = replace(entry, search_keys=find_visible_keys(entry, viewer)) if entry.search_keys else entry
     return matching_search_keys(told, asked, nearness) if nearness is not None else ()
 
 

@@ -181,8 +181,8 @@ STORY: list[Entry] = [
         _to(BANK),
         type=MessageType.NOTIFICATION,
         expires_at_us=60_000,
-        came=MessageArrival(2, ("said to be text/xml",), "<1@acme>"),
-        found_by=(("order", "po 4711"), ("again", "Po 4711")),
+        arrival=MessageArrival(2, ("said to be text/xml",), "<1@acme>"),
+        search_keys=(("order", "po 4711"), ("again", "Po 4711")),
     ),
     _post(
         24,
@@ -190,7 +190,7 @@ STORY: list[Entry] = [
         _to(STAMPER, BANK),
         type=MessageType.NOTIFICATION,
         expires_at_us=90_000,
-        found_by=(("order", "PO 4711"), ("invoice", "00815")),
+        search_keys=(("order", "PO 4711"), ("invoice", "00815")),
     ),
     InvocationReturned(
         at_us=25_000,

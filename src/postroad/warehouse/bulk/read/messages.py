@@ -204,7 +204,7 @@ def _plain(wire: bytes, place: ArchivePlace, unsaid: ArchiveDefaults) -> Archive
     posting = read_external_post(Wire((), wire))
     sender = posting.message.sender or unsaid.sender
     return ArchivedMessage(
-        place, sender, unsaid.at_us, posting.form, len(wire), posting.message, setting=posting.setting
+        place, sender, unsaid.at_us, posting.form, len(wire), posting.message, setting=posting.wrapper
     )
 
 

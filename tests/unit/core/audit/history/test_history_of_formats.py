@@ -37,7 +37,7 @@ VEIL = Pseudonyms(b"only for tests")
 CAME = MessageArrival(40, ("declared as text/xml, but is dime",), "<1@buyer>", "abc=, sha256", ("encrypted", "signed"))
 POSTED = MessagePosted(
     at_us=1000, session=SESSION, transaction=SESSION, sender=BUYER, type=MessageType.NOTIFICATION, topic="", size=900,
-    form="dime", expires_at_us=0, directory=1, parts=(), copies=(Copy("Seller/Orders", (Hop(SELLER),)),), came=CAME,
+    form="dime", expires_at_us=0, directory=1, parts=(), copies=(Copy("Seller/Orders", (Hop(SELLER),)),), arrival=CAME,
 )  # fmt: skip
 AT_SELLER = delivery_number(1, 0)
 LEFT_OUT = ("part 1: its id has no place in mime", "part 2: its id has no place in mime")
@@ -101,4 +101,4 @@ def test_how_a_message_came_is_no_business_of_its_receiver() -> None:
 
 
 def test_a_message_in_one_of_the_networks_own_forms_came_in_no_way_worth_telling() -> None:
-    assert _told("buyer", [(1, replace(POSTED, came=None))]).came is None
+    assert _told("buyer", [(1, replace(POSTED, arrival=None))]).came is None

@@ -38,7 +38,6 @@ from postroad.api.resources import (
     organizations,
     provisionings,
     pushes,
-    releases,
     rules,
     services,
     status,
@@ -72,8 +71,8 @@ FOR_PROGRAMS = frozenset({"/v1", *FAST_PATHS})
 REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, confirmations.router, credentials.router,
-    services.router, releases.router, pushes.router,
-    assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.bench,
+    services.router, pushes.router,
+    assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.trying,
     models.router, models.pieces,
     cookies.router, provisionings.router,
     explanations.asking, explanations.router, trials.router,

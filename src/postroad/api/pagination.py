@@ -14,7 +14,7 @@ from hmac import compare_digest
 from typing import Annotated, Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
-from fastapi import Request
+from fastapi import Query, Request
 from pydantic import BeforeValidator, Field
 
 from postroad.core.configuration.shapes import StrictShape
@@ -38,6 +38,9 @@ Limit = Annotated[int, BeforeValidator(digits), Field(ge=1, le=MAX_LIMIT)]
 class PageQuery(StrictShape):
     limit: Limit = 50
     cursor: Annotated[str, Field(max_length=500)] = ""
+
+
+Paging = Annotated[PageQuery, Query()]  # unknown parameters are refused like unknown fields
 
 
 class CursorPage(NamedTuple):

@@ -17,18 +17,24 @@ from postroad.client import requests
 from postroad.client.compose import message
 from postroad.client.conversations import Conversations
 from postroad.client.documents import make_part
-from postroad.client.routing import service_path
+from postroad.client.responses import parser
+from postroad.client.routing import list_items, service_path
 from postroad.client.steps import Talk
 from postroad.core.model.message import Message, MessageType
 from postroad.core.model.polling import PollRequest, Selector, Settlement
+from postroad.core.resources.services import (
+    BegunProvisioning,
+    CookiePage,
+    CookieView,
+    ProvisioningPage,
+    ProvisioningView,
+)
 from postroad.errors import Refused, Unavailable
 
 OWN_SERVICE = "Network/Provisioning"
 STEP_S, STEPS = 2.0, 15  # how long an answer is waited for
 HEX = re.compile(r"[0-9a-f]{16}", re.ASCII)
 PARAMETERS = ("serviceID", "token", "returnURL")
-
-Value = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,22 +121,41 @@ def send_and_wait(talks: Conversations, prepared: Message, *, gcid: str = "", th
 
 def _state(talks: Conversations, gcid: str) -> Talk[str]:
     try:
-        found: Value = yield from talks.value(requests.read(provisioning_path(gcid)))
+        found = yield from talks.ask(requests.read(provisioning_path(gcid)), parser(ProvisioningView))
     except Refused:
         return ""
-    state: str = found["state"]
-    return state
+    return found.state
 
 
 # ---- what people ask for
 
 
+def begin(talks: Conversations, organization: str, provider: str, service: str, page: str) -> Talk[BegunProvisioning]:
+    wish = {"provider": provider, "service": service, "returnPath": page}
+    request = requests.change("POST", provisionings_path(organization), wish, doubles=True)
+    return talks.ask(request, parser(BegunProvisioning))
+
+
+def inspect(talks: Conversations, gcid: str, token: str) -> Talk[ProvisioningView]:
+    request = requests.change("POST", f"{provisioning_path(gcid)}/inspection", {"token": token}, doubles=True)
+    return talks.ask(request, parser(ProvisioningView))
+
+
+def list_provisionings(talks: Conversations, organization: str) -> Talk[list[ProvisioningView]]:
+    return list_items(talks, provisionings_path(organization), ProvisioningPage, 0)
+
+
+def list_cookies(talks: Conversations, service: str) -> Talk[list[CookieView]]:
+    return list_items(talks, service_path(service, "cookies"), CookiePage, 0)
+
+
+def set_cookie(talks: Conversations, service: str, sender: str, content: str, content_type: str) -> Talk[CookieView]:
+    wish = {"content": content, "contentType": content_type}
+    return talks.ask(requests.change("PUT", cookie_path(service, sender), wish), parser(CookieView))
+
+
 def provisioning_path(service: str) -> str:
     return f"/v1/provisionings/{quote(service)}"
-
-
-def inspection_path(gcid: str) -> str:
-    return f"{provisioning_path(gcid)}/inspection"
 
 
 def provisionings_path(organization: str) -> str:

@@ -18,6 +18,8 @@ from postroad.core.model.asset import AssetKind
 from postroad.core.model.message import Message
 from postroad.core.resources.base import Page
 from postroad.core.resources.explanations import ExplanationView, TrialView
+from postroad.core.resources.messages import Found, FoundPage
+from postroad.core.resources.services import AssetPage, AssetView, ReleaseView
 from postroad.errors import Refused
 
 PAGE = 200
@@ -72,6 +74,16 @@ def list_items(talks: Conversations, path: str, kind: type[Page[Item]], most: in
             return items
 
 
+def find(talks: Conversations, text: str, most: int) -> Talk[list[Found]]:
+    """Return the first results of a search; 0 means all."""
+    return list_items(talks, "/v1/find", FoundPage, most, q=text)
+
+
+def release(talks: Conversations, service: str) -> Talk[ReleaseView]:
+    request = requests.change("POST", service_path(service, "release"), None, doubles=True)
+    return talks.ask(request, responses.parser(ReleaseView))
+
+
 # ---- rules
 
 
@@ -119,6 +131,10 @@ def load_existing(talks: Conversations, path: str) -> Talk[Value | None]:
 # ---- assets
 
 
+def list_assets(talks: Conversations, service: str, kind: str) -> Talk[list[AssetView]]:
+    return list_items(talks, service_path(service, "assets"), AssetPage, 0, kind=kind)
+
+
 def load_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[str]:
     answer = yield from talks.ask(_file(service_path(service, "assets", kind, name)), responses.require_success)
     return answer.body.decode()
@@ -126,7 +142,7 @@ def load_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk
 
 def save_asset(
     talks: Conversations, service: str, kind: str, name: str, content: str, description: str | None
-) -> Talk[Value]:
+) -> Talk[AssetView]:
     """Create the asset or replace the one of that name."""
     path = service_path(service, "assets", kind, name)
     version = yield from _version_of(talks, path)
@@ -134,8 +150,7 @@ def save_asset(
     headers = (("Content-Type", MEDIA_TYPES[AssetKind(kind)]), ("Accept", "*/*"), condition)
     described = "" if description is None else f"?description={quote(description, safe='')}"
     request = ApiRequest(method="PUT", path=path + described, headers=headers, body=content.encode())
-    saved: Value = yield from talks.value(request)
-    return saved
+    return (yield from talks.ask(request, responses.parser(AssetView)))
 
 
 def remove_asset(talks: Conversations, service: str, kind: str, name: str) -> Talk[None]:

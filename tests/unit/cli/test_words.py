@@ -40,7 +40,6 @@ from postroad.cli.views.deliveries import delivered_lines
 from postroad.cli.views.plans import plan_lines
 from postroad.cli.views.traces import trace_tree
 from postroad.client import Client, Part, Status
-from postroad.client.configuration import PlanFieldChange, PlannedChanges, PlanStep
 from postroad.core.model.history import (
     ArrivalNotes,
     CopyHistory,
@@ -53,6 +52,7 @@ from postroad.core.model.history import (
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Property, PropertyType
 from postroad.core.model.snapshot import Directory
+from postroad.core.resources.configuration import FieldView, PlanView, StepView
 from postroad.errors import Misconfigured, Refused
 from tests.unit.client.scripted import delivered
 
@@ -215,13 +215,11 @@ def test_the_operators_key_is_not_sent_elsewhere(tmp_path: Path) -> None:
 
 def test_a_plan_reads_like_a_difference() -> None:
     steps = (
-        PlanStep(action="add", kind="service", name="A/B", fields=(PlanFieldChange(field="format", after="soap"),)),
-        PlanStep(
-            action="change", kind="service", name="A/C", fields=(PlanFieldChange(field="tries", before=1, after=2),)
-        ),
-        PlanStep(action="remove", kind="person", name="a@b"),
+        StepView(action="add", kind="service", name="A/B", fields=(FieldView(field="format", after="soap"),)),
+        StepView(action="change", kind="service", name="A/C", fields=(FieldView(field="tries", before=1, after=2),)),
+        StepView(action="remove", kind="person", name="a@b"),
     )
-    assert [line.plain for line in plan_lines(PlannedChanges(version="v", steps=steps))] == [
+    assert [line.plain for line in plan_lines(PlanView(version="v", steps=steps))] == [
         "+ service A/B",
         "    format: soap",
         "~ service A/C",
@@ -229,7 +227,7 @@ def test_a_plan_reads_like_a_difference() -> None:
         "- person a@b",
         "1 to add, 1 to change, 1 to remove.",
     ]
-    assert [line.plain for line in plan_lines(PlannedChanges(version="v"))] == [
+    assert [line.plain for line in plan_lines(PlanView(version="v"))] == [
         "Nothing to change: the network is as the files say."
     ]
 
@@ -380,9 +378,9 @@ def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.Ca
 
 
 def test_a_description_cannot_look_like_a_step_of_the_plan() -> None:
-    change = PlanFieldChange(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
-    step = PlanStep(action="change", kind="service", name="A/B", fields=(change,))
-    lines = [line.plain for line in plan_lines(PlannedChanges(version="1", steps=(step,)))]
+    change = FieldView(field="description", before="old\n", after="new\n- organization Acme\x1b[1A\n")
+    step = StepView(action="change", kind="service", name="A/B", fields=(change,))
+    lines = [line.plain for line in plan_lines(PlanView(version="1", steps=(step,)))]
     assert lines[:2] == ["~ service A/B", "    description: old → new⏎- organization Acme [1A"]
 
 

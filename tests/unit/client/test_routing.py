@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
 from postroad.client import Refused, Unavailable, routing
 from postroad.client.steps import ApiRequest, ApiResponse
+from postroad.core.resources.explanations import ExplanationView, RouteView
+from postroad.core.resources.services import AssetView
 from tests.unit.client.scripted import LOST, Script, conversations, ok, problem
 
 ABSENT = problem(404, "not-found")
@@ -45,12 +48,13 @@ def test_other_refusals_and_silence_are_not_taken_for_absence() -> None:
 
 
 def test_an_asset_is_made_only_where_there_is_none_and_replaced_as_it_was_read() -> None:
-    script = Script([ABSENT, ok({}, 201)])
-    script.play(routing.save_asset(conversations(), "A/B", "table", "a/b", "zip\n", "codes & more"))
+    saved = AssetView(kind="table", name="a/b", description="codes & more", digest="0", bytes=4, version=1)
+    script = Script([ABSENT, ok(saved, 201)])
+    assert saved == script.play(routing.save_asset(conversations(), "A/B", "table", "a/b", "zip\n", "codes & more"))
     put = script.requests[1]
     assert (put.method, put.path) == ("PUT", "/v1/services/A/B/assets/table/a%2Fb?description=codes%20%26%20more")
     assert (dict(put.headers)["If-None-Match"], dict(put.headers)["Content-Type"]) == ("*", "text/csv")
-    script = Script([ApiResponse(status=200, headers={"etag": '"4"'}, body=b"zip\n"), ok({})])
+    script = Script([ApiResponse(status=200, headers={"etag": '"4"'}, body=b"zip\n"), ok(saved)])
     script.play(routing.save_asset(conversations(), "A/B", "table", "t", "zip\n", None))
     assert dict(script.requests[1].headers)["If-Match"] == '"4"'
 
@@ -77,5 +81,25 @@ def test_or_as_far_as_wanted() -> None:
 def test_an_explanation_is_json_or_a_drawing() -> None:
     drawn = ApiResponse(status=200, headers={"content-type": "image/svg+xml"}, body=b"<svg/>")
     assert routing.parse_explanation(drawn) == "<svg/>"
-    told_it = ApiResponse(status=200, headers={"content-type": "application/json"}, body=b'{"copies":[]}')
-    assert routing.parse_explanation(told_it) == {"copies": []}
+    copy = RouteView(recipient="Acme/Supply", code="", detail="", route=["Acme/Supply"], invocations=[])
+    explained = ExplanationView(
+        session="",
+        sender="MyBiz/Purchasing",
+        directory=1,
+        code="",
+        detail="",
+        forgotten=False,
+        services=[],
+        copies=[copy],
+    )
+    answer = ApiResponse(status=200, headers={"content-type": "application/json"}, body=msgspec.json.encode(explained))
+    assert routing.parse_explanation(answer) == explained
+
+
+def test_a_trial_has_what_it_was_about() -> None:
+    trial = routing.parse_trial(ApiResponse(status=200, headers={}, body=b'{"valid":false,"faults":["no total"]}'))
+    assert (trial.valid, trial.faults, trial.output) == (False, ["no total"], UNSET)
+    assert trial.keys() == ["valid", "faults"]
+    assert "output" not in trial
+    with pytest.raises(KeyError):
+        trial["output"]

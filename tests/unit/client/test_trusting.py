@@ -8,6 +8,7 @@ from postroad.client import ProvisioningVisit, Refused, Unavailable, provisionin
 from postroad.client.steps import ApiResponse
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Argument, MessageType, Status
+from postroad.core.resources.services import ProvisioningView
 from tests.unit.client.scripted import Script, conversations, delivered, ok, problem
 
 HOME = "https://network.example:8470"
@@ -16,6 +17,22 @@ BACK = f"{HOME}/provisioned/{GCID}"
 QUERY = f"serviceID={GCID}&token={TOKEN}&returnURL=https%3A%2F%2Fnetwork.example%3A8470%2Fprovisioned%2F{GCID}"
 POSTED = ok({"session": "s", "transaction": "t"}, 202)
 NOTHING, SETTLED = ok({"messages": []}), ok({"settled": []})
+
+
+def linked(state: str) -> ApiResponse:
+    return ok(
+        ProvisioningView(
+            service="MyBiz/Second",
+            gcid=GCID,
+            provider="Parcels/Dispatch",
+            provider_gcid="1" * 16,
+            state=state,
+            started_at=None,
+            expires_at=None,
+            confirmed_at=None,
+            revoked_at=None,
+        )
+    )
 
 
 def answer(status: Status | None = None) -> ApiResponse:
@@ -63,7 +80,7 @@ def test_a_status_in_the_answer_is_raised_as_the_refusal_it_is() -> None:
 
 
 def test_an_answer_that_another_consumer_took_is_known_by_its_effect() -> None:
-    script = Script([POSTED, NOTHING, ok({"state": "pending"}), NOTHING, ok({"state": "active"})])
+    script = Script([POSTED, NOTHING, linked("pending"), NOTHING, linked("active")])
     script.play(
         provisioning.send_and_wait(
             conversations(), provisioning.build_confirmation(GCID, TOKEN), gcid=GCID, then="active"

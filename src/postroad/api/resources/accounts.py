@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
+from msgspec.structs import asdict
 from pydantic import Field, StrictInt
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import (
     Api,
@@ -18,13 +20,14 @@ from postroad.api.resources.context import (
     page_answer,
     time_or_none,
 )
-from postroad.api.resources.queries import Paging
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute, OpenRoute, peer_of, proof_of
-from postroad.core.configuration.shapes import Email, Line, Name, Password, RoleName, StrictShape, Word
+from postroad.core.configuration.shapes import Email, Line, Name, Password, StrictShape, Word
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import DAY_US, credential_warning, days_left
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
+from postroad.core.resources.accounts import Account, KeyPage, KeyView, LoginLink, NewKey
 from postroad.flow.administration import accounts
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
@@ -57,60 +60,29 @@ class NewPersonalKey(StrictShape):
     expires_in_days: Annotated[StrictInt, Field(ge=1, le=3_650)] = 365
 
 
-class Account(StrictShape):
-    email: str
-    name: str
-    organization: str
-    role: RoleName
-    operator: bool
-    version: int
+def account_view(person: Person, version: int) -> Account:
+    return Account(
+        email=person.email,
+        name=person.name,
+        organization=person.organization,
+        role=person.role.value,
+        operator=person.operator,
+        version=version,
+    )
 
 
-class KeyView(StrictShape):
-    id: str
-    label: str
-    created_at: str | None
-    expires_at: str | None
-    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
-    warning: Annotated[str, Field(description="What needs attention soon; empty when empty_answer does")]
+def key_view(credential: Credential, now_us: int) -> KeyView:
+    return KeyView(
+        id=credential.id,
+        label=credential.label,
+        created_at=time_or_none(credential.created_at_us),
+        expires_at=time_or_none(credential.expires_at_us),
+        days_left=days_left(credential.expires_at_us, now_us),
+        warning=credential_warning(credential, now_us),
+    )
 
 
-class NewKey(KeyView):
-    key: Annotated[str, Field(description="Shown once, now; the network keeps only a hash")]
-
-
-class LoginLink(StrictShape):
-    url: Annotated[str, Field(description="Opens the console and logs in, once; shown this once")]
-
-
-class KeyPage(StrictShape):
-    items: list[KeyView]
-    next: str | None = None
-
-
-def account_view(person: Person, version: int) -> dict[str, Any]:
-    return {
-        "email": person.email,
-        "name": person.name,
-        "organization": person.organization,
-        "role": person.role.value,
-        "operator": person.operator,
-        "version": version,
-    }
-
-
-def key_view(credential: Credential, now_us: int) -> dict[str, Any]:
-    return {
-        "id": credential.id,
-        "label": credential.label,
-        "createdAt": time_or_none(credential.created_at_us),
-        "expiresAt": time_or_none(credential.expires_at_us),
-        "daysLeft": days_left(credential.expires_at_us, now_us),
-        "warning": credential_warning(credential, now_us),
-    }
-
-
-@opened.post("/v1/register", status_code=201, response_model=Account)
+@opened.post("/v1/register", **returns(Account, 201))
 async def register(request: Request, api: Api, wish: Registration) -> Response:
     """Register an organization and yourself as its first owner."""
     async with api.authenticator.registering.turn(peer_of(request)):
@@ -118,12 +90,12 @@ async def register(request: Request, api: Api, wish: Registration) -> Response:
     return answer(account_view(owner, 1), 201, headers={"Location": "/v1/account"})
 
 
-@opened.post("/v1/login", response_model=NewKey)
+@opened.post("/v1/login", **returns(NewKey))
 async def login(request: Request, api: Api, wish: Login) -> Response:
     """Exchange e-mail and password for a personal key that ends after 12 hours."""
     caller = await _by_password(request, api, wish.email, wish.password)
     key, credential = await accounts.log_in(api.administration, accounts.require_person(caller))
-    return answer(key_view(credential, api.network.clock.now_us()) | {"key": key})
+    return answer(NewKey(**asdict(key_view(credential, api.network.clock.now_us())), key=key))
 
 
 @router.post("/v1/logout", status_code=204)
@@ -135,7 +107,7 @@ async def logout(request: Request, api: Api, caller: Asking) -> Response:
     return empty_answer()
 
 
-@router.get("/v1/account", response_model=Account)
+@router.get("/v1/account", **returns(Account))
 async def read_account(request: Request, api: Api, caller: Asking) -> Response:
     """Return the account of the caller."""
     person = accounts.require_person(caller)
@@ -143,7 +115,7 @@ async def read_account(request: Request, api: Api, caller: Asking) -> Response:
     return not_modified(request, tag_of(version)) or answer(account_view(person, version), tag=tag_of(version))
 
 
-@router.put("/v1/account", response_model=Account)
+@router.put("/v1/account", **returns(Account))
 async def change_account(api: Api, caller: Asking, wish: AccountChange, if_match: IfMatch = None) -> Response:
     """Change your name."""
     person = accounts.require_person(caller)
@@ -165,14 +137,14 @@ async def change_password(request: Request, api: Api, caller: Asking, wish: Pass
     return empty_answer()
 
 
-@router.post("/v1/account/login-link", status_code=201, response_model=LoginLink)
+@router.post("/v1/account/login-link", **returns(LoginLink, 201))
 async def make_login_link(api: Api, caller: Asking) -> Response:
     """A link that opens the console in a browser and logs you in, once, within a quarter of an hour."""
     key = await accounts.make_link(api.administration, accounts.require_person(caller))
-    return answer({"url": f"{api.own_address.url}/login/link?once={key}"}, 201)
+    return answer(LoginLink(url=f"{api.own_address.url}/login/link?once={key}"), 201)
 
 
-@router.get("/v1/account/keys", response_model=KeyPage)
+@router.get("/v1/account/keys", **returns(KeyPage))
 async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
     """Your personal keys and logins, without the keys themselves."""
     person = accounts.require_person(caller)
@@ -183,13 +155,13 @@ async def list_keys(request: Request, api: Api, caller: Asking, query: Paging) -
     return page_answer(request, page._replace(items=[key_view(item, now_us) for item in page.items]))
 
 
-@router.post("/v1/account/keys", status_code=201, response_model=NewKey)
+@router.post("/v1/account/keys", **returns(NewKey, 201))
 async def make_key(api: Api, caller: Asking, wish: NewPersonalKey) -> Response:
     """Create a personal key. Only this answer contains it."""
     until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US
     person = accounts.require_person(caller)
     key, credential = await accounts.make_key(api.administration, person, wish.label, until_us)
-    return answer(key_view(credential, api.network.clock.now_us()) | {"key": key}, 201)
+    return answer(NewKey(**asdict(key_view(credential, api.network.clock.now_us())), key=key), 201)
 
 
 @router.delete("/v1/account/keys/{key_id}", status_code=204)

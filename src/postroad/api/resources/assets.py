@@ -7,17 +7,19 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Header, Query, Request, Response
 from pydantic import Field
 
-from postroad.api.pagination import PageQuery
+from postroad.api.pagination import PageQuery, Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of, version_to_replace
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import ASSET_TYPES, AssetRoute, GuardedRoute
-from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.entries.assets import asset_summary
 from postroad.core.configuration.shapes import Prose, StrictShape
 from postroad.core.model.asset import Asset, AssetKind, asset_key
 from postroad.core.model.directory import Role
+from postroad.core.resources.configuration import VersionPage
+from postroad.core.resources.services import AssetPage, AssetView
 from postroad.errors import Refused
 from postroad.flow.administration import assets as changing
 from postroad.flow.administration.base import require_service
@@ -44,22 +46,6 @@ IfNoneMatch = Annotated[
 ]
 
 
-class AssetView(StrictShape):
-    """An asset without its content."""
-
-    kind: AssetKind
-    name: str
-    description: str
-    digest: Annotated[str, Field(description="Of the content: the beginning of its SHA-256")]
-    bytes: int
-    version: int
-
-
-class AssetPage(StrictShape):
-    items: list[AssetView]
-    next: str | None = None
-
-
 class AssetQuery(PageQuery):
     kind: Annotated[AssetKind | None, Field(description="Only of this kind")] = None
 
@@ -68,15 +54,15 @@ class SaveQuery(StrictShape):
     description: Annotated[Prose | None, Field(description="Stays as it is when left out")] = None
 
 
-def asset_view(api: ApiContext, asset: Asset) -> dict[str, Any]:
-    return asset_summary(asset) | {"version": _version(api, asset)}
+def asset_view(api: ApiContext, asset: Asset) -> AssetView:
+    return AssetView(**asset_summary(asset), version=_version(api, asset))
 
 
 def _version(api: ApiContext, asset: Asset) -> int:
     return api.network.directory.object_version("asset", asset_key(asset.service, asset.kind, asset.name))
 
 
-@router.get(ASSETS, response_model=AssetPage)
+@router.get(ASSETS, **returns(AssetPage))
 async def list_assets(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[AssetQuery, Query()]
 ) -> Response:
@@ -86,7 +72,7 @@ async def list_assets(
     return page_answer(request, page._replace(items=[asset_view(api, asset) for asset in page.items]))
 
 
-@router.get(ASSET + "/versions", response_model=VersionPage)
+@router.get(ASSET + "/versions", **returns(VersionPage))
 async def list_asset_versions(
     request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str, query: Paging
 ) -> Response:
@@ -112,9 +98,8 @@ async def read_asset(request: Request, api: Api, caller: Asking, service: str, k
 
 @contents.put(
     ASSET,
-    response_model=AssetView,
-    responses={201: {"model": AssetView, "description": "It is new"}},
-    openapi_extra={"requestBody": {"required": True, "content": FILE}},
+    responses={201: {"description": "It is new"}},
+    **returns(AssetView, requestBody={"required": True, "content": FILE}),
 )
 async def save_asset(
     request: Request,
@@ -142,7 +127,7 @@ async def save_asset(
         description=kept if query.description is None else query.description,
     )
     view = asset_view(api, await changing.save(api.administration, caller, asset, seen))
-    return answer(view, 200 if existing else 201, tag=tag_of(view["version"]))
+    return answer(view, 200 if existing else 201, tag=tag_of(view.version))
 
 
 @contents.delete(ASSET, status_code=204)

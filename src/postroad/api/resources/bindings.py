@@ -5,15 +5,15 @@ Open to people, and to services for their own queues.
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Self
 from urllib.parse import quote
 
+import msgspec
 from fastapi import APIRouter, Query, Request, Response
 from msgspec.structs import asdict
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from postroad.api.pagination import PageQuery
-from postroad.api.resources.binding_trials import BindingTrial, run_binding_trial
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import (
     Api,
@@ -25,15 +25,19 @@ from postroad.api.resources.context import (
     page_answer,
     time_or_none,
 )
+from postroad.api.resources.explanations import LIMITS
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.route_guards import GuardedRoute, TrialRoute
+from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.configuration.entries.bindings import BindingEntry, binding_of
-from postroad.core.configuration.shapes import Line, Name
+from postroad.core.configuration.shapes import Line, Name, StrictShape, Word
 from postroad.core.exchange.exchange import BoundExchange, describe_decision
 from postroad.core.exchange.matching import DecisionExplanation
 from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Service
 from postroad.core.model.exchange import Binding, binding_key
+from postroad.core.model.message import Message
 from postroad.core.resources.bindings import (
     BindingExplanation,
     BindingPage,
@@ -41,12 +45,15 @@ from postroad.core.resources.bindings import (
     BindingView,
     ListedBinding,
     TrialResult,
+    TriedBindingView,
 )
 from postroad.flow.administration import bindings as changing
 from postroad.flow.administration.base import find_visible_service
+from postroad.flow.administration.try_out.rules import load_stored_message
+from postroad.services.exchange import binding_trial
 
 router = APIRouter(route_class=GuardedRoute, tags=["bindings"])
-bench = APIRouter(route_class=TrialRoute, tags=["bindings"])
+trying = APIRouter(route_class=TrialRoute, tags=["bindings"])
 
 BINDINGS = SERVICE + "/bindings"
 BINDING = BINDINGS + "/{name:binding}"
@@ -111,6 +118,47 @@ def _answer(api: ApiContext, caller: Caller, binding: Binding, status: int = 200
     return answer(view, status, tag=tag_of(view.version), headers=headers)
 
 
+CONTENT_CHARS = 100_000
+
+
+class BindingTrial(StrictShape):
+    """Exactly one of message and session; without a binding, all that you may see are tried."""
+
+    message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
+    session: Annotated[Word | None, Field(description="A message that was posted")] = None
+    binding: binding_trial.TriedBinding | None = None
+
+    @model_validator(mode="after")
+    def has_one_message(self) -> Self:
+        if (self.message is None) == (self.session is None):
+            raise ValueError("try it on exactly one of message and session")
+        return self
+
+
+async def run_binding_trial(api: ApiContext, caller: Caller, exchange: Service, wish: BindingTrial) -> TrialResult:
+    message = await _message(api, caller, wish)
+    found = await binding_trial.try_bindings(api.administration, caller, exchange, wish.binding, message)
+    return TrialResult(tried=found.tried, items=[_view(one) for one in found.met])
+
+
+async def _message(api: ApiContext, caller: Caller, wish: BindingTrial) -> Message:
+    if wish.session is not None:
+        return await load_stored_message(api.network, caller, wish.session)
+    return JSON_FORM.decode_post(msgspec.json.encode(wish.message), LIMITS)
+
+
+def _view(one: binding_trial.MatchedBinding) -> TriedBindingView:
+    return TriedBindingView(
+        name=one.name,
+        queue=one.queue,
+        outcome="fails" if one.error else "goes",
+        explanation=one.explanation,
+        content_type=one.part.content_type if one.part is not None else None,
+        content=one.part.data.decode(errors="replace")[:CONTENT_CHARS] if one.part is not None else None,
+        error=one.error or None,
+    )
+
+
 @router.get(BINDINGS, **returns(BindingPage))
 async def list_bindings(
     request: Request, api: Api, caller: Asking, service: str, query: Annotated[BindingQuery, Query()]
@@ -138,7 +186,7 @@ async def create_binding(api: Api, caller: Asking, service: str, wish: NewBindin
     return _answer(api, caller, made, 201, Location=place)
 
 
-@bench.post(BINDINGS + "/try", **returns(TrialResult))
+@trying.post(BINDINGS + "/try", **returns(TrialResult))
 async def try_bindings(api: Api, caller: Asking, service: str, wish: BindingTrial) -> Response:
     """Which bindings a message would match, why, and what would be sent; nothing is stored or sent."""
     return answer(await run_binding_trial(api, caller, changing.find_exchange(caller, api.network, service), wish))

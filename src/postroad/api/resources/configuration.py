@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, cast
 
 import msgspec
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictStr
 
 from postroad.api.resources.context import Api, ApiContext, Asking, answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import YAML, DocumentRoute, OpenRoute, prefers
 from postroad.core.configuration.change_plan import ChangedField, ConfigurationPlan, ObjectStep, StepAction
 from postroad.core.configuration.document import document_schema
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.configuration.yaml_text import as_yaml
 from postroad.core.model.caller import Caller
+from postroad.core.resources.configuration import FieldView, PlanView, StepView, WarningView
 from postroad.flow.administration import configuration as configuring
 
 router = APIRouter(route_class=DocumentRoute, tags=["configuration"])
@@ -32,59 +34,27 @@ class ApplyWish(PlanWish):
     version: Annotated[StrictStr, Field(max_length=64, description="The version of the plan that you have seen")]
 
 
-class FieldView(StrictShape):
-    field: str
-    before: Any
-    after: Any
-    resets: Annotated[bool, Field(description="The document does not name this field, so it returns to its default")]
+def plan_view(plan: ConfigurationPlan, *, applied: bool) -> PlanView:
+    # One step at a time: a plan of thousands would keep the interpreter's lock while it is encoded as a whole.
+    encoded = tuple(msgspec.Raw(msgspec.json.encode(_step_view(step))) for step in plan.steps)
+    return PlanView(
+        version=plan.version,
+        add=plan.count(StepAction.ADD),
+        change=plan.count(StepAction.CHANGE),
+        remove=plan.count(StepAction.REMOVE),
+        steps=cast("tuple[StepView, ...]", encoded),
+        warnings=tuple(WarningView(pointer=one.pointer, detail=one.detail) for one in plan.warnings),
+        applied=applied,
+    )
 
 
-class StepView(StrictShape):
-    action: Literal["add", "change", "remove"]
-    kind: str
-    name: str
-    fields: list[FieldView]
+def _step_view(step: ObjectStep) -> StepView:
+    fields = tuple(_field_view(item) for item in step.fields)
+    return StepView(action=step.action.value, kind=step.kind, name=step.name, fields=fields)
 
 
-class WarningView(StrictShape):
-    pointer: str
-    detail: str
-
-
-class PlanView(StrictShape):
-    version: str
-    add: int
-    change: int
-    remove: int
-    steps: list[StepView]
-    warnings: Annotated[list[WarningView], Field(description="What will not work yet, and does not stop the plan")]
-    applied: bool
-
-
-def plan_view(plan: ConfigurationPlan, *, applied: bool) -> dict[str, Any]:
-    return {
-        "version": plan.version,
-        "add": plan.count(StepAction.ADD),
-        "change": plan.count(StepAction.CHANGE),
-        "remove": plan.count(StepAction.REMOVE),
-        # One at a time: a plan of thousands of steps would keep the interpreter's lock while it is written as a whole.
-        "steps": [msgspec.Raw(msgspec.json.encode(_step_view(step))) for step in plan.steps],
-        "warnings": [{"pointer": one.pointer, "detail": one.detail} for one in plan.warnings],
-        "applied": applied,
-    }
-
-
-def _step_view(step: ObjectStep) -> dict[str, Any]:
-    return {
-        "action": step.action.value,
-        "kind": step.kind,
-        "name": step.name,
-        "fields": [_field_view(item) for item in step.fields],
-    }
-
-
-def _field_view(change: ChangedField) -> dict[str, Any]:
-    return {"field": change.field, "before": change.before, "after": change.after, "resets": change.resets}
+def _field_view(change: ChangedField) -> FieldView:
+    return FieldView(field=change.field, before=change.before, after=change.after, resets=change.resets)
 
 
 @router.get("/v1/configuration", response_model=dict[str, Any])
@@ -105,7 +75,7 @@ async def read_schema() -> dict[str, Any]:
     return document_schema()
 
 
-@router.post("/v1/configuration/plan", response_model=PlanView)
+@router.post("/v1/configuration/plan", **returns(PlanView))
 async def plan_configuration(api: Api, caller: Asking, wish: PlanWish) -> Response:
     """What applying a document would change. Changes nothing."""
     with api.authenticator.registering.adding(caller.organization or caller.name):
@@ -113,7 +83,7 @@ async def plan_configuration(api: Api, caller: Asking, wish: PlanWish) -> Respon
     return await _answer_plan(api, caller, plan, applied=False)
 
 
-@router.post("/v1/configuration/apply", response_model=PlanView)
+@router.post("/v1/configuration/apply", **returns(PlanView))
 async def apply_configuration(api: Api, caller: Asking, wish: ApplyWish) -> Response:
     """Apply a document all at once, if the plan is still the one that ``version`` names."""
     with api.authenticator.registering.adding(caller.organization or caller.name):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Request, Response
+from msgspec import UNSET, UnsetType
+from msgspec.structs import asdict
 from pydantic import Field, StrictInt
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.accounts import key_view
 from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer, time_or_none
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute, proof_of
 from postroad.core.configuration.key_possession import KeyPossessionProof
 from postroad.core.configuration.shapes import Password, Pem, StrictShape, Word
 from postroad.core.identity.expiry import DAY_US
 from postroad.core.model.directory import Credential, CredentialKind
+from postroad.core.resources.accounts import Challenge, CredentialPage, CredentialView, NewCredential
 from postroad.flow.administration import credentials as proofs
 
 router = APIRouter(route_class=GuardedRoute, tags=["credentials"])
@@ -44,42 +48,17 @@ class NewServiceCertificate(StrictShape):
     ] = ""
 
 
-class Challenge(StrictShape):
-    challenge: Annotated[str, Field(description="Sign this with the key of the certificate, within 15 minutes")]
+def credential_view(credential: Credential, now_us: int) -> CredentialView:
+    return CredentialView(
+        **asdict(key_view(credential, now_us)),
+        kind=credential.kind.value,
+        fingerprint=credential.secret if credential.kind is CredentialKind.CERTIFICATE else "",
+        unconfirmed=credential.unconfirmed,
+        starts_at=time_or_none(credential.starts_at_us),
+    )
 
 
-class CredentialView(StrictShape):
-    id: str
-    kind: CredentialKind
-    label: str
-    created_at: str | None
-    starts_at: Annotated[str | None, Field(description="Of a certificate: not accepted before")]
-    expires_at: str | None
-    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
-    warning: Annotated[str, Field(description="What needs attention soon; empty when empty_answer does")]
-    fingerprint: Annotated[str, Field(description="Of a certificate: SHA-256 of its DER form")]
-    unconfirmed: Annotated[
-        str, Field(description="The operator who made it, while no owner has confirmed it; it is refused until then")
-    ]
-
-
-class NewCredential(CredentialView):
-    key: Annotated[str | None, Field(description="Of a key: shown once, now")] = None
-
-
-class CredentialPage(StrictShape):
-    items: list[CredentialView]
-    next: str | None = None
-
-
-def credential_view(credential: Credential, now_us: int) -> dict[str, Any]:
-    fingerprint = credential.secret if credential.kind is CredentialKind.CERTIFICATE else ""
-    view = key_view(credential, now_us) | {"kind": credential.kind.value, "fingerprint": fingerprint}
-    view["unconfirmed"] = credential.unconfirmed
-    return view | {"startsAt": time_or_none(credential.starts_at_us)}
-
-
-@router.get(SERVICE + "/credentials", response_model=CredentialPage)
+@router.get(SERVICE + "/credentials", **returns(CredentialPage))
 async def list_credentials(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """A service's credentials, without secrets."""
     _, found = proofs.list_credentials(caller, api.network.directory, service)
@@ -89,13 +68,13 @@ async def list_credentials(request: Request, api: Api, caller: Asking, service: 
     return page_answer(request, page._replace(items=[credential_view(item, now_us) for item in page.items]))
 
 
-@router.post("/v1/certificate-challenges", status_code=201, response_model=Challenge)
+@router.post("/v1/certificate-challenges", **returns(Challenge, 201))
 async def make_certificate_challenge(api: Api, caller: Asking) -> Response:
     """A text to be signed with the key of a client certificate, which proves that you have that key."""
-    return answer({"challenge": proofs.make_certificate_challenge(api.administration, caller)}, 201)
+    return answer(Challenge(challenge=proofs.make_certificate_challenge(api.administration, caller)), 201)
 
 
-@router.post(SERVICE + "/credentials", status_code=201, response_model=NewCredential)
+@router.post(SERVICE + "/credentials", **returns(NewCredential, 201))
 async def add_credential(
     request: Request,
     api: Api,
@@ -107,11 +86,11 @@ async def add_credential(
 
     A certificate needs proof that you have its key: ``challenge`` and ``signature``, or this connection presents it.
     """
-    shown: dict[str, str] = {}
+    key: str | UnsetType = UNSET
     match wish:
         case NewServiceKey():
             until_us = api.network.clock.now_us() + wish.expires_in_days * DAY_US if wish.expires_in_days else 0
-            shown["key"], made = await proofs.add_key(api.administration, caller, service, wish.label, until_us)
+            key, made = await proofs.add_key(api.administration, caller, service, wish.label, until_us)
         case NewServicePassword():
             made = await proofs.add_password(api.administration, caller, service, wish.label, wish.password)
         case NewServiceCertificate():
@@ -120,7 +99,8 @@ async def add_credential(
             made = await proofs.add_certificate(
                 api.administration, caller, service, wish.label, wish.certificate, evidence
             )
-    return answer(credential_view(made, api.network.clock.now_us()) | shown, 201)
+    view = credential_view(made, api.network.clock.now_us())
+    return answer(NewCredential(**asdict(view), key=key), 201)
 
 
 @router.delete(SERVICE + "/credentials/{credential}", status_code=204)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
 from fastapi import APIRouter, Request, Response
-from pydantic import Field
+from msgspec.structs import asdict
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
-from postroad.api.resources.queries import Paging
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import Email, Line, RoleName, StrictShape
 from postroad.core.model.directory import Person, Role
+from postroad.core.resources.accounts import InvitationKey, Invited, MemberPage, MemberView
 from postroad.flow.administration import members as membership
 from postroad.flow.administration.base import require_organization
 
@@ -29,44 +29,18 @@ class MemberChange(StrictShape):
     role: RoleName
 
 
-class MemberView(StrictShape):
-    email: str
-    name: str
-    role: RoleName
-    unconfirmed: Annotated[
-        str,
-        Field(
-            description="The operator who added them, while no owner has confirmed it; they cannot log in until then"
-        ),
-    ]
-    version: int
-
-
-class Invited(MemberView):
-    key: str
-
-
-class InvitationKey(StrictShape):
-    key: str
-
-
-class MemberPage(StrictShape):
-    items: list[MemberView]
-    next: str | None = None
-
-
-def member_view(api: ApiContext, person: Person) -> dict[str, Any]:
+def member_view(api: ApiContext, person: Person) -> MemberView:
     version = api.network.directory.object_version("person", person.email.casefold())
-    return {
-        "email": person.email,
-        "name": person.name,
-        "role": person.role.value,
-        "unconfirmed": person.unconfirmed,
-        "version": version,
-    }
+    return MemberView(
+        email=person.email,
+        name=person.name,
+        role=person.role.value,
+        unconfirmed=person.unconfirmed,
+        version=version,
+    )
 
 
-@router.get("/v1/organizations/{organization}/members", response_model=MemberPage)
+@router.get("/v1/organizations/{organization}/members", **returns(MemberPage))
 async def list_members(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
     """The people of an organization."""
     found = membership.list_members(caller, api.network.directory, organization)
@@ -74,25 +48,25 @@ async def list_members(request: Request, api: Api, caller: Asking, organization:
     return page_answer(request, page._replace(items=[member_view(api, person) for person in page.items]))
 
 
-@router.post("/v1/organizations/{organization}/members", status_code=201, response_model=Invited)
+@router.post("/v1/organizations/{organization}/members", **returns(Invited, 201))
 async def add_member(api: Api, caller: Asking, organization: str, wish: NewMember) -> Response:
     """Add a person. The answer holds a key, shown once, with which they set their password within 7 days."""
     person = Person(email=wish.email, name=wish.name, role=Role(wish.role))
     with api.authenticator.registering.adding(caller.organization or caller.name):
         key = await membership.add(api.administration, caller, organization, person)
     view = member_view(api, api.network.directory.people[wish.email.casefold()])
-    return answer(view | {"key": key}, 201)
+    return answer(Invited(**asdict(view), key=key), 201)
 
 
-@router.get("/v1/organizations/{organization}/members/{email}", response_model=MemberView)
+@router.get("/v1/organizations/{organization}/members/{email}", **returns(MemberView))
 async def read_member(request: Request, api: Api, caller: Asking, organization: str, email: str) -> Response:
     """One person of an organization."""
     view = member_view(api, membership.find_member(caller, api.network.directory, organization, email))
-    tag = tag_of(view["version"])
+    tag = tag_of(view.version)
     return not_modified(request, tag) or answer(view, tag=tag)
 
 
-@router.put("/v1/organizations/{organization}/members/{email}", response_model=MemberView)
+@router.put("/v1/organizations/{organization}/members/{email}", **returns(MemberView))
 async def change_member(
     api: Api, caller: Asking, organization: str, email: str, wish: MemberChange, if_match: IfMatch = None
 ) -> Response:
@@ -100,7 +74,7 @@ async def change_member(
     seen = _seen(api, caller, organization, email, if_match)
     await membership.change_role(api.administration, caller, organization, email, Role(wish.role), seen)
     view = member_view(api, membership.find_member(caller, api.network.directory, organization, email))
-    return answer(view, tag=tag_of(view["version"]))
+    return answer(view, tag=tag_of(view.version))
 
 
 @router.delete("/v1/organizations/{organization}/members/{email}", status_code=204)
@@ -111,12 +85,12 @@ async def remove_member(api: Api, caller: Asking, organization: str, email: str,
     return empty_answer()
 
 
-@router.post(
-    "/v1/organizations/{organization}/members/{email}/invitation", status_code=201, response_model=InvitationKey
-)
+@router.post("/v1/organizations/{organization}/members/{email}/invitation", **returns(InvitationKey, 201))
 async def invite_again(api: Api, caller: Asking, organization: str, email: str) -> Response:
     """Create a new key for a person who has not set a password yet; the old one ends."""
-    return answer({"key": await membership.invite_again(api.administration, caller, organization, email)}, 201)
+    return answer(
+        InvitationKey(key=await membership.invite_again(api.administration, caller, organization, email)), 201
+    )
 
 
 def _seen(api: ApiContext, caller: Asking, organization: str, email: str, if_match: str | None) -> int:

@@ -16,6 +16,7 @@ from postroad.core.audit.history.status_text import status_text
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.snapshot import Directory
 from postroad.core.resources.messages import (
+    Found,
     FoundBatchView,
     FoundMessageView,
     FoundPage,
@@ -57,7 +58,7 @@ async def find(request: Request, api: Api, caller: Asking, query: Annotated[Find
     return page_answer(request, CursorPage([_view(one, api.network.directory) for one in found.things], following))
 
 
-def _view(found: finding.SearchResult, directory: Directory) -> FoundServiceView | FoundBatchView | FoundMessageView:
+def _view(found: finding.SearchResult, directory: Directory) -> Found:
     by = list(found.by)
     match found:
         case finding.FoundService(service=service):

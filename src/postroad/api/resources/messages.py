@@ -14,9 +14,9 @@ from postroad.api.pagination import CursorPage, PageQuery, question_key
 from postroad.api.resources.context import Api, Asking, answer, page_answer, run_for_copies
 from postroad.api.resources.message_views import refused_view, status_view, summary, trace_view
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
+from postroad.api.resources.stop_contents import part_answer
 from postroad.core.configuration.shapes import Line
 from postroad.core.resources.histories import Trace
 from postroad.core.resources.messages import MessagePage, MessageStatus

@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated
 
-import msgspec
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import Api, Asking, answer, empty_answer, make_page, page_answer
-from postroad.api.resources.queries import Paging
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
-from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.document import OrganizationLimitsProfile
-from postroad.core.configuration.profile.service import external_fields
 from postroad.core.configuration.shapes import Prose, Rate, StrictShape, Word
 from postroad.core.model.directory import Organization, Role
+from postroad.core.resources.configuration import VersionPage
+from postroad.core.resources.organizations import (
+    OrganizationLimitsView,
+    OrganizationPage,
+    OrganizationView,
+    Usage,
+    Used,
+)
 from postroad.flow.administration import services as directory_changes
 from postroad.flow.administration.base import find_visible_organization, require_organization
 
@@ -33,53 +41,22 @@ class OrganizationChange(StrictShape):
     )
 
 
-class OrganizationView(StrictShape):
-    name: str
-    description: str
-    suspended: str
-    posts_per_s: Annotated[int, Field(alias="postsPerSecond")]
-    limits: OrganizationLimitsProfile
-    version: int
-
-
-class OrganizationPage(StrictShape):
-    items: list[OrganizationView]
-    next: str | None = None
-
-
-class Used(StrictShape):
-    """Usage of a quota; a limit of 0 means unlimited."""
-
-    used: int
-    limit: int
-
-
-class Usage(StrictShape):
-    """An organization's usage of its quotas; its own posts count, not messages sent to it."""
-
-    organization: str
-    posts_per_s: Annotated[int, Field(alias="postsPerSecond", description="As many as allowed; 0: no limit")]
-    message_bytes: Annotated[int, Field(description="Of the largest message that is allowed")]
-    stored_bytes: Used
-    queued_messages: Used
-
-
 class Suspension(StrictShape):
     reason: Word
 
 
-def organization_view(item: Organization, version: int) -> dict[str, Any]:
-    return {
-        "name": item.name,
-        "description": item.description,
-        "suspended": item.suspended,
-        "postsPerSecond": item.posts_per_s,
-        "limits": external_fields(OrganizationLimitsProfile, msgspec.to_builtins(item.limits)),
-        "version": version,
-    }
+def organization_view(item: Organization, version: int) -> OrganizationView:
+    return OrganizationView(
+        name=item.name,
+        description=item.description,
+        suspended=item.suspended,
+        posts_per_s=item.posts_per_s,
+        limits=OrganizationLimitsView(**asdict(item.limits)),
+        version=version,
+    )
 
 
-@router.get("/v1/organizations", response_model=OrganizationPage)
+@router.get("/v1/organizations", **returns(OrganizationPage))
 async def list_organizations(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
     """Your organization; for operators, all of them."""
     directory = api.network.directory
@@ -93,7 +70,7 @@ async def list_organizations(request: Request, api: Api, caller: Asking, query: 
     return page_answer(request, page._replace(items=views))
 
 
-@router.get("/v1/organizations/{organization}", response_model=OrganizationView)
+@router.get("/v1/organizations/{organization}", **returns(OrganizationView))
 async def read_organization(request: Request, api: Api, caller: Asking, organization: str) -> Response:
     """One organization."""
     found = find_visible_organization(caller, api.network.directory, organization)
@@ -101,7 +78,7 @@ async def read_organization(request: Request, api: Api, caller: Asking, organiza
     return not_modified(request, tag_of(version)) or answer(organization_view(found, version), tag=tag_of(version))
 
 
-@router.put("/v1/organizations/{organization}", response_model=OrganizationView)
+@router.put("/v1/organizations/{organization}", **returns(OrganizationView))
 async def replace_organization(
     api: Api, caller: Asking, organization: str, wish: OrganizationChange, if_match: IfMatch = None
 ) -> Response:
@@ -124,24 +101,24 @@ async def replace_organization(
     return answer(organization_view(directory.organizations[key], version), tag=tag_of(version))
 
 
-@router.get("/v1/organizations/{organization}/usage", response_model=Usage)
+@router.get("/v1/organizations/{organization}/usage", **returns(Usage))
 async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
     """An organization's usage and its quotas."""
     found = find_visible_organization(caller, api.network.directory, organization)
     held = await api.network.allowances.usage(found.name)
     limits = api.network.allowances.limits(found.name)
     return answer(
-        {
-            "organization": found.name,
-            "postsPerSecond": found.posts_per_s or api.posts_per_s,
-            "messageBytes": limits.message_bytes or api.message_bytes,
-            "storedBytes": {"used": held.stored_bytes, "limit": limits.stored_bytes},
-            "queuedMessages": {"used": held.queued_messages, "limit": limits.queued_messages},
-        }
+        Usage(
+            organization=found.name,
+            posts_per_s=found.posts_per_s or api.posts_per_s,
+            message_bytes=limits.message_bytes or api.message_bytes,
+            stored_bytes=Used(used=held.stored_bytes, limit=limits.stored_bytes),
+            queued_messages=Used(used=held.queued_messages, limit=limits.queued_messages),
+        )
     )
 
 
-@router.get("/v1/organizations/{organization}/versions", response_model=VersionPage)
+@router.get("/v1/organizations/{organization}/versions", **returns(VersionPage))
 async def list_organization_versions(
     request: Request, api: Api, caller: Asking, organization: str, query: Paging
 ) -> Response:

@@ -6,11 +6,13 @@ in the answer to the person who begins, inside the address of the provider's pag
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
+from msgspec.structs import asdict
 from pydantic import Field, StrictStr
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.context import (
     Api,
     ApiContext,
@@ -21,10 +23,11 @@ from postroad.api.resources.context import (
     page_answer,
     time_or_none,
 )
-from postroad.api.resources.queries import Paging
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import Name, StrictShape, Word
-from postroad.core.model.trust import Provisioning, ProvisioningState
+from postroad.core.model.trust import Provisioning
+from postroad.core.resources.services import BegunProvisioning, ProvisioningPage, ProvisioningView
 from postroad.flow.administration import provisioning as trusting
 
 router = APIRouter(route_class=GuardedRoute, tags=["provisioning"])
@@ -45,54 +48,33 @@ class Visit(StrictShape):
     token: Annotated[StrictStr, Field(max_length=64, description="As it came to the provider's page")]
 
 
-class ProvisioningView(StrictShape):
-    service: str
-    gcid: str
-    provider: str
-    provider_gcid: str
-    state: ProvisioningState
-    started_at: str | None
-    expires_at: Annotated[str | None, Field(description="Until when the provider may confirm")]
-    confirmed_at: str | None
-    revoked_at: str | None
-
-
-class BegunProvisioning(ProvisioningView):
-    redirect: Annotated[str, Field(description="Where the person goes now; it holds the token, and is shown once")]
-
-
-class ProvisioningPage(StrictShape):
-    items: list[ProvisioningView]
-    next: str | None = None
-
-
-def provisioning_view(api: ApiContext, found: Provisioning) -> dict[str, Any]:
+def provisioning_view(api: ApiContext, found: Provisioning) -> ProvisioningView:
     directory = api.network.directory
-    return {
-        "service": directory.address_of(found.service),
-        "gcid": found.service,
-        "provider": directory.address_of(found.provider),
-        "providerGcid": found.provider,
-        "state": found.state(api.network.clock.now_us()),
-        "startedAt": time_or_none(found.started_at_us),
-        "expiresAt": time_or_none(found.expires_at_us),
-        "confirmedAt": time_or_none(found.confirmed_at_us),
-        "revokedAt": time_or_none(found.revoked_at_us),
-    }
+    return ProvisioningView(
+        service=directory.address_of(found.service),
+        gcid=found.service,
+        provider=directory.address_of(found.provider),
+        provider_gcid=found.provider,
+        state=found.state(api.network.clock.now_us()).value,
+        started_at=time_or_none(found.started_at_us),
+        expires_at=time_or_none(found.expires_at_us),
+        confirmed_at=time_or_none(found.confirmed_at_us),
+        revoked_at=time_or_none(found.revoked_at_us),
+    )
 
 
-@router.post(PROVISIONINGS, status_code=201, response_model=BegunProvisioning)
+@router.post(PROVISIONINGS, **returns(BegunProvisioning, 201))
 async def begin_provisioning(api: Api, caller: Asking, organization: str, wish: NewProvisioning) -> Response:
     """Connect a service of yours with a provider's: register it, and learn where to log in as the provider's customer."""
     wanted = trusting.ProvisioningRequest(
         organization=organization, provider=wish.provider, service=wish.service, return_path=wish.return_path
     )
     begun = await trusting.begin_provisioning(api.administration, caller, wanted, api.own_address.url)
-    view = provisioning_view(api, begun.provisioning) | {"redirect": begun.redirect}
+    view = BegunProvisioning(**asdict(provisioning_view(api, begun.provisioning)), redirect=begun.redirect)
     return answer(view, 201, headers={"Location": f"/v1/provisionings/{begun.provisioning.service}"})
 
 
-@router.get(PROVISIONINGS, response_model=ProvisioningPage)
+@router.get(PROVISIONINGS, **returns(ProvisioningPage))
 async def list_provisionings(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
     """Those that the organization has begun, and those that it has confirmed as a provider."""
     found = trusting.list_provisionings(caller, api.network.directory, organization)
@@ -100,13 +82,13 @@ async def list_provisionings(request: Request, api: Api, caller: Asking, organiz
     return page_answer(request, page._replace(items=[provisioning_view(api, item) for item in page.items]))
 
 
-@router.get(PROVISIONING, response_model=ProvisioningView)
+@router.get(PROVISIONING, **returns(ProvisioningView))
 async def read_provisioning(api: Api, caller: Asking, service: str) -> Response:
     """One provisioning, named by the service of the enterprise."""
     return answer(provisioning_view(api, trusting.find_provisioning(caller, api.network.directory, service)))
 
 
-@router.post(PROVISIONING + "/inspection", response_model=ProvisioningView)
+@router.post(PROVISIONING + "/inspection", **returns(ProvisioningView))
 async def inspect_provisioning(api: Api, caller: Asking, service: str, visit: Visit) -> Response:
     """Who wants to be linked: called by the provider, with the GCID and token of the request. Changes nothing."""
     return answer(

@@ -1,17 +1,19 @@
-"""Pushes to a service: shows whether they are paused, and pushes one message now."""
+"""Pushes to a service: shows whether they are paused, pushes one message now, and releases those that are held back."""
 
 from __future__ import annotations
 
 from fastapi import APIRouter, Response
 
-from postroad.api.resources.context import Api, Asking, answer
+from postroad.api.resources.context import Api, Asking, answer, time_or_none
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.push_pause import PushPause
 from postroad.core.resources.pushes import PauseView, PushStateView, TriedPushView
+from postroad.core.resources.services import ReleaseView
 from postroad.flow.administration import pushes as pushing
+from postroad.flow.administration import releases as releasing
 
 router = APIRouter(route_class=GuardedRoute, tags=["services"])
 
@@ -42,4 +44,17 @@ async def try_push(api: Api, caller: Asking, service: str) -> Response:
     outcome = "nothing" if not tried.session else "delivered" if tried.is_delivered else "failed"
     return answer(
         TriedPushView(service=found.address, outcome=outcome, session=tried.session or None, reason=tried.reason)
+    )
+
+
+@router.post(SERVICE + "/release", **returns(ReleaseView))
+async def release_service(api: Api, caller: Asking, service: str) -> Response:
+    """Push everything that is held back for a service: for its developers, and for the service itself."""
+    released = await releasing.release(api.network, caller, service)
+    return answer(
+        ReleaseView(
+            service=released.service.address,
+            going=released.going,
+            not_before=time_or_none(released.not_before_us),
+        )
     )

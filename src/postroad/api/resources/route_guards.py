@@ -16,9 +16,10 @@ import msgspec
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from postroad.api.resources.rule_forms import read_rule_xml
 from postroad.core.admission.rate_limit import RateState
 from postroad.core.codecs.native_formats import CODECS
+from postroad.core.codecs.rule_xml import decode_rules
+from postroad.core.configuration.entries.rules import rule_entry
 from postroad.core.model.caller import Caller
 from postroad.errors import Refused
 from postroad.flow.access.authenticate import REQUIRED, Proof
@@ -183,6 +184,14 @@ class PayloadRoute(GuardedRoute):
 
     absent_s = ABSENT_S
     offered = ("text/plain", "application/octet-stream")
+
+
+def read_rule_xml(body: bytes) -> dict[str, Any]:
+    """Return the single rule of an XML body in its JSON form."""
+    rules = decode_rules(body, "")
+    if len(rules) != 1:
+        raise Refused("value.invalid", f"Send one Rule at a time; here are {len(rules)}")
+    return rule_entry(rules[0])
 
 
 def proof_of(request: Request) -> Proof:

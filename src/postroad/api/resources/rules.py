@@ -8,18 +8,20 @@ from urllib.parse import quote
 from fastapi import APIRouter, Request, Response
 from pydantic import Field, StrictBool, StrictInt, model_validator
 
+from postroad.api.pagination import Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import XML, GuardedRoute, RuleRoute, prefers
-from postroad.api.resources.rule_forms import write_rules_xml
-from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.api.resources.versions import version_answer
+from postroad.core.codecs.rule_xml_writer import encode_rules
 from postroad.core.configuration.entries.rules import RuleEntry, rule_of
 from postroad.core.configuration.object_fields import written_fields
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.directory import Role
 from postroad.core.model.rule import Rule, rule_key
+from postroad.core.resources.configuration import VersionPage
 from postroad.errors import Refused
 from postroad.flow.administration import rules as changing
 from postroad.flow.administration.base import require_service
@@ -73,7 +75,7 @@ def _version(api: ApiContext, rule: Rule) -> int:
 def _answer(request: Request, api: ApiContext, rule: Rule, status: int = 200, **headers: str) -> Response:
     tag = tag_of(_version(api, rule))
     if prefers(request, XML):
-        return Response(write_rules_xml([rule]), status, {"ETag": tag, "Vary": "Accept"} | headers, media_type=XML)
+        return Response(encode_rules([rule]), status, {"ETag": tag, "Vary": "Accept"} | headers, media_type=XML)
     return answer(rule_view(api, rule), status, tag=tag, headers=headers)
 
 
@@ -82,7 +84,7 @@ async def list_rules(request: Request, api: Api, caller: Asking, service: str, q
     """The rules of a service in their order; in XML all of them at once."""
     rules = changing.list_owned_rules(caller, api.network.directory, service)
     if prefers(request, XML):
-        return Response(write_rules_xml(rules), media_type=XML)
+        return Response(encode_rules(rules), media_type=XML)
     page = make_page(request, api, caller, query, list(rules), lambda rule: f"{rule.place:09d}/{rule.name}")
     return page_answer(request, page._replace(items=[rule_view(api, rule) for rule in page.items]))
 
@@ -140,7 +142,7 @@ async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_matc
     return empty_answer()
 
 
-@switching.get(RULE + "/versions", response_model=VersionPage)
+@switching.get(RULE + "/versions", **returns(VersionPage))
 async def list_rule_versions(
     request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
 ) -> Response:

@@ -8,30 +8,27 @@ from __future__ import annotations
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query, Request, Response
+from msgspec.structs import fields
 from pydantic import Field
 
-from postroad.api.pagination import PageQuery
+from postroad.api.pagination import PageQuery, Paging
 from postroad.api.resources.conditional import IfMatch, check_if_match, not_modified, tag_of, tag_of_view
 from postroad.api.resources.context import Api, ApiContext, Asking, answer, empty_answer, make_page, page_answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.organizations import Suspension
 from postroad.api.resources.paths import SERVICE
-from postroad.api.resources.queries import Paging
 from postroad.api.resources.route_guards import GuardedRoute
-from postroad.api.resources.versions import VersionPage, version_answer
+from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.configuration.shapes import Line, Name, StrictShape
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
+from postroad.core.resources.configuration import VersionPage
+from postroad.core.resources.services import DirectoryPage, PublicService
 from postroad.flow.administration import services as directory_changes
 from postroad.flow.administration.base import find_visible_service, require_service
 
 router = APIRouter(route_class=GuardedRoute, tags=["services"])
-
-# Fields that everybody sees of a public service; the rest is between it and the network.
-SHOWN = (
-    "description", "category", "operations", "visibility", "format", "documentationUrl", "arguments", "provisioningUrl",
-    "policy", "accepts",
-)  # fmt: skip
 
 
 class NewService(ServiceProfile):
@@ -41,25 +38,6 @@ class NewService(ServiceProfile):
 
 class ServiceChange(ServiceProfile):
     name: Name
-
-
-class PublicService(StrictShape):
-    """A service as the directory shows it."""
-
-    gcid: str
-    address: str
-    organization: str
-    name: str
-    description: str
-    category: str
-    operations: list[str]
-    visibility: str
-    format: str
-    documentation_url: str
-    arguments: list[dict[str, Any]]
-    provisioning_url: str
-    policy: dict[str, str]
-    accepts: str
 
 
 class ServiceView(ServiceProfile):
@@ -75,11 +53,6 @@ class ServiceView(ServiceProfile):
 
 class ServicePage(StrictShape):
     items: list[ServiceView]
-    next: str | None = None
-
-
-class DirectoryPage(StrictShape):
-    items: list[PublicService]
     next: str | None = None
 
 
@@ -101,12 +74,11 @@ def service_view(api: ApiContext, service: Service) -> dict[str, Any]:
     return _identity(service) | profile_of(service) | {"suspended": service.suspended, "version": version}
 
 
-def public_view(service: Service) -> dict[str, Any]:
-    profile = profile_of(service)
-    shown = {name: profile[name] for name in SHOWN}
+def public_view(service: Service) -> PublicService:
+    known = _identity(service) | profile_of(service)
     # Whom a policy excepts is between its owner and them.
-    shown["policy"] = {name: value for name, value in profile["policy"].items() if name != "exceptFor"}
-    return _identity(service) | shown
+    known["policy"] = {name: value for name, value in known["policy"].items() if name != "exceptFor"}
+    return PublicService(**{one.name: known[one.encode_name] for one in fields(PublicService)})
 
 
 def _identity(service: Service) -> dict[str, Any]:
@@ -122,7 +94,7 @@ def is_own(caller: Caller, service: Service) -> bool:
     return caller.operator or caller.organization.casefold() == service.organization.casefold()
 
 
-@router.get("/v1/directory", response_model=DirectoryPage, tags=["directory"])
+@router.get("/v1/directory", **returns(DirectoryPage), tags=["directory"])
 async def search_directory(
     request: Request, api: Api, caller: Asking, query: Annotated[DirectoryQuery, Query()]
 ) -> Response:
@@ -157,7 +129,7 @@ async def create_service(api: Api, caller: Asking, wish: NewService) -> Response
     return answer(view, 201, tag=tag_of(view["version"]), headers={"Location": f"/v1/services/{service.gcid}"})
 
 
-@router.get(SERVICE + "/versions", response_model=VersionPage)
+@router.get(SERVICE + "/versions", **returns(VersionPage))
 async def list_service_versions(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
     """Every version of a service, newest first: when, by whom, why, and its content."""
     found = require_service(caller, api.network.directory, service, Role.VIEWER)
@@ -180,16 +152,16 @@ async def end_service_suspension(api: Api, caller: Asking, service: str) -> Resp
     return empty_answer()
 
 
-@router.get(SERVICE, response_model=ServiceView | PublicService)
+@router.get(SERVICE, **returns(PublicService) | {"response_model": ServiceView})
 async def read_service(request: Request, api: Api, caller: Asking, service: str) -> Response:
     """One service by GCID or address: complete for its own organization, the directory entry for others."""
     found = find_visible_service(caller, api.network.directory, service)
     if is_own(caller, found):
-        view = service_view(api, found)
-        tag = tag_of(view["version"])
-    else:
-        view = public_view(found)
-        tag = tag_of_view(view)
+        own = service_view(api, found)
+        tag = tag_of(own["version"])
+        return not_modified(request, tag) or answer(own, tag=tag)
+    view = public_view(found)
+    tag = tag_of_view(view)
     return not_modified(request, tag) or answer(view, tag=tag)
 
 

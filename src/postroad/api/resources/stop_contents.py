@@ -1,4 +1,4 @@
-"""Messages as they were delivered at each stop: their parts and contents."""
+"""Messages as they were delivered at each stop: their parts, and their contents as downloads that no browser executes."""
 
 from __future__ import annotations
 
@@ -8,13 +8,12 @@ from fastapi import APIRouter, Path, Response
 
 from postroad.api.resources.context import Api, Asking, answer
 from postroad.api.resources.openapi_resources import returns
-from postroad.api.resources.parts import part_answer
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.resources.messages import PartList, PartView
 from postroad.flow.administration.messages import contents as reading
-from postroad.flow.administration.messages.contents import read_mdn_at_stop
+from postroad.flow.administration.messages.contents import PartContent, read_mdn_at_stop
 
 router = APIRouter(route_class=HistoryRoute, tags=["messages"])
 payloads = APIRouter(route_class=PayloadRoute, tags=["messages"])
@@ -46,3 +45,26 @@ async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery:
     receipt = await read_mdn_at_stop(api.network, caller, session, delivery)
     headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
     return Response(receipt, headers=headers, media_type="message/rfc822")
+
+
+def part_answer(part_id: str, found: PartContent) -> Response:
+    name = "".join(letter if letter.isascii() and (letter.isalnum() or letter in "._-") else "_" for letter in part_id)
+    told = found.content_type if found.content_type.isascii() and found.content_type.isprintable() else ""
+    headers = {
+        "Content-Disposition": f'attachment; filename="{name[:100] or "part"}"',
+        "Content-Security-Policy": "default-src 'none'; sandbox",
+        "X-Content-Type": told,
+    }
+    return Response(found.data, headers=headers, media_type=safe_type(found.content_type, found.data))
+
+
+def safe_type(content_type: str, data: bytes) -> str:
+    """Text that no browser runs, or just bytes."""
+    kind = content_type.partition(";")[0].strip().lower()
+    if not (kind.startswith("text/") or kind.endswith(("json", "xml"))):
+        return "application/octet-stream"
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return "application/octet-stream"
+    return "text/plain; charset=utf-8"

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
 from pydantic import Field
 
-from postroad.api.resources.context import Api, Asking, answer, make_page, page_answer, time_or_none
-from postroad.api.resources.queries import Paging
+from postroad.api.pagination import Paging
+from postroad.api.resources.context import Api, Asking, answer, make_page, page_answer
+from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
+from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.support import SupportRequest
+from postroad.core.resources.organizations import NoteView, RequestPage, RequestView
 from postroad.flow.administration import support as asking
 
 LAST_ID = (1 << 80) - 1  # ids are 10 bytes in hexadecimal
@@ -33,44 +36,20 @@ class NewNote(StrictShape):
     close: Annotated[bool, Field(description="Close the request with this")] = False
 
 
-class NoteView(StrictShape):
-    at: str
-    by: str
-    text: str
-    operator: bool
-
-
-class RequestView(StrictShape):
-    id: str
-    organization: str
-    subject: str
-    session: str
-    state: str
-    opened_at: str
-    changed_at: str
-    notes: list[NoteView]
-
-
-class RequestPage(StrictShape):
-    items: list[RequestView]
-    next: str | None = None
-
-
-def request_view(request: SupportRequest) -> dict[str, Any]:
-    notes = [
-        {"at": time_or_none(note.at_us), "by": note.by, "text": note.text, "operator": note.operator}
-        for note in request.notes
-    ]
-    return {
-        "id": request.id,
-        "organization": request.organization,
-        "subject": request.subject,
-        "session": request.session,
-        "state": request.state.value,
-        "openedAt": time_or_none(request.opened_at_us),
-        "changedAt": time_or_none(request.changed_at_us),
-        "notes": notes,
-    }
+def request_view(request: SupportRequest) -> RequestView:
+    return RequestView(
+        id=request.id,
+        organization=request.organization,
+        subject=request.subject,
+        session=request.session,
+        state=request.state.value,
+        opened_at=write_time(request.opened_at_us),
+        changed_at=write_time(request.changed_at_us),
+        notes=[
+            NoteView(at=write_time(note.at_us), by=note.by, text=note.text, operator=note.operator)
+            for note in request.notes
+        ],
+    )
 
 
 def _newest_first(request: SupportRequest) -> str:
@@ -78,7 +57,7 @@ def _newest_first(request: SupportRequest) -> str:
     return f"{LAST_ID - int(request.id, 16):020x}"
 
 
-@router.get("/v1/support", response_model=RequestPage)
+@router.get("/v1/support", **returns(RequestPage))
 async def list_requests(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
     """The support requests of your organization; for operators, those of all organizations."""
     found = sorted(asking.list_requests(caller, api.network.directory), key=_newest_first)
@@ -86,20 +65,20 @@ async def list_requests(request: Request, api: Api, caller: Asking, query: Pagin
     return page_answer(request, page._replace(items=[request_view(one) for one in page.items]))
 
 
-@router.post("/v1/support", status_code=201, response_model=RequestView)
+@router.post("/v1/support", **returns(RequestView, 201))
 async def open_request(api: Api, caller: Asking, wish: NewRequest) -> Response:
     """Ask the network's operators, about a message that you may see perhaps."""
     opened = await asking.open_request(api.administration, caller, wish.subject, wish.text, wish.session)
     return answer(request_view(opened), 201, headers={"Location": f"/v1/support/{opened.id}"})
 
 
-@router.get("/v1/support/{request_id}", response_model=RequestView)
+@router.get("/v1/support/{request_id}", **returns(RequestView))
 async def read_request(api: Api, caller: Asking, request_id: str) -> Response:
     """One request with all that was written."""
     return answer(request_view(asking.find_request(caller, api.network.directory, request_id)))
 
 
-@router.post("/v1/support/{request_id}/notes", status_code=201, response_model=RequestView)
+@router.post("/v1/support/{request_id}/notes", **returns(RequestView, 201))
 async def write_note(api: Api, caller: Asking, request_id: str, wish: NewNote) -> Response:
     """Write, and give the other side the word; or close the request."""
     written = await asking.add_note(api.administration, caller, request_id, wish.text, close=wish.close)

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from fastapi import Request, Response
 
 from postroad.api.pagination import PageQuery
 from postroad.api.resources.context import ApiContext, make_page, page_answer
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.object_fields import written_fields
-from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.caller import Caller
+from postroad.core.resources.configuration import VersionView
 from postroad.flow.administration.versions import ConfigurationVersion, list_versions
 
 NEWEST = 1 << 40
-
-
-class VersionView(StrictShape):
-    version: int
-    at: str
-    by: str
-    reason: str
-    removed: bool
-    value: dict[str, Any] | None
-
-
-class VersionPage(StrictShape):
-    items: list[VersionView]
-    next: str | None = None
 
 
 async def version_answer(
@@ -39,12 +23,12 @@ async def version_answer(
     return page_answer(request, page._replace(items=[_view(one) for one in page.items]))
 
 
-def _view(one: ConfigurationVersion) -> dict[str, Any]:
-    return {
-        "version": one.version,
-        "at": write_time(one.at_us),
-        "by": one.by,
-        "reason": one.reason,
-        "removed": one.removed,
-        "value": written_fields(one.value) if one.value is not None else None,
-    }
+def _view(one: ConfigurationVersion) -> VersionView:
+    return VersionView(
+        version=one.version,
+        at=write_time(one.at_us),
+        by=one.by,
+        reason=one.reason,
+        removed=one.removed,
+        value=written_fields(one.value) if one.value is not None else None,
+    )

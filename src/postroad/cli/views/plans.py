@@ -9,13 +9,13 @@ import msgspec
 from rich.text import Text
 
 from postroad.cli.framework.output import strip_controls
-from postroad.client.configuration import PlanFieldChange, PlannedChanges, PlanStep
+from postroad.core.resources.configuration import FieldView, PlanView, StepView
 
 MAX_SHOWN = 200
 SIGNS = {"add": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red")}
 
 
-def plan_lines(plan: PlannedChanges) -> Iterator[Text]:
+def plan_lines(plan: PlanView) -> Iterator[Text]:
     if not plan.steps:
         yield Text("Nothing to change: the network is as the files say.")
         return
@@ -27,14 +27,14 @@ def plan_lines(plan: PlannedChanges) -> Iterator[Text]:
     yield Text(f"{counts['add']} to add, {counts['change']} to change, {counts['remove']} to remove.")
 
 
-def _step_lines(step: PlanStep) -> Iterator[Text]:
+def _step_lines(step: StepView) -> Iterator[Text]:
     sign, colour = SIGNS[step.action]
     yield Text(f"{sign} {step.kind} {step.name}", style=colour)
     for change in step.fields:
         yield _field_line(step.action, change)
 
 
-def _field_line(action: str, change: PlanFieldChange) -> Text:
+def _field_line(action: str, change: FieldView) -> Text:
     line = Text(f"    {change.field}: ")
     if action == "change":
         line.append(_short(change.before), "red").append(" → ")

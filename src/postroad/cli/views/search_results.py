@@ -3,55 +3,61 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import Any
 
 from postroad.cli.framework.output import Output
+from postroad.core.resources.messages import (
+    Found,
+    FoundBatchView,
+    FoundMessageView,
+    FoundServiceView,
+    WhereaboutsView,
+)
 
 STYLES = {"waiting": "yellow", "in transit": "yellow", "delivered": "green"}
 COLUMNS = ("at", "session", "from", "recipients", "handle", "by", "state")
-Value = dict[str, Any]
 
 
-def show_search_results(out: Output, found: list[Value]) -> None:
+def show_search_results(out: Output, found: list[Found]) -> None:
     if out.as_json:
         return
     for one in found:
-        if one["kind"] == "service":
-            out.say(f"service {one['address']}, {one['gcid']}: postroad services show {quote(one['address'])}")
-        elif one["kind"] == "batch":
-            out.say(f"batch {one['id']} at {one['service']}, {one['state']}: postroad batch show {one['id']}")
-    messages = [one for one in found if one["kind"] == "message"]
+        match one:
+            case FoundServiceView():
+                out.say(f"service {one.address}, {one.gcid}: postroad services show {quote(one.address)}")
+            case FoundBatchView():
+                out.say(f"batch {one.id} at {one.service}, {one.state}: postroad batch show {one.id}")
+    messages = [one for one in found if isinstance(one, FoundMessageView)]
     match messages:
-        case [{"whereabouts": [_, *_]} as only]:
+        case [FoundMessageView(whereabouts=[_, *_]) as only]:
             _whereabouts(out, only)
         case [_, *_]:
             _table(out, messages)
 
 
-def _whereabouts(out: Output, message: Value) -> None:
+def _whereabouts(out: Output, message: FoundMessageView) -> None:
     """Print a single result: its sender, and the status of each copy."""
     from rich.padding import Padding
     from rich.text import Text
 
-    handle = f", handle {message['handle']}" if message["handle"] else ""
+    handle = f", handle {message.handle}" if message.handle else ""
     out.show(
         Text.assemble(
             ("message ", "bold"),
-            f"{message['session']} of {message['from']}, {message['at']}",
-            (f"{handle}; found by {_cell(message['by'])}", "dim"),
+            f"{message.session} of {message.sender}, {message.at}",
+            (f"{handle}; found by {', '.join(message.by)}", "dim"),
         )
     )
-    for one in message["whereabouts"]:
-        to = f"to {one['recipient']}: " if one["recipient"] else ""
-        out.show(Text.assemble(f"  {to}", (one["state"], _style(one))))
-        out.show(Padding(Text(one["text"]), (0, 0, 0, 4), expand=False))
-        if one["batch"]:
-            out.show(Text(f"    its batch: postroad batch show {one['batch']}", "dim"))
-    if message["state"] != "refused":
-        out.show(Text(f"  its history: postroad trace {message['session']}", "dim"))
+    for one in message.whereabouts:
+        to = f"to {one.recipient}: " if one.recipient else ""
+        out.show(Text.assemble(f"  {to}", (one.state, _style(one))))
+        out.show(Padding(Text(one.text), (0, 0, 0, 4), expand=False))
+        if one.batch:
+            out.show(Text(f"    its batch: postroad batch show {one.batch}", "dim"))
+    if message.state != "refused":
+        out.show(Text(f"  its history: postroad trace {message.session}", "dim"))
 
 
-def _table(out: Output, messages: list[Value]) -> None:
+def _table(out: Output, messages: list[FoundMessageView]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -59,13 +65,13 @@ def _table(out: Output, messages: list[Value]) -> None:
     for column in COLUMNS:
         drawn.add_column(column.upper(), overflow="fold", no_wrap=column == "session")  # it is there to be copied
     for one in messages:
-        shown = one | {"at": f"{one['at'][:19]}Z"}
+        shown = dict(one) | {"at": f"{one.at[:19]}Z"}
         drawn.add_row(*(Text(_cell(shown[name]), _style(one) if name == "state" else "") for name in COLUMNS))
     out.show(drawn)
 
 
-def _style(of_something: Value) -> str:
-    return STYLES.get(of_something["state"], "red")
+def _style(of_something: FoundMessageView | WhereaboutsView) -> str:
+    return STYLES.get(of_something.state, "red")
 
 
 def _cell(value: str | list[str]) -> str:

@@ -32,7 +32,10 @@ from postroad.client.retries import Retrying
 from postroad.client.steps import TIMEOUT_S
 from postroad.core.model.message import Delivered, Message, Part, PostResult
 from postroad.core.model.polling import EVERYTHING, Outcome, PollRequest, Selector, Settlement, SettlementResult
+from postroad.core.resources.configuration import PlanView
 from postroad.core.resources.histories import Trace
+from postroad.core.resources.messages import Found
+from postroad.core.resources.services import AssetView, BegunProvisioning, CookieView, ProvisioningView, ReleaseView
 
 
 class AsyncClient:
@@ -156,13 +159,13 @@ class AsyncClient:
 
     # ---- looking and configuring
 
-    async def find(self, text: str, *, most: int = 0) -> list[dict[str, Any]]:
+    async def find(self, text: str, *, most: int = 0) -> list[Found]:
         """Return everything that a text identifies, or the first ``most`` results.
 
         The text is a session, token, handle, control number, partner's reference or search key, the id of a batch, or
         the GCID or address of a service. In a result, ``by`` is the kind of identifier that matched.
         """
-        return await self._run(routing.list_first(self._talks, "/v1/find", most, q=text))
+        return await self._run(routing.find(self._talks, text, most))
 
     async def trace(self, session: str) -> Trace:
         """Return the full history of the session's transaction."""
@@ -200,13 +203,11 @@ class AsyncClient:
         """Return the configuration that the caller may see, without secrets."""
         return await self._run(self._talks.ask(configuration.export(), configuration.parse_export))
 
-    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> configuration.PlannedChanges:
+    async def plan(self, desired: dict[str, Any], *, prune: bool = False) -> PlanView:
         """Return what ``apply`` would change."""
         return await self._run(self._talks.ask(configuration.plan(desired, prune), configuration.parse_plan))
 
-    async def apply(
-        self, desired: dict[str, Any], *, prune: bool = False, version: str = ""
-    ) -> configuration.PlannedChanges:
+    async def apply(self, desired: dict[str, Any], *, prune: bool = False, version: str = "") -> PlanView:
         """Apply the configuration atomically; ``version`` is that of the plan that was agreed to."""
         return await self._run(self._talks.ask(configuration.apply(desired, prune, version), configuration.parse_plan))
 
@@ -230,9 +231,9 @@ class AsyncClient:
     async def remove_rule(self, service: str, name: str) -> None:
         await self._run(routing.remove_rule(self._talks, service, name))
 
-    async def assets(self, service: str, kind: str = "") -> list[dict[str, Any]]:
+    async def assets(self, service: str, kind: str = "") -> list[AssetView]:
         """The assets of a service, without their contents."""
-        return await self._run(routing.list_all(self._talks, routing.service_path(service, "assets"), kind=kind))
+        return await self._run(routing.list_assets(self._talks, service, kind))
 
     async def asset(self, service: str, kind: str, name: str) -> str:
         """The content of an asset; ``kind`` is stylesheet, table, list, map, query, script, schema, dtd or jsonschema."""
@@ -240,16 +241,16 @@ class AsyncClient:
 
     async def save_asset(
         self, service: str, kind: str, name: str, content: str, *, description: str | None = None
-    ) -> dict[str, Any]:
+    ) -> AssetView:
         """Make the asset, or replace the one of its name, once the network has found it in order."""
         return await self._run(routing.save_asset(self._talks, service, kind, name, content, description))
 
     async def remove_asset(self, service: str, kind: str, name: str) -> None:
         await self._run(routing.remove_asset(self._talks, service, kind, name))
 
-    async def release(self, service: str) -> Any:
+    async def release(self, service: str) -> ReleaseView:
         """Release everything held back for a service; returns how many messages are pushed."""
-        return await self.change("POST", routing.service_path(service, "release"))
+        return await self._run(routing.release(self._talks, service))
 
     # ---- why a message goes its way
 
@@ -298,10 +299,9 @@ class AsyncClient:
             )
         )
 
-    async def inspect_provisioning(self, gcid: str, token: str) -> dict[str, Any]:
+    async def inspect_provisioning(self, gcid: str, token: str) -> ProvisioningView:
         """For providers: return who requests the connection; show this on the page before the login."""
-        found: dict[str, Any] = await self.change("POST", provisioning.inspection_path(gcid), {"token": token})
-        return found
+        return await self._run(provisioning.inspect(self._talks, gcid, token))
 
     async def revoke_provisioning(self, gcid: str) -> None:
         """For providers and connected services: revoke the provisioning at once."""
@@ -315,30 +315,26 @@ class AsyncClient:
 
     async def begin_provisioning(
         self, organization: str, provider: str, service: str, *, return_path: str = ""
-    ) -> dict[str, Any]:
+    ) -> BegunProvisioning:
         """For persons: connect a service to an account with a provider; ``redirect`` is the login URL."""
-        wish = {"provider": provider, "service": service, "returnPath": return_path}
-        begun: dict[str, Any] = await self.change("POST", provisioning.provisionings_path(organization), wish)
-        return begun
+        return await self._run(provisioning.begin(self._talks, organization, provider, service, return_path))
 
-    async def provisionings(self, organization: str) -> list[dict[str, Any]]:
+    async def provisionings(self, organization: str) -> list[ProvisioningView]:
         """Return the provisionings that the organization has begun, or confirmed as a provider."""
-        return await self.every(provisioning.provisionings_path(organization))
+        return await self._run(provisioning.list_provisionings(self._talks, organization))
 
     async def end_provisioning(self, service: str) -> None:
         """For persons of either party: revoke the provisioning at once."""
         await self.change("DELETE", provisioning.provisioning_path(service))
 
-    async def cookies(self, service: str) -> list[dict[str, Any]]:
+    async def cookies(self, service: str) -> list[CookieView]:
         """The cookies that a service of your organization has registered."""
-        return await self.every(routing.service_path(service, "cookies"))
+        return await self._run(provisioning.list_cookies(self._talks, service))
 
     async def set_cookie(
         self, service: str, sender: str, content: str, *, content_type: str = "text/plain"
-    ) -> dict[str, Any]:
-        wish = {"content": content, "contentType": content_type}
-        saved: dict[str, Any] = await self.change("PUT", provisioning.cookie_path(service, sender), wish)
-        return saved
+    ) -> CookieView:
+        return await self._run(provisioning.set_cookie(self._talks, service, sender, content, content_type))
 
     async def remove_cookie(self, service: str, sender: str) -> None:
         await self.change("DELETE", provisioning.cookie_path(service, sender))

@@ -109,5 +109,8 @@ class FoundBatchView(Resource, kw_only=True, tag_field="kind", tag="batch"):
     by: By
 
 
-class FoundPage(Page[FoundMessageView | FoundServiceView | FoundBatchView]):
+Found = FoundMessageView | FoundServiceView | FoundBatchView
+
+
+class FoundPage(Page[Found]):
     """What a text identifies: services and batches, then messages, newest first."""

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from postroad.cli.framework.output import Output
 from postroad.cli.views.search_results import show_search_results
+from postroad.core.resources.messages import FoundPage
 
 SESSION, AT = "0" * 32, "2026-11-16T18:00:00Z"
-WAITING = {"recipient": "Acme/In", "state": "waiting", "text": "It waits [here]. Since then.", "batch": "b-1"}
+UNKNOWN = {"where": "", "since": None, "why": "", "next": "", "nextAt": None, "expiresAt": None}
+WAITING = UNKNOWN | {"recipient": "Acme/In", "state": "waiting", "text": "It waits [here]. Since then.", "batch": "b-1"}
 
 
 def message(*whereabouts: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -22,12 +25,17 @@ def message(*whereabouts: dict[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def shown(capsys: pytest.CaptureFixture[str], *found: dict[str, Any]) -> list[str]:
-    show_search_results(Output(), list(found))
+    show_search_results(Output(), msgspec.convert({"items": found}, FoundPage).items)
     return capsys.readouterr().out.splitlines()
 
 
 def test_a_single_message_tells_of_each_copy_where_it_is(capsys: pytest.CaptureFixture[str]) -> None:
-    refused = {"recipient": "Other/In", "state": "refused", "text": "It was not sent to Other/In.", "batch": ""}
+    refused = UNKNOWN | {
+        "recipient": "Other/In",
+        "state": "refused",
+        "text": "It was not sent to Other/In.",
+        "batch": "",
+    }
     assert shown(capsys, message(WAITING, refused)) == [
         f"message {SESSION} of MyBiz/Out, {AT}, handle H-1; found by order, handle",
         "  to Acme/In: waiting",
@@ -40,7 +48,7 @@ def test_a_single_message_tells_of_each_copy_where_it_is(capsys: pytest.CaptureF
 
 
 def test_a_refused_post_has_no_history(capsys: pytest.CaptureFixture[str]) -> None:
-    where = {"recipient": "", "state": "refused", "text": "It was refused.", "batch": ""}
+    where = UNKNOWN | {"recipient": "", "state": "refused", "text": "It was refused.", "batch": ""}
     lines = shown(capsys, message(where, state="refused", handle=""))
     assert lines[0].endswith(f"{AT}; found by order, handle")
     assert lines[1:] == ["  refused", "    It was refused."]

@@ -18,7 +18,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.input.configuration import read_configuration_files
 from postroad.cli.views.plans import plan_lines
 from postroad.client.certificates import with_proofs
-from postroad.client.configuration import PlannedChanges
+from postroad.core.resources.configuration import PlanView
 from postroad.errors import Misconfigured, Refused
 
 
@@ -107,7 +107,7 @@ def _keys_on_disk(made: Mapping[Path, str]) -> Iterator[None]:
         raise
 
 
-def _reset_refusal(plan: PlannedChanges) -> str:
+def _reset_refusal(plan: PlanView) -> str:
     resets = "; ".join(f"{name}: {', '.join(fields)}" for name, fields in plan.resets().items())
     return (
         f"nothing was applied: the files do not name fields that have another value than the default ({resets}). "
@@ -126,12 +126,12 @@ def confirm_plan() -> None:
         raise click.Abort
 
 
-def _show(out: Output, plan: PlannedChanges) -> None:
+def _show(out: Output, plan: PlanView) -> None:
     for line in plan_lines(plan):
         out.show(line)
 
 
-def _report(out: Output, plan: PlannedChanges, *, applied: bool) -> None:
+def _report(out: Output, plan: PlanView, *, applied: bool) -> None:
     out.value({"version": plan.version, "steps": plan.steps, "warnings": plan.warnings, "applied": applied})
 
 

@@ -32,10 +32,7 @@ def list_(out: Output, service: str, kind: str | None, connection: NetworkConnec
     if not found:
         out.say("No assets.")
         return
-    rows = [
-        [one["kind"], one["name"], str(one["bytes"]), str(one["version"]), one["digest"], one["description"]]
-        for one in found
-    ]
+    rows = [[one.kind, one.name, str(one.bytes), str(one.version), one.digest, one.description] for one in found]
     out.table(["KIND", "NAME", "BYTES", "VERSION", "DIGEST", "DESCRIPTION"], rows)
 
 

@@ -29,7 +29,7 @@ def list_(out: Output, service: str, connection: NetworkConnection) -> None:
     if not found:
         out.say("No cookies.")
         return
-    rows = [[one["sender"], one["contentType"], strip_controls(one["content"])[:MAX_SHOWN]] for one in found]
+    rows = [[one.sender, one.content_type, strip_controls(one.content)[:MAX_SHOWN]] for one in found]
     out.table(["SENDER", "TYPE", "CONTENT"], rows)
 
 
@@ -53,7 +53,7 @@ def set_(out: Output, service: str, sender: str, file: str, content_type: str, c
     with connection.client() as client:
         saved = client.set_cookie(service, sender, content, content_type=content_type)
     out.value(saved)
-    out.say(f"{service}: {len(saved['content'])} characters come with messages from {saved['sender']}")
+    out.say(f"{service}: {len(saved.content)} characters come with messages from {saved.sender}")
 
 
 @command

@@ -42,7 +42,7 @@ def begin(
         f"{begun['service']} ({begun['gcid']}) waits until {begun['expiresAt']} for {begun['provider']} to confirm."
     )
     out.say("Open this address now and log in as a customer; it is shown only once:")
-    out.say(begun["redirect"])
+    out.say(begun.redirect)
 
 
 @command
@@ -57,7 +57,7 @@ def list_(out: Output, organization: str, connection: NetworkConnection) -> None
     if not found:
         out.say("No provisionings.")
         return
-    rows = [[one["state"], one["service"], one["gcid"], one["provider"], one["expiresAt"] or ""] for one in found]
+    rows = [[one.state, one.service, one.gcid, one.provider, one.expires_at or ""] for one in found]
     out.table(["STATE", "SERVICE", "GCID", "PROVIDER", "CONFIRM UNTIL"], rows)
 
 

@@ -20,7 +20,7 @@ def release(out: Output, service: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         released = client.release(service)
     out.value(released)
-    out.say(_said(released["service"], released["going"], released["notBefore"]))
+    out.say(_said(released.service, released.going, released.not_before))
 
 
 def _said(service: str, going: int, not_before: str | None) -> str:

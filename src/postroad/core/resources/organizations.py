@@ -1,0 +1,92 @@
+"""Organizations, their quotas and usage, support requests, and the state of the network."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from msgspec import Meta, field
+
+from postroad.core.resources.base import Page, Resource
+
+
+class OrganizationLimitsView(Resource, kw_only=True):
+    """Quotas of an organization's own posts; 0: the network's default."""
+
+    message_bytes: Annotated[int, Meta(description="Of the largest message")]
+    stored_bytes: Annotated[int, Meta(description="Of messages that are not delivered everywhere yet")]
+    queued_messages: Annotated[int, Meta(description="Deliveries that wait")]
+
+
+class OrganizationView(Resource, kw_only=True):
+    name: str
+    description: str
+    suspended: str
+    posts_per_s: int = field(name="postsPerSecond")
+    limits: OrganizationLimitsView
+    version: int
+
+
+class OrganizationPage(Page[OrganizationView]):
+    """Organizations, by name."""
+
+
+class Used(Resource, kw_only=True):
+    """Usage of a quota; a limit of 0 means unlimited."""
+
+    used: int
+    limit: int
+
+
+class Usage(Resource, kw_only=True):
+    """An organization's usage of its quotas; its own posts count, not messages sent to it."""
+
+    organization: str
+    posts_per_s: Annotated[int, Meta(description="As many as allowed; 0: no limit")] = field(name="postsPerSecond")
+    message_bytes: Annotated[int, Meta(description="Of the largest message that is allowed")]
+    stored_bytes: Used
+    queued_messages: Used
+
+
+# ---- support
+
+
+class NoteView(Resource, kw_only=True):
+    at: str
+    by: str
+    text: str
+    operator: bool
+
+
+class RequestView(Resource, kw_only=True):
+    id: str
+    organization: str
+    subject: str
+    session: str
+    state: str
+    opened_at: str
+    changed_at: str
+    notes: list[NoteView]
+
+
+class RequestPage(Page[RequestView]):
+    """Support requests, newest first."""
+
+
+# ---- the network
+
+
+class Health(Resource, kw_only=True):
+    status: Literal["ok"] = "ok"
+
+
+class Queue(Resource, kw_only=True):
+    service: str
+    waiting: int
+
+
+class NetworkStatus(Resource, kw_only=True):
+    journal: Annotated[int, Meta(description="The last entry of the journal; 0 for members")]
+    index: Annotated[int, Meta(description="The last entry that the index has; 0 for members")]
+    directory: Annotated[int, Meta(description="The entry of the latest change of configuration; 0 for members")]
+    behind: int
+    queues: list[Queue]

@@ -1,0 +1,87 @@
+"""Services in the directory, their releases, assets, cookies and provisionings."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from postroad.core.model.asset import AssetKind
+from postroad.core.model.trust import ProvisioningState
+from postroad.core.resources.base import Page, Resource, one_of
+
+
+class PublicService(Resource, kw_only=True):
+    """A service as the directory shows it; its other fields are between it and the network."""
+
+    gcid: str
+    address: str
+    organization: str
+    name: str
+    description: str
+    category: str
+    operations: list[str]
+    visibility: str
+    format: str
+    documentation_url: str
+    arguments: list[dict[str, Any]]
+    provisioning_url: str
+    policy: dict[str, str]
+    accepts: str
+
+
+class DirectoryPage(Page[PublicService]):
+    """Services that the caller may see."""
+
+
+class ReleaseView(Resource, kw_only=True):
+    """The held messages that are being sent now."""
+
+    service: str
+    going: int
+    not_before: str | None = None
+
+
+class AssetView(Resource, kw_only=True):
+    """An asset without its content."""
+
+    kind: Annotated[str, one_of(*AssetKind)]
+    name: str
+    description: str
+    digest: Annotated[str, Meta(description="Of the content: the beginning of its SHA-256")]
+    bytes: int
+    version: int
+
+
+class AssetPage(Page[AssetView]):
+    """Assets of a service, without their contents."""
+
+
+class CookieView(Resource, kw_only=True):
+    sender: Annotated[str, Meta(description="GCID of the sender whose messages it comes with")]
+    content: Annotated[str, Meta(description="Text or XML")]
+    content_type: str
+
+
+class CookiePage(Page[CookieView]):
+    """Cookies of a service."""
+
+
+class ProvisioningView(Resource, kw_only=True):
+    service: str
+    gcid: str
+    provider: str
+    provider_gcid: str
+    state: Annotated[str, one_of(*ProvisioningState)]
+    started_at: str | None
+    expires_at: Annotated[str | None, Meta(description="Until when the provider may confirm")]
+    confirmed_at: str | None
+    revoked_at: str | None
+
+
+class BegunProvisioning(ProvisioningView, kw_only=True):
+    redirect: Annotated[str, Meta(description="Where the person goes now; it holds the token, and is shown once")]
+
+
+class ProvisioningPage(Page[ProvisioningView]):
+    """Provisionings that an organization has begun, or confirmed as a provider."""

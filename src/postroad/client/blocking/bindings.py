@@ -24,6 +24,7 @@ class Bindings:
         return self._run(self._say.listed(exchange, queue))
 
     def binding(self, exchange: str, name: str) -> BindingView:
+        """Return one binding."""
         return self._run(self._say.read(exchange, name))
 
     def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> BindingView:
@@ -35,6 +36,7 @@ class Bindings:
         return self._run(self._say.switch(exchange, name, enabled))
 
     def unbind(self, exchange: str, name: str) -> None:
+        """Remove a binding."""
         self._run(self._say.unbind(exchange, name))
 
     def explain(self, exchange: str, name: str) -> BindingExplanation:

@@ -67,6 +67,7 @@ class Client:
         self.close()
 
     def close(self) -> None:
+        """Close the connections; ``with`` does it, too."""
         self._runner.close()
 
     # ---- messages
@@ -76,6 +77,7 @@ class Client:
         return self.post_message(message(**fields))
 
     def post_message(self, prepared: Message) -> PostResult:
+        """Post a message that ``message`` or a program has built."""
         return self._run(self._talks.post(prepared))
 
     def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
@@ -214,6 +216,7 @@ class Client:
         return self._run(routing.list_all(self._talks, routing.service_path(service, "rules")))
 
     def rule(self, service: str, name: str) -> Any:
+        """Return one rule of a service."""
         return self._run(self._talks.value(requests.read(routing.service_path(service, "rules", name))))
 
     def save_rule(self, service: str, rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -225,6 +228,7 @@ class Client:
         return self._run(routing.adjust_rule(self._talks, service, name, **wish))
 
     def remove_rule(self, service: str, name: str) -> None:
+        """Remove a rule."""
         self._run(routing.remove_rule(self._talks, service, name))
 
     def assets(self, service: str, kind: str = "") -> list[AssetView]:
@@ -242,6 +246,7 @@ class Client:
         return self._run(routing.save_asset(self._talks, service, kind, name, content, description))
 
     def remove_asset(self, service: str, kind: str, name: str) -> None:
+        """Remove an asset."""
         self._run(routing.remove_asset(self._talks, service, kind, name))
 
     def release(self, service: str) -> ReleaseView:
@@ -255,6 +260,7 @@ class Client:
         return self.explain_message(message(**fields), form)
 
     def explain_message(self, prepared: Message, form: str = "json") -> Any:
+        """Return how a prepared message would be routed; see ``explain``."""
         return self._run(self._talks.ask(routing.explain(prepared, form), routing.parse_explanation))
 
     def explanation(self, session: str, form: str = "json") -> Any:
@@ -333,7 +339,9 @@ class Client:
         return self._run(provisioning.list_cookies(self._talks, service))
 
     def set_cookie(self, service: str, sender: str, content: str, *, content_type: str = "text/plain") -> CookieView:
+        """Register the cookie that a service of your organization receives with every message from the sender."""
         return self._run(provisioning.set_cookie(self._talks, service, sender, content, content_type))
 
     def remove_cookie(self, service: str, sender: str) -> None:
+        """Remove the cookie for messages from the sender."""
         self.change("DELETE", provisioning.cookie_path(service, sender))

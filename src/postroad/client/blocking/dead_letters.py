@@ -69,4 +69,5 @@ class DeadLetters:
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
     ) -> list[LetterResult]:
+        """Drop all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         return self._run(self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress))

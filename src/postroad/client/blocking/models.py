@@ -25,6 +25,7 @@ class Models:
         return self._run(self._say.read(model))
 
     def node(self, model: str, tag: str) -> NodeView:
+        """Return one node with its path from the root."""
         return self._run(self._say.node(model, tag))
 
     def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
@@ -32,6 +33,7 @@ class Models:
         return self._run(self._say.nodes(model, most))
 
     def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
+        """Return the first attachments."""
         return self._run(self._say.attachments(model, most))
 
     def document(self, model: str) -> Value:
@@ -58,6 +60,7 @@ class Models:
         return self._run(self._say.attach(model, service, side, where))
 
     def detach(self, model: str, id: str) -> None:
+        """Remove one attachment."""
         self._run(self._say.detach(model, id))
 
     def remove(self, model: str) -> None:

@@ -48,6 +48,7 @@ class ConversationRunner:
         self._http = httpx2.Client(base_url=access.url, verify=tls if tls is not None else True)
 
     def close(self) -> None:
+        """Close the connections."""
         self._http.close()
 
     def run(self, talk: Talk[_Value], function: Function | None = None) -> _Value:
@@ -90,6 +91,7 @@ class ConversationRunner:
 
 
 def call_function(function: Function, delivered: Received) -> FunctionReturned | FunctionRaised:
+    """Call the function of a consumer."""
     try:
         return FunctionReturned(function(delivered))
     except Exception as error:  # the loop must outlive whatever its user's function does

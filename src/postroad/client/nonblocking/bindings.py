@@ -23,6 +23,7 @@ class AsyncBindings:
         return await self._run(self._say.listed(exchange, queue))
 
     async def binding(self, exchange: str, name: str) -> BindingView:
+        """Return one binding."""
         return await self._run(self._say.read(exchange, name))
 
     async def bind(self, exchange: str, queue: str, *, name: str = "", **wanted: Unpack[BindingFields]) -> BindingView:
@@ -34,6 +35,7 @@ class AsyncBindings:
         return await self._run(self._say.switch(exchange, name, enabled))
 
     async def unbind(self, exchange: str, name: str) -> None:
+        """Remove a binding."""
         await self._run(self._say.unbind(exchange, name))
 
     async def explain(self, exchange: str, name: str) -> BindingExplanation:

@@ -70,6 +70,7 @@ class AsyncClient:
         await self.close()
 
     async def close(self) -> None:
+        """Close the connections; ``with`` does it, too."""
         await self._runner.close()
 
     # ---- messages
@@ -79,6 +80,7 @@ class AsyncClient:
         return await self.post_message(message(**fields))
 
     async def post_message(self, prepared: Message) -> PostResult:
+        """Post a message that ``message`` or a program has built."""
         return await self._run(self._talks.post(prepared))
 
     async def post_many(self, messages: Iterable[Message], progress: Progress = lambda done: None) -> list[Answer]:
@@ -219,6 +221,7 @@ class AsyncClient:
         return await self._run(routing.list_all(self._talks, routing.service_path(service, "rules")))
 
     async def rule(self, service: str, name: str) -> Any:
+        """Return one rule of a service."""
         return await self._run(self._talks.value(requests.read(routing.service_path(service, "rules", name))))
 
     async def save_rule(self, service: str, rule: Mapping[str, Any]) -> dict[str, Any]:
@@ -230,6 +233,7 @@ class AsyncClient:
         return await self._run(routing.adjust_rule(self._talks, service, name, **wish))
 
     async def remove_rule(self, service: str, name: str) -> None:
+        """Remove a rule."""
         await self._run(routing.remove_rule(self._talks, service, name))
 
     async def assets(self, service: str, kind: str = "") -> list[AssetView]:
@@ -247,6 +251,7 @@ class AsyncClient:
         return await self._run(routing.save_asset(self._talks, service, kind, name, content, description))
 
     async def remove_asset(self, service: str, kind: str, name: str) -> None:
+        """Remove an asset."""
         await self._run(routing.remove_asset(self._talks, service, kind, name))
 
     async def release(self, service: str) -> ReleaseView:
@@ -260,6 +265,7 @@ class AsyncClient:
         return await self.explain_message(message(**fields), form)
 
     async def explain_message(self, prepared: Message, form: str = "json") -> Any:
+        """Return how a prepared message would be routed; see ``explain``."""
         return await self._run(self._talks.ask(routing.explain(prepared, form), routing.parse_explanation))
 
     async def explanation(self, session: str, form: str = "json") -> Any:
@@ -340,7 +346,9 @@ class AsyncClient:
     async def set_cookie(
         self, service: str, sender: str, content: str, *, content_type: str = "text/plain"
     ) -> CookieView:
+        """Register the cookie that a service of your organization receives with every message from the sender."""
         return await self._run(provisioning.set_cookie(self._talks, service, sender, content, content_type))
 
     async def remove_cookie(self, service: str, sender: str) -> None:
+        """Remove the cookie for messages from the sender."""
         await self.change("DELETE", provisioning.cookie_path(service, sender))

@@ -68,6 +68,7 @@ class AsyncDeadLetters:
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
     ) -> list[LetterResult]:
+        """Drop all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         return await self._run(
             self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress)
         )

@@ -24,6 +24,7 @@ class AsyncModels:
         return await self._run(self._say.read(model))
 
     async def node(self, model: str, tag: str) -> NodeView:
+        """Return one node with its path from the root."""
         return await self._run(self._say.node(model, tag))
 
     async def nodes(self, model: str, most: int = PAGE) -> list[NodeSummary]:
@@ -31,6 +32,7 @@ class AsyncModels:
         return await self._run(self._say.nodes(model, most))
 
     async def attachments(self, model: str, most: int = PAGE) -> list[AttachmentView]:
+        """Return the first attachments."""
         return await self._run(self._say.attachments(model, most))
 
     async def document(self, model: str) -> Value:
@@ -57,6 +59,7 @@ class AsyncModels:
         return await self._run(self._say.attach(model, service, side, where))
 
     async def detach(self, model: str, id: str) -> None:
+        """Remove one attachment."""
         await self._run(self._say.detach(model, id))
 
     async def remove(self, model: str) -> None:

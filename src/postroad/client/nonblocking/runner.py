@@ -49,6 +49,7 @@ class AsyncConversationRunner:
         self._http = httpx2.AsyncClient(base_url=access.url, verify=tls if tls is not None else True)
 
     async def close(self) -> None:
+        """Close the connections."""
         await self._http.aclose()
 
     async def run(self, talk: Talk[_Value], function: Function | None = None) -> _Value:
@@ -96,6 +97,7 @@ class AsyncConversationRunner:
 
 
 async def call_function(function: Function, delivered: Received) -> FunctionReturned | FunctionRaised:
+    """Call the function of a consumer, and await its result if it is a coroutine function."""
     try:
         value: Awaitable[Any] | Any = function(delivered)
         return FunctionReturned(await value if isawaitable(value) else value)

@@ -83,11 +83,12 @@ async def recorded(store: Store) -> None:
 
 
 def bill(store: Store, recorded: Recorded) -> None:
-    """Run the pipeline, and issue the invoices of the month; one of them is paid."""
+    """Run the pipeline, and issue the invoices of the month; one of them is credited and paid."""
     beside = ["--url", recorded.url, "--key-file", str(store.data / "operator.key")]
     program(store, "pipeline", "run")
     program(store, "billing", "close", PERIOD, *beside)
-    [first, *_] = [json.loads(line) for line in program(store, "billing", "invoices", "--json").splitlines()]
+    [first, *_] = [json.loads(line) for line in program(store, "billing", "invoices", "--json", *beside).splitlines()]
+    program(store, "billing", "credit", first["number"], "0.05", "--reason", "an hour without service", *beside)
     program(store, "billing", "pay", first["number"], "0.10", "--on", "2026-11-05", "--reference", "bank 17", *beside)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.bootstrap.running_network import INDEX_FILE
 from postroad.client import Client, Received
 from postroad.core.projection.tables import TABLES
+from postroad.core.resources.billing import InvoiceDetails
 from postroad.flow.indexing import catch_up
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
@@ -98,6 +100,7 @@ def test_a_server_continues_it(store: Store, recorded: dict[str, Any]) -> None:
         continue_batch(server, sessions)
         continue_dead_letter(server, sessions)
         continue_hidden(server)
+        continue_billing(server)
         with client(server, "Harbor/Desk") as sender:
             new = sender.post(to=["Mill/Store", "Mill/Branch"], document="<new/>").session
         assert [next_at(server, who)[0].session for who in ("Mill/Store", "Mill/Branch")] == [new, new]
@@ -151,6 +154,50 @@ def continue_hidden(server: ServerProcess) -> None:
         provider.reply(request, "tomorrow")
     [response] = next_at(server, "Harbor/Desk")
     assert response.transaction == session
+
+
+def continue_billing(server: ServerProcess) -> None:
+    """Recorded invoices, which were configuration, are corrected, credited and paid by entries of their own."""
+    with client(server, OPERATOR) as operator:
+        recorded = operator.billing.documents()
+        period, last, count = recorded[0].period, recorded[-1].number, len(recorded)
+        accounts = [
+            {"organization": one.organization, "currency": one.currency, "tariffs": one.tariffs, "lines": charged(one)}
+            for one in recorded
+        ]
+        counted = {"through": recorded[0].through, "latest": 2**52, "accounts": accounts}
+        assert operator.billing.issue(period, counted=counted).items == [], "recorded invoices are right"
+        accounts[0]["lines"] = [one | {"micros": one["micros"] + 1_000_000} for one in charged(recorded[0])]
+        [correction] = operator.billing.issue(period, counted=counted).items
+        assert (correction.corrects, correction.number) == (recorded[0].number, f"{period}-{count + 1:04d}")
+        assert correction.number > last
+        note = operator.billing.credit(recorded[0].number, "0.50", "an hour without service")
+        assert (note.number, note.total) == (f"{period}-{count + 2:04d}", "-0.50")
+        [paid] = [one for one in operator.billing.invoices() if one.payments]
+        again = operator.billing.pay(paid.number, "0.25")
+        assert again.payment.id == f"{paid.number}/{len(paid.payments) + 1}"
+        assert Decimal(again.invoice.paid) == Decimal(paid.paid) + Decimal("0.25")
+
+
+def charged(document: InvoiceDetails) -> list[dict[str, Any]]:
+    """The sums of a document's lines, as a warehouse would count them."""
+    names = ("kind", "part", "tariff", "quantity", "kilobytes", "micros")
+    return [{name: getattr(line, name) for name in names} | {"service": line.service_id} for line in document.lines]
+
+
+@pytest.mark.req("O7", "P3")
+async def test_an_index_of_both_kinds_of_invoices_is_rebuilt(store: Store) -> None:
+    with server_on(store) as server:
+        continue_billing(server)
+        with client(server, OPERATOR) as operator:
+            documents, balances = operator.billing.documents(), operator.billing.invoices()
+    before = await rows(store)
+    program(store, "index", "rebuild")
+    after = await rows(store)
+    for name in ("object", "object_version", "seen"):
+        assert after[name] == before[name], name
+    with server_on(store) as server, client(server, OPERATOR) as operator:
+        assert (operator.billing.documents(), operator.billing.invoices()) == (documents, balances)
 
 
 @pytest.mark.req("O7")

@@ -89,17 +89,59 @@ def test_operators_see_all_bills(operator: Callable[[], Person], visitor: Callab
     person.snap("billing-operator")
 
 
-def issued(demo: Demo, known: Counted) -> Invoice:
-    """An invoice of September that is overdue, with a credit and a payment."""
+def test_operators_issue_credit_and_record_payments(
+    operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo
+) -> None:
+    known = counted(demo, house(demo, visitor(scripts=False), "Rowan Ltd", "rowan@rowan.example"))
+    number = issued(demo, known, "2026-07").number
+    person = operator()
+    person.refusals_expected = True
+    person.go("/billing")
+    assert person.page.input_value("#period") < known.period, "the last month that is over"
+    person.page.fill("#period", "2999-01")
+    person.page.click("text=Issue invoices")
+    assert "2999-01 is not over yet" in person.text()
+    person.page.fill("#period", "2026-06")
+    person.page.click("text=Issue invoices")
+    assert "The invoices of 2026-06 are right." in person.text()
+    person.snap("billing-issue")
+    person.page.click(f"text={number}")
+    person.page.fill("#paid", "many")
+    person.page.click("text=Record payment")
+    assert "is no amount in EUR" in person.text()
+    assert person.page.input_value("#paid") == "many", "what was written is not lost"
+    person.page.fill("#paid", "1.00")
+    person.page.fill("#reference", "bank 4711")
+    person.page.click("text=Record payment")
+    assert "Payment of 1.00 EUR is recorded." in person.text()
+    person.page.fill("#credit", "0.84")
+    person.page.fill("#reason", "two hours without service")
+    person.page.click("text=Issue credit note")
+    assert "is issued." in person.text()
+    assert "bank 4711" in person.text()
+    assert "two hours without service" in person.text()
+    person.snap("billing-operator-invoice")
+    with Client(demo.url, demo.operator_key) as client:
+        found = client.billing.invoice(number)
+    assert (found.balance.charged, found.balance.paid, found.balance.open) == ("9.00", "6.00", "3.00")
+    stranger = visitor(scripts=False)
+    stranger.register("Sorrel Ltd", "sorrel@sorrel.example", PASSWORD)
+    stranger.go("/billing")
+    assert stranger.page.locator("text=Issue invoices").count() == 0
+
+
+def issued(demo: Demo, known: Counted, period: str = "2026-09") -> Invoice:
+    """An invoice that is overdue, with a credit and a payment, as earlier versions recorded them."""
+    number = f"{period}-0001"
     issue = InvoiceIssue(
-        number=NUMBER, on=date(2026, 10, 1), books=BillingSettings(seller="Postroad Ltd"), through=20, tariffs={}
+        number=number, on=date(2026, 10, 1), books=BillingSettings(seller="Postroad Ltd"), through=20, tariffs={}
     )
     line = LineKey("message", "originator", known.services["buyer"], "standard/2026-01")
-    first = make_invoice(InvoiceAccount(known.house, "2026-09", "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue)
-    again = InvoiceIssue(number="2026-09-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
+    first = make_invoice(InvoiceAccount(known.house, period, "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue)
+    again = InvoiceIssue(number=f"{period}-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
     note = make_credit_note(first, Decimal("2.50"), again, "an hour without service")
     paid = Payment(
-        id=f"{NUMBER}/1", invoice=NUMBER, amount=Decimal("5.00"), currency="EUR", received_on=date(2026, 10, 9)
+        id=f"{number}/1", invoice=number, amount=Decimal("5.00"), currency="EUR", received_on=date(2026, 10, 9)
     )
     records = {
         "invoices": {one.number: invoice_entry(one) for one in (first, note)},

@@ -90,7 +90,10 @@ class CountedCharges(StrictShape):
 
     through: Annotated[Count, Field(description="The last journal entry that is counted")]
     latest: Annotated[Whole, Field(description="Time of the latest counted event, in microseconds since 1970")] = 0
-    accounts: Annotated[tuple[AccountCharges, ...], Field(max_length=50_000)]
+    accounts: Annotated[
+        tuple[AccountCharges, ...],
+        Field(max_length=50_000, description="All accounts of the month; one that is left out owes nothing"),
+    ]
 
     def month(self, period: str) -> CountedMonth:
         accounts = {

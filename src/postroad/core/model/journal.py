@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from postroad.core.model.batch import Batch, BatchMember
-from postroad.core.model.billing_entries import InvoiceCredited, InvoiceIssued, PaymentRecorded
+from postroad.core.model.billing_entries import BillingEntry
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange
@@ -142,9 +142,7 @@ class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="
     type: str = ""  # of the message; empty where the post could not be read
     topic: str = ""
     parts: tuple[PartFacts, ...] = ()
-    copies: tuple[
-        Copy, ...
-    ] = ()  # one for each recipient, with the code that each was refused with, where it was routed
+    copies: tuple[Copy, ...] = ()  # one for each recipient, with the code that each was refused with
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory under which it was refused
 
@@ -396,9 +394,7 @@ Entry = (
     | DeliveriesReleased
     | BatchesChanged
     | InterchangeAnswered
-    | InvoiceIssued
-    | InvoiceCredited
-    | PaymentRecorded
+    | BillingEntry
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -26,7 +26,7 @@ from postroad.services.exchange.callables import Callables
 from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.samples.conditions import compare, header
-from tests.samples.workbench import UpperCase, document
+from tests.samples.service_tools import UpperCase, document
 from tests.waiting import eventually_async
 
 ORDER = document("<order><total>1200</total><region>north</region></order>")

@@ -12,7 +12,7 @@ from postroad.core.model.directory import Visibility
 from postroad.core.model.message import MessageType
 from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import memory_network
-from tests.samples.workbench import UpperCase, document, engines
+from tests.samples.service_tools import UpperCase, document, engines
 from tests.unit.services.hosting.test_hosting import Parties, stop
 
 

@@ -24,7 +24,7 @@ from postroad.services.hosting.mailbox_worker import AT_ONCE
 from postroad.services.hosting.runner import AT_A_TIME
 from postroad.services.service import ServiceResult, Tools
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.samples.workbench import UpperCase, document, engines
+from tests.samples.service_tools import UpperCase, document, engines
 from tests.waiting import eventually_async
 
 ORDER = document("<Order><CustomerNumber>3489</CustomerNumber><Zip>62701</Zip></Order>")

@@ -28,7 +28,7 @@ from postroad.flow.administration.models import change
 from postroad.flow.registries.as2_partners import As2Partners
 from postroad.ports import ItemValue, QueryVerdict
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.samples.as2_bench import OneKey, Posts, reception_for
+from tests.samples.as2_scenario import OneKey, Posts, reception_for
 
 
 @dataclass(slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from postroad.core.model.polling import PollRequest
 from postroad.errors import Refused
 from postroad.flow.as2.receive import As2Request
 from tests.acceptance.test_push_shared import WAIT_S, configured, states
-from tests.samples.as2_bench import AGREED, DOCUMENT, key_pem, ours, receipt, sent_by_acme
+from tests.samples.as2_scenario import AGREED, DOCUMENT, build_partner_mdn, key_pem, ours, sent_by_acme
 from tests.samples.cms_people import clerk
 from tests.samples.push_receiver import Pushed, Receiver, receiver
 
@@ -78,7 +78,7 @@ async def sent_and_confirmed(first: RunningNetwork, second: RunningNetwork, rece
     [pushed] = await asyncio.to_thread(receiving.wait_for, PATH, 1, WAIT_S)
     assert pushed.headers["receipt-delivery-option"] == "https://net.example/as2/Aster"
     assert await states(first) == {DeliveryState.QUEUED: 1}
-    mdn = receipt(as_request(pushed))
+    mdn = build_partner_mdn(as_request(pushed))
     for node in (second, first):
         assert await take(node, mdn.headers, mdn.body) is None
         assert await states(node) == {DeliveryState.DELIVERED: 1}

@@ -21,7 +21,7 @@ from postroad.flow.registries.configuration import build_save
 from postroad.services.engines import Engines
 from postroad.services.hosting.hosted_services import run_hosted_services
 from tests.acceptance.asking import Asked, asked_network
-from tests.samples.workbench import UpperCase
+from tests.samples.service_tools import UpperCase
 from tests.samples.x12 import NOON, Counting
 from tests.waiting import eventually_async
 

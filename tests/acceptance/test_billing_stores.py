@@ -94,7 +94,7 @@ async def test_two_nodes_that_issue_at_the_same_moment_bill_each_account_once(
         balance = records.balance(records.invoices[first])
         assert (str(balance.charged), str(balance.paid)) == ("7.99", "7.00")
         for network in networks:
-            await network.indexed()
+            await network.wait_until_indexed()
             await network.configuration.load()
             known = BillingRecords.of_directory(network.directory)
             assert (known.invoices, known.payments) == (records.invoices, records.payments)

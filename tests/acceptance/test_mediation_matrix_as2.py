@@ -25,7 +25,7 @@ from postroad.core.mediation.model import OutgoingMessage
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 from tests.acceptance.test_mediation_matrix import PAYLOADS
-from tests.samples.as2_bench import AGREED, ours, theirs
+from tests.samples.as2_scenario import AGREED, ours, theirs
 from tests.samples.mediated import (
     FORMATS,
     GENEROUS,

@@ -12,7 +12,7 @@ import pytest
 from benchmarks.as2_peer import pyas2lib
 from postroad.client import Client
 from tests.interop.as2_partner import PATH, RECEIPTS, THEM, US, LibraryPartner, library_partner, post
-from tests.samples.as2_bench import certificate_pem, key_pem
+from tests.samples.as2_scenario import certificate_pem, key_pem
 from tests.samples.cms_people import clerk, stranger
 from tests.samples.cms_people import partner as acme
 from tests.samples.served_network import Served, served, succeeded

@@ -14,11 +14,10 @@ from postroad.core.documents.detection import document_kind
 from postroad.core.interchange.interchange_reader import RECOGNISED
 from postroad.core.interchange.model import OnEnvelopeError
 from postroad.core.interchange.standard import BUILT_IN
-from postroad.core.model.polling import PollRequest, Settlement
 from postroad.errors import Refused
-from tests.samples.splitting_house import House, house
+from tests.samples.splitter_scenario import INBOX, PARTNER, SplitterScenario, scenario
 
-__all__ = ["house"]
+__all__ = ["scenario"]
 
 FIXTURES = Path(__file__).parents[3] / "shared" / "fixtures"
 FOLDERS = ("x12", "edifact", "hl7v2")
@@ -44,37 +43,38 @@ def documents_in(data: bytes) -> int | None:
     return sum(not answers(member) for one in found for member in one.members)
 
 
-async def everything(house: House, name: str) -> Counter[str]:
+async def everything(scenario: SplitterScenario, address: str) -> Counter[str]:
     """How many documents came of each message."""
     came: Counter[str] = Counter()
-    while some := await house.network.poll(house.callers[name], PollRequest(max=1_000, wait_s=0.0)):
+    while some := await scenario.take(address, max=1_000):
         came.update(one.transaction for one in some)
-        await house.network.settle(house.callers[name], Settlement(tokens=tuple(one.token for one in some)))
     return came
 
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("folder", FOLDERS)
-async def test_a_real_file_is_taken_apart_whole_or_is_a_dead_letter(house: House, folder: str) -> None:
+async def test_a_real_file_is_taken_apart_whole_or_is_a_dead_letter(scenario: SplitterScenario, folder: str) -> None:
     files = sorted(path for path in (FIXTURES / folder).rglob("*") if path.is_file())
     assert len(files) > 20
-    await house.agree(on_error=OnEnvelopeError.PASS, facts=(("duplicates", "pass"),))
-    expected = {await house.send(path.read_bytes()): documents_in(path.read_bytes()) for path in files}
-    letters = await house.letters()
-    assert await everything(house, "inbox") == Counter({session: count for session, count in expected.items() if count})
+    await scenario.agree(on_envelope_error=OnEnvelopeError.PASS, options=(("duplicates", "pass"),))
+    expected = {await scenario.send(path.read_bytes()): documents_in(path.read_bytes()) for path in files}
+    letters = await scenario.failures()
+    assert await everything(scenario, INBOX) == Counter(
+        {session: count for session, count in expected.items() if count}
+    )
     unanswered = [letter for letter in letters if "interchange.unfit" in letter]  # taken apart, and not acknowledged
     assert len(letters) - len(unanswered) == sum(count is None for count in expected.values())
-    assert await everything(house, "acme"), "nobody was told"
+    assert await everything(scenario, PARTNER), "nobody was told"
 
 
 @pytest.mark.req("B10")
-async def test_half_a_real_file_is_never_taken(house: House) -> None:
+async def test_half_a_real_file_is_never_taken(scenario: SplitterScenario) -> None:
     """Of HL7 one cannot tell: a message that stands alone has no end."""
     files = sorted(path for name in ("x12", "edifact") for path in (FIXTURES / name).rglob("*") if path.is_file())
-    await house.agree(on_error=OnEnvelopeError.PASS)
+    await scenario.agree(on_envelope_error=OnEnvelopeError.PASS)
     whole = [data for path in files if documents_in(data := path.read_bytes())]
     assert len(whole) > 50
     for data in whole:
-        await house.send(data[: len(data) * 2 // 3])
-    assert len(await house.letters()) == len(whole)
-    assert not await everything(house, "inbox")
+        await scenario.send(data[: len(data) * 2 // 3])
+    assert len(await scenario.failures()) == len(whole)
+    assert not await everything(scenario, INBOX)

@@ -12,7 +12,7 @@ from postroad.core.interchange.model import OnEnvelopeError, Split
 from postroad.core.interchange.standard import BUILT_IN
 from postroad.core.model.batch_policy import Splitting
 from postroad.errors import Refused
-from tests.samples.splitting_house import interchange
+from tests.samples.splitter_scenario import interchange
 from tests.samples.x12 import NOON, Counting
 
 STANDARDS = ("x12", "edifact", "hl7")

@@ -152,7 +152,7 @@ def test_changed_interchanges_are_refused_or_whole(data: st.DataObject) -> None:
 @given(members=st.lists(ANY, min_size=1, max_size=3))
 @settings(max_examples=10)
 def test_a_cut_interchange_is_never_a_shorter_one(members: list[bytes]) -> None:
-    """Its last segment may be cut where the partner's on_error is let pass: then every member is there already."""
+    """Its last segment may be cut where envelope errors are let pass: then every member is there already."""
     whole = b"".join(assemble(members, envelope(), Counting()))
     for end in range(len(whole) - 1):
         with pytest.raises(Refused):

@@ -34,7 +34,7 @@ from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.push.stage import PushStage
 from postroad.flow.registries.as2_partners import As2Partners
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.samples.as2_bench import OneKey, reception_for
+from tests.samples.as2_scenario import OneKey, reception_for
 from tests.samples.push_receiver import Pushed, Receiver, receiver
 
 OWN: dict[Format, Codec] = {

@@ -360,9 +360,9 @@ class Scenario:
         wanted = dead_letters.DeadLetterSearch(**search)
         return [each.letter for each in (await dead_letters.browse(self.network, self.caller(viewer), wanted)).found]
 
-    async def entries(self, kind: type[E]) -> list[E]:
-        """Return the journal's entries of one kind, in order."""
-        return [entry for entry in await self.journal() if isinstance(entry, kind)]
+    async def entries(self, *kinds: type[E]) -> list[E]:
+        """Return the journal's entries of these kinds, in order."""
+        return [entry for entry in await self.journal() if isinstance(entry, kinds)]
 
     async def journal(self) -> list[Entry]:
         """Return all entries of the journal."""

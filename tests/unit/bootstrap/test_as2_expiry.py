@@ -11,7 +11,7 @@ from postroad.bootstrap.expiry_warnings import list_as2_certificates
 from postroad.core.codecs.cms import Identity
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
-from tests.samples.as2_bench import AGREED, OneKey, certificate_pem, key_pem
+from tests.samples.as2_scenario import AGREED, OneKey, certificate_pem, key_pem
 from tests.samples.cms_people import clerk, identity, partner
 
 SOON, LATER = datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC)

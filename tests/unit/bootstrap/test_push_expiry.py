@@ -11,7 +11,7 @@ import pytest
 from postroad.bootstrap.expiry_warnings import list_push_certificates
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.snapshot import Directory
-from tests.samples.as2_bench import key_pem
+from tests.samples.as2_scenario import key_pem
 from tests.samples.cms_people import clerk, identity
 
 ENDS = (datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC))

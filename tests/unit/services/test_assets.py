@@ -13,7 +13,7 @@ from postroad.services import asset_checks
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 from postroad.services.lookup_table import MAX_FAULTS
-from tests.samples.workbench import Strict, UpperCase, asset, engines
+from tests.samples.service_tools import Strict, UpperCase, asset, engines
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 

@@ -15,7 +15,7 @@ from postroad.services import filter as filtering
 from postroad.services.engines import Engines
 from postroad.services.filter import FilterService
 from postroad.services.hosting.off_loop import run_in_thread
-from tests.samples.workbench import ACME, MYBIZ, STRANGER, UpperCase, asset, delivered, document, tools
+from tests.samples.service_tools import ACME, MYBIZ, STRANGER, UpperCase, asset, delivered, document, tools
 
 LARGE = {"greaterThan": {"body": "/Order/Total", "as": "number", "value": 100}}
 

@@ -31,7 +31,7 @@ from postroad.flow.administration.base import Administration
 from postroad.flow.registries.configuration import build_save
 from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
-from tests.samples.workbench import UpperCase, document, engines
+from tests.samples.service_tools import UpperCase, document, engines
 
 WIDGETS = ("widget-1", "widget-2", "widget-3", "widget-4")
 NORTH_AMERICA, MEXICO = document("North America"), document("Mexico")

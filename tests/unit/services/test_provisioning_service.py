@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from postroad.core.model.message import Cookie, Delivered, Part
 from postroad.errors import Refused
 from postroad.services.provisioning import CONFIRM, REGISTER, REVOKE, ProvisioningService
-from tests.samples.workbench import ACME, MYBIZ, NO_ARGUMENTS, RememberedTrust, delivered, document, tools
+from tests.samples.service_tools import ACME, MYBIZ, NO_ARGUMENTS, RememberedTrust, delivered, document, tools
 
 ACCOUNT = Cookie("<account>4711</account>", "application/xml")
 

@@ -13,7 +13,7 @@ from postroad.core.model.message import Part, Property, PropertyType
 from postroad.errors import Refused
 from postroad.services.service import ServiceResult, Tools
 from postroad.services.validation import FAULTS_CHARS, ValidationService, require_valid
-from tests.samples.workbench import NO_ARGUMENTS, Strict, asset, delivered, document, tools
+from tests.samples.service_tools import NO_ARGUMENTS, Strict, asset, delivered, document, tools
 
 XS = 'xmlns:xs="http://www.w3.org/2001/XMLSchema"'
 ORDER = f'<xs:schema {XS} targetNamespace="urn:order"><xs:element name="order"/></xs:schema>'

@@ -10,7 +10,7 @@ from postroad.services.lookup import LookupService
 from postroad.services.lookup_table import MAPPINGS_KEPT, LookupTable
 from postroad.services.service import ServiceResult, Tools
 from postroad.services.xslt import XsltService
-from tests.samples.workbench import UpperCase, asset, delivered, document, tools
+from tests.samples.service_tools import UpperCase, asset, delivered, document, tools
 
 SHEET = asset(AssetKind.STYLESHEET, "Split", "<split/>")
 ZIPS = asset(AssetKind.TABLE, "zips", 'zip,plus4,city\n62701,62701-1234,"Spring, Field"\n10001,10001-0001,New York\n')

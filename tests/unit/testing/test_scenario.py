@@ -15,7 +15,7 @@ from postroad.core.model.message import MessageType, PostResult, Recipient, Stat
 from postroad.core.model.rule import ActionKind, RuleAction
 from postroad.testing import Scenario, make_part
 from postroad.testing.clocks import ManualClock
-from tests.samples.workbench import UpperCase, engines
+from tests.samples.service_tools import UpperCase, engines
 from tests.waiting import eventually_async
 
 ORDERS, INVOICES, STAMP = "Acme/Orders", "Globex/Invoices", "Stamps/In"

@@ -26,7 +26,7 @@ from postroad.core.configuration.sections.organization import export_document
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.core.identity import api_key
 from postroad.core.model.snapshot import Directory
-from tests.samples.as2_bench import certificate_pem
+from tests.samples.as2_scenario import certificate_pem
 from tests.samples.cms_people import partner, stranger
 from tests.samples.plans import planned
 from tests.samples.service_profile import PROFILE

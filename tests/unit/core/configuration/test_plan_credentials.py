@@ -12,7 +12,7 @@ from postroad.core.identity import api_key
 from postroad.core.model.directory import Credential, CredentialKind
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.snapshot import Directory
-from tests.samples.as2_bench import certificate_pem
+from tests.samples.as2_scenario import certificate_pem
 from tests.samples.cms_people import partner
 from tests.samples.plans import applied, planned
 

@@ -15,100 +15,112 @@ from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryAttempte
 from postroad.errors import Refused
 from postroad.flow.administration.messages.contents import read_mdn_at_stop
 from postroad.flow.push.as2 import parse_token
-from tests.samples.as2_bench import AGREED, PUSHED, URL, As2Bench, as2_bench, certificate_pem, opened, receipt, theirs
 from tests.samples.as2_parties import with_header
+from tests.samples.as2_scenario import (
+    ACME,
+    AGREED,
+    PUSHED,
+    URL,
+    As2Scenario,
+    build_partner_mdn,
+    certificate_pem,
+    opened,
+    theirs,
+)
 from tests.samples.cms_people import partner, stranger
 from tests.unit.flow.push.test_as2_push import by_nobody
 
 
 @pytest.fixture
-async def at() -> AsyncIterator[As2Bench]:
-    async with as2_bench() as bench:
-        await bench.change(push=Push(url=URL, authentication=PushAuthentication.NONE, retry_interval_s=1, tries=2))
+async def at() -> AsyncIterator[As2Scenario]:
+    async with As2Scenario() as bench:
+        await bench.change(
+            ACME, push=Push(url=URL, authentication=PushAuthentication.NONE, retry_interval_s=1, tries=2)
+        )
         await bench.agree(mdn="async", mdn_timeout_s=600)
         yield bench
 
 
-async def sent(at: As2Bench, **more: Any) -> tuple[str, PushRequest]:
+async def sent(at: As2Scenario, **more: Any) -> tuple[str, PushRequest]:
     """A message that the partner has, and for which it still owes the receipt."""
-    session = await at.post(**more)
+    session = await at.send(**more)
     await at.until(lambda entries: any(isinstance(one, DeliveryAttempted) for one in entries))
     return session, at.posts.requests[-1]
 
 
-async def returned(at: As2Bench, mdn: BuiltMdn) -> None:
+async def returned(at: As2Scenario, mdn: BuiltMdn) -> None:
     assert await at.take_wire(mdn.headers, mdn.body) is None
 
 
 @pytest.mark.req("T7")
-async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(at: As2Bench) -> None:
+async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(at: As2Scenario) -> None:
     session, request = await sent(at)
     assert request.headers["receipt-delivery-option"] == "https://net.example/as2"
     [attempted] = await at.entries(DeliveryAttempted)
     assert (attempted.status, attempted.delay_s) == (200, 600.0)
     assert attempted.reason == "the asynchronous receipt is still to come"
     assert (await at.stop(session)).state == "queued"
-    await returned(at, receipt(request))
+    await returned(at, build_partner_mdn(request))
     await at.ends(session, "delivered")
-    kept = await read_mdn_at_stop(at.running.network, at.acme, session, (await at.stop(session)).delivery)
-    assert kept.endswith(b"\r\n\r\n" + receipt(request).body)
-    await returned(at, receipt(request))  # again, and late
+    kept = await read_mdn_at_stop(at.network, at.caller(ACME), session, (await at.stop(session)).delivery)
+    assert kept.endswith(b"\r\n\r\n" + build_partner_mdn(request).body)
+    await returned(at, build_partner_mdn(request))  # again, and late
     assert len(await at.entries(DeliveriesAcknowledged)) == 1
 
 
-async def test_names_that_were_quoted_twice_are_understood(at: As2Bench) -> None:
+async def test_names_that_were_quoted_twice_are_understood(at: As2Scenario) -> None:
     session, request = await sent(at)
-    mdn = receipt(request)
+    mdn = build_partner_mdn(request)
     await at.take_wire(with_header(mdn.headers, "AS2-To", r'"\"My Biz\""'), mdn.body)
     await at.ends(session, "delivered")
 
 
 @pytest.mark.req("T7")
-async def test_a_partner_that_says_no_later_ends_it_too(at: As2Bench) -> None:
+async def test_a_partner_that_says_no_later_ends_it_too(at: As2Scenario) -> None:
     session, request = await sent(at)
-    await returned(at, receipt(request, disposition=error("authentication-failed")))
+    await returned(at, build_partner_mdn(request, disposition=error("authentication-failed")))
     stop = await at.ends(session, "failed")
     assert "authentication-failed" in str(stop)
 
 
 def altered(request: PushRequest) -> BuiltMdn:
-    return receipt(request, mic=Mic(digest=b"x" * 32, algorithm="sha256"))
+    return build_partner_mdn(request, mic=Mic(digest=b"x" * 32, algorithm="sha256"))
 
 
 def forged(request: PushRequest) -> BuiltMdn:
-    return receipt(request, signer=theirs(stranger()))
+    return build_partner_mdn(request, signer=theirs(stranger()))
 
 
 def refusing_forged(request: PushRequest) -> BuiltMdn:
-    return receipt(request, signer=theirs(stranger()), disposition=error("decryption-failed"))
+    return build_partner_mdn(request, signer=theirs(stranger()), disposition=error("decryption-failed"))
 
 
 def unsigned(request: PushRequest) -> BuiltMdn:
     plain = {name: text for name, text in request.headers.items() if name != "disposition-notification-options"}
-    return receipt(PushRequest(url=request.url, headers=plain, body=request.body))
+    return build_partner_mdn(PushRequest(url=request.url, headers=plain, body=request.body))
 
 
 def signed_by_nobody(request: PushRequest) -> BuiltMdn:
     """With a signature that has no signers at all, as some libraries accept it."""
-    return replace(receipt(request), body=by_nobody(request).body)
+    return replace(build_partner_mdn(request), body=by_nobody(request).body)
 
 
 @pytest.mark.req("T7")
 @pytest.mark.parametrize("made", [altered, forged, refusing_forged, unsigned, signed_by_nobody])
-async def test_what_proves_nothing_changes_nothing(at: As2Bench, made: Any) -> None:
+async def test_what_proves_nothing_changes_nothing(at: As2Scenario, made: Any) -> None:
     session, request = await sent(at)
     await returned(at, made(request))
     assert (await at.stop(session)).state == "queued"
-    await returned(at, receipt(request))
+    await returned(at, build_partner_mdn(request))
     await at.ends(session, "delivered")
 
 
 @pytest.mark.req("T7")
-async def test_another_partner_cannot_confirm_what_it_was_not_sent(at: As2Bench) -> None:
+async def test_another_partner_cannot_confirm_what_it_was_not_sent(at: As2Scenario) -> None:
     birch = replace(AGREED, name="Birch", certificates=(certificate_pem(stranger()),))
-    await at.running.register("Aster/Birch", format="as2", push=PUSHED, as2=birch)
+    await at.service("Aster/Birch", format="as2", push=PUSHED, as2=birch)
     session, request = await sent(at)
-    mdn = receipt(request, signer=As2Identity(name="Birch", identities=(stranger(),)))
+    mdn = build_partner_mdn(request, signer=As2Identity(name="Birch", identities=(stranger(),)))
     await at.take_wire(with_header(mdn.headers, "AS2-From", "Birch"), mdn.body)
     assert (await at.stop(session)).state == "queued"
     with pytest.raises(Refused, match="partner-unknown"):
@@ -116,45 +128,45 @@ async def test_another_partner_cannot_confirm_what_it_was_not_sent(at: As2Bench)
 
 
 @pytest.mark.req("T7")
-async def test_a_receipt_that_does_not_come_in_time_brings_the_message_again(at: As2Bench) -> None:
+async def test_a_receipt_that_does_not_come_in_time_brings_the_message_again(at: As2Scenario) -> None:
     await at.agree(mdn_timeout_s=1)
-    session = await at.post()
+    session = await at.send()
     await at.posts.wait_for(2)
     first, again = at.posts.requests[:2]
     assert first.headers["message-id"] == again.headers["message-id"]
     assert opened(first).mic == opened(again).mic
-    await returned(at, receipt(first))
+    await returned(at, build_partner_mdn(first))
     await at.ends(session, "delivered")
 
 
 @pytest.mark.req("T7")
-async def test_when_no_receipt_ever_comes_the_delivery_fails(at: As2Bench) -> None:
+async def test_when_no_receipt_ever_comes_the_delivery_fails(at: As2Scenario) -> None:
     await at.agree(mdn_timeout_s=1)
-    session = await at.post()
+    session = await at.send()
     stop = await at.ends(session, "failed")
     assert "it was sent 2 times" in str(stop)
     assert len(at.posts.requests) == 2
     assert [event.what for event in stop.events].count("pushed") == 2
 
 
-async def test_a_partner_that_waits_with_its_receipts_counts_as_well(at: As2Bench) -> None:
+async def test_a_partner_that_waits_with_its_receipts_counts_as_well(at: As2Scenario) -> None:
     for _ in range(12):
-        await at.post()
+        await at.send()
     await at.posts.wait_for(12)  # no breaker opens
     assert await at.entries(DeliveryAttempted)
 
 
 @pytest.mark.req("T7")
-async def test_the_certificate_of_the_receipt_may_be_rolled_over_meanwhile(at: As2Bench) -> None:
+async def test_the_certificate_of_the_receipt_may_be_rolled_over_meanwhile(at: As2Scenario) -> None:
     session, request = await sent(at)
     await at.agree(certificates=(certificate_pem(stranger()), certificate_pem(partner())))
-    await returned(at, receipt(request, signer=theirs(stranger())))
+    await returned(at, build_partner_mdn(request, signer=theirs(stranger())))
     await at.ends(session, "delivered")
 
 
-async def test_a_receipt_that_cannot_be_read_is_refused(at: As2Bench) -> None:
+async def test_a_receipt_that_cannot_be_read_is_refused(at: As2Scenario) -> None:
     _, request = await sent(at)
-    mdn = receipt(request)
+    mdn = build_partner_mdn(request)
     cut = mdn.body.replace(b"message/disposition-notification", b"text/plain")
     with pytest.raises(Refused, match="no part of the type"):
         await at.take_wire(mdn.headers, cut)

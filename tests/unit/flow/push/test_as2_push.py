@@ -25,14 +25,15 @@ from postroad.errors import Refused
 from postroad.flow.administration.dead_letters import resend
 from postroad.flow.administration.messages.contents import read_mdn_at_stop
 from postroad.flow.push.as2 import encode_mdn
-from tests.samples.as2_bench import (
+from tests.samples.as2_scenario import (
+    ACME,
     DOCUMENT,
+    ORDERS,
     URL,
-    As2Bench,
-    as2_bench,
+    As2Scenario,
+    build_partner_mdn,
     certificate_pem,
     opened,
-    receipt,
     theirs,
 )
 from tests.samples.cms_people import partner, stranger
@@ -42,9 +43,11 @@ ANYTHING = PartnershipTerms(must_be_signed=False)
 
 
 @pytest.fixture
-async def at() -> AsyncIterator[As2Bench]:
-    async with as2_bench() as bench:
-        await bench.change(push=Push(url=URL, authentication=PushAuthentication.NONE, retry_interval_s=1, tries=3))
+async def at() -> AsyncIterator[As2Scenario]:
+    async with As2Scenario() as bench:
+        await bench.change(
+            ACME, push=Push(url=URL, authentication=PushAuthentication.NONE, retry_interval_s=1, tries=3)
+        )
         yield bench
 
 
@@ -57,7 +60,7 @@ Answering = Callable[[PushRequest], PushAnswer]
 
 
 def answering(**how: object) -> Answering:
-    return lambda request: as_answer(receipt(request, **how))  # type: ignore[arg-type]
+    return lambda request: as_answer(build_partner_mdn(request, **how))  # type: ignore[arg-type]
 
 
 @pytest.mark.req("T7", "D3")
@@ -72,10 +75,10 @@ def answering(**how: object) -> Answering:
         {"mdn": "async"},  # some partners answer at once all the same
     ],
 )
-async def test_a_message_is_delivered_when_its_receipt_proves_it(at: As2Bench, agreed: dict[str, object]) -> None:
+async def test_a_message_is_delivered_when_its_receipt_proves_it(at: As2Scenario, agreed: dict[str, object]) -> None:
     await at.agree(**agreed)
     at.posts.answering = answering()
-    session = await at.post(topic="Order 7")
+    session = await at.send(topic="Order 7")
     await at.ends(session, "delivered")
     [request] = at.posts.requests
     assert request.url == URL
@@ -108,11 +111,11 @@ def by_nobody(request: PushRequest) -> PushAnswer:
     ],
 )  # fmt: skip
 async def test_what_proves_nothing_is_no_success_and_the_same_message_goes_out_again(
-    at: As2Bench, bad: Answering, says: str
+    at: As2Scenario, bad: Answering, says: str
 ) -> None:
     answers = [bad]
     at.posts.answering = lambda request: (answers.pop() if answers else answering())(request)
-    session = await at.post()
+    session = await at.send()
     await at.ends(session, "delivered")
     [attempted] = await at.entries(DeliveryAttempted)
     assert says in attempted.fault
@@ -122,20 +125,20 @@ async def test_what_proves_nothing_is_no_success_and_the_same_message_goes_out_a
 
 
 @pytest.mark.req("T7")
-async def test_the_receipt_is_kept_as_it_came_for_those_who_see_the_stop(at: As2Bench) -> None:
+async def test_the_receipt_is_kept_as_it_came_for_those_who_see_the_stop(at: As2Scenario) -> None:
     at.posts.answering = answering()
-    session = await at.post()
+    session = await at.send()
     stop = await at.ends(session, "delivered")
-    mdn = receipt(at.posts.requests[0])
-    network = at.running.network
-    owner = await at.running.enroll("ann@aster.example", organization="Aster")
-    for caller in (owner, at.orders, at.acme):
+    mdn = build_partner_mdn(at.posts.requests[0])
+    network = at.network
+    owner = await at.person("ann@aster.example", "Aster")
+    for caller in (owner, at.caller(ORDERS), at.caller(ACME)):
         kept = await read_mdn_at_stop(network, caller, session, stop.delivery)
         entity = read_entity(kept)
         assert bytes(entity.body) == mdn.body
         found = read_mdn(entity.headers(), bytes(entity.body), As2Identity(name="ACME", certificates=theirs_known()))
         assert (found.signature, found.sender, found.recipient) == ("valid", "ACME", "My Biz")
-    others = await at.running.enroll("bob@birch.example", organization="Birch")
+    others = await at.person("bob@birch.example", "Birch")
     operator = await at.running.enroll("op@network.example", operator=True)
     for caller in (others, operator):
         with pytest.raises(Refused, match="not-found"):
@@ -147,12 +150,12 @@ def theirs_known() -> tuple[Certificate, ...]:
 
 
 @pytest.mark.req("T7")
-async def test_where_there_was_no_receipt_none_is_shown(at: As2Bench) -> None:
+async def test_where_there_was_no_receipt_none_is_shown(at: As2Scenario) -> None:
     await at.agree(mdn="none")
-    session = await at.post()
+    session = await at.send()
     stop = await at.ends(session, "delivered")
     with pytest.raises(Refused, match="not-found"):
-        await read_mdn_at_stop(at.running.network, at.orders, session, stop.delivery)
+        await read_mdn_at_stop(at.network, at.caller(ORDERS), session, stop.delivery)
 
 
 def test_headers_that_could_not_be_written_are_left_out_of_what_is_kept() -> None:
@@ -162,58 +165,58 @@ def test_headers_that_could_not_be_written_are_left_out_of_what_is_kept() -> Non
 
 
 @pytest.mark.req("T7")
-async def test_an_unsigned_receipt_is_none_where_a_signed_one_was_agreed_on(at: As2Bench) -> None:
+async def test_an_unsigned_receipt_is_none_where_a_signed_one_was_agreed_on(at: As2Scenario) -> None:
     def unsigned(request: PushRequest) -> PushAnswer:
         plain = {name: text for name, text in request.headers.items() if name != "disposition-notification-options"}
-        return as_answer(receipt(replace(request, headers=plain)))
+        return as_answer(build_partner_mdn(replace(request, headers=plain)))
 
     at.posts.answering = unsigned
-    session = await at.post()
+    session = await at.send()
     stop = await at.ends(session, "failed")
     assert "not signed though a signed one was asked for" in str(stop)
     assert len(at.posts.requests) == 3
 
 
 @pytest.mark.req("T7")
-async def test_a_partner_that_says_no_is_not_asked_again(at: As2Bench) -> None:
+async def test_a_partner_that_says_no_is_not_asked_again(at: As2Scenario) -> None:
     at.posts.answering = answering(disposition=error("decryption-failed"))
-    session = await at.post()
+    session = await at.send()
     stop = await at.ends(session, "failed")
     assert "decryption-failed" in str(stop)
     assert len(at.posts.requests) == 1
 
 
 @pytest.mark.req("T7", "D7")
-async def test_a_message_that_the_partner_refused_is_resent_under_a_new_id(at: As2Bench) -> None:
+async def test_a_message_that_the_partner_refused_is_resent_under_a_new_id(at: As2Scenario) -> None:
     at.posts.answering = answering(disposition=error("unexpected-processing-error"))
-    session = await at.post()
+    session = await at.send()
     stop = await at.ends(session, "failed")
     at.posts.answering = answering()
-    owner = await at.running.enroll("ann@aster.example", organization="Aster")
-    await resend(at.running.network, owner, stop.delivery, "the partner has mended it")
+    owner = await at.person("ann@aster.example", "Aster")
+    await resend(at.network, owner, stop.delivery, "the partner has mended it")
     await at.ends(session, "delivered")
     first, again = at.posts.requests
     assert first.headers["message-id"] != again.headers["message-id"]
 
 
-async def test_a_partner_that_says_no_to_some_is_well(at: As2Bench) -> None:
+async def test_a_partner_that_says_no_to_some_is_well(at: As2Scenario) -> None:
     at.posts.answering = answering(disposition=error("unexpected-processing-error"))
     for _ in range(12):
-        await at.post()
+        await at.send()
     await at.posts.wait_for(12)  # no breaker opens
 
 
 @pytest.mark.req("T7")
-async def test_where_no_receipt_was_agreed_on_a_2xx_is_enough(at: As2Bench) -> None:
+async def test_where_no_receipt_was_agreed_on_a_2xx_is_enough(at: As2Scenario) -> None:
     await at.agree(mdn="none")
-    await at.ends(await at.post(), "delivered")
+    await at.ends(await at.send(), "delivered")
     assert "disposition-notification-to" not in at.posts.requests[0].headers
 
 
-async def test_without_our_key_the_message_waits_and_says_why(at: As2Bench) -> None:
-    at.secrets.text = ""
+async def test_without_our_key_the_message_waits_and_says_why(at: As2Scenario) -> None:
+    at.key.text = ""
     at.posts.answering = answering()
-    session = await at.post()
+    session = await at.send()
     await at.until(lambda entries: any(isinstance(one, DeliveryAttempted) for one in entries))
     [attempted, *_] = await at.entries(DeliveryAttempted)
     assert "the operator has put no such file" in attempted.fault
@@ -221,29 +224,31 @@ async def test_without_our_key_the_message_waits_and_says_why(at: As2Bench) -> N
 
 
 @pytest.mark.req("T7")
-async def test_messages_are_encrypted_for_the_newest_certificate_and_receipts_may_have_any(at: As2Bench) -> None:
+async def test_messages_are_encrypted_for_the_newest_certificate_and_receipts_may_have_any(at: As2Scenario) -> None:
     new = stranger()
     await at.agree(certificates=(certificate_pem(new), certificate_pem(partner())))
     at.posts.answering = answering(own=theirs(new))  # signed with the old one still
-    await at.ends(await at.post(), "delivered")
+    await at.ends(await at.send(), "delivered")
     assert opened(at.posts.requests[0], theirs(new)).signer is not None
 
 
-async def test_http_credentials_go_along_where_the_profile_has_them(at: As2Bench) -> None:
-    await at.change(push=Push(url=URL, authentication=PushAuthentication.BASIC, username="mybiz", secret_from="env:X"))
+async def test_http_credentials_go_along_where_the_profile_has_them(at: As2Scenario) -> None:
+    await at.change(
+        ACME, push=Push(url=URL, authentication=PushAuthentication.BASIC, username="mybiz", secret_from="env:X")
+    )
     at.posts.answering = answering()
-    await at.ends(await at.post(), "delivered")
+    await at.ends(await at.send(), "delivered")
     assert at.posts.requests[0].headers["authorization"].startswith("Basic ")
 
 
 @pytest.mark.req("B7", "T7")
-async def test_a_partner_has_a_second_address_where_the_same_message_is_tried_next(at: As2Bench) -> None:
+async def test_a_partner_has_a_second_address_where_the_same_message_is_tried_next(at: As2Scenario) -> None:
     second = "https://second.acme.example/as2"
     backup = Push(url=second, authentication=PushAuthentication.NONE, tries=2)
-    await at.change(push=Push(url=URL, authentication=PushAuthentication.NONE, tries=1, backup=backup))
+    await at.change(ACME, push=Push(url=URL, authentication=PushAuthentication.NONE, tries=1, backup=backup))
     at.posts.answering = lambda request: PushAnswer(status=503) if request.url == URL else answering()(request)
 
-    session = await at.post()
+    session = await at.send()
 
     await at.ends(session, "delivered")
     first, again = at.posts.requests

@@ -14,7 +14,7 @@ from postroad.core.model.message import Delivered, MessageType, Part, Status
 from postroad.errors import Refused
 from postroad.services.crossreference.service import CrossReferenceService
 from postroad.services.service import ServiceResult, Tools
-from tests.samples.workbench import (
+from tests.samples.service_tools import (
     ACME,
     HOST,
     MYBIZ,

@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from postroad.adapters.desk.seen_keys import SeenKeys
-from postroad.core.exchange.exchange import DeciderLanguage
-from postroad.core.model.asset import Asset, AssetKind, Hosting
-from postroad.core.model.caller import Caller
-from postroad.core.model.directory import Service, Visibility
+from postroad.core.exchange.exchange import BindingTally, DeciderLanguage
+from postroad.core.model.asset import AssetKind, Hosting
+from postroad.core.model.directory import Visibility
 from postroad.core.model.exchange import ANYONE, Binding
-from postroad.core.model.history import History
-from postroad.core.model.message import Delivered, Message, MessageType, Part, Property, PropertyType, Recipient
-from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.core.model.rule import ActionKind, Rule, RuleAction, RuleRole
+from postroad.core.model.message import Delivered, MessageType, Part, Property, PropertyType
 from postroad.core.routing.forward import Forward
-from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.ports import ItemValue, QueryVerdict
 from postroad.services.engines import Engines
 from postroad.services.exchange.callables import Callables
-from postroad.services.hosting.hosted_services import run_hosted_services
-from postroad.testing.network import MemoryNetwork, memory_network
+from postroad.testing import Scenario
 from tests.samples.conditions import compare, header
-from tests.samples.workbench import UpperCase, document
+from tests.samples.service_tools import UpperCase, document
 from tests.waiting import eventually_async
 
 ORDER = document("<order><total>1200</total><region>north</region></order>")
@@ -57,51 +51,32 @@ def is_rush(content: bytes, media_type: str, items: Mapping[str, ItemValue]) -> 
     return items.get("rush") is True
 
 
-class Market:
-    """An exchange of Acme's, a publisher and two queues."""
+EXCHANGE, NEXT = "Acme/Orders", "Acme/Next"
+PUBLISHER, NORTH, LARGE = "MyBiz/Purchasing", "North/Desk", "Large/Desk"
 
-    def __init__(self, running: MemoryNetwork, callers: dict[str, Caller]) -> None:
-        self.network, self.running, self.callers = running.network, running, callers
 
-    def gcid(self, name: str) -> str:
-        service = self.callers[name].service
-        assert service is not None
-        return service.gcid
+class ExchangeScenario(Scenario):
+    """An exchange of Acme's and a second one, a publisher and two queues."""
 
-    async def bind(self, queue: str, name: str = "", *, exchange: str = "exchange", **how: object) -> Binding:
-        binding = Binding(
-            exchange=self.gcid(exchange),
-            name=name or queue,
-            queue=self.gcid(queue),
-            **how,  # type: ignore[arg-type]
-        )
-        await self.network.configuration.change("test", [build_save(binding)])
-        return binding
+    async def add_binding(self, queue: str, name: str = "", *, exchange: str = EXCHANGE, **how: object) -> Binding:
+        return await self.bind(exchange, queue, name or queue, **how)
 
-    async def unbind(self, binding: Binding) -> None:
-        change = build_save(binding)
-        await self.network.configuration.change("test", [DirectoryChange(kind=change.kind, key=change.key, value=None)])
+    async def publish(self, part: Part = ORDER, **header: Any) -> str:
+        return (await self.post(PUBLISHER, EXCHANGE, parts=(part,), **header)).session
 
-    async def publish(self, part: Part = ORDER, *, to: str = "Acme/Orders", **more: object) -> str:
-        message = Message(to=(Recipient(to),), parts=(part,), **more)  # type: ignore[arg-type]
-        return (await self.network.post(self.callers["publisher"], message)).session
-
-    async def got(self, name: str, wait_s: float = SOON_S) -> Delivered:
-        [one] = await self.network.poll(self.callers[name], PollRequest(max=1, wait_s=wait_s))
-        await self.network.settle(self.callers[name], Settlement(tokens=(one.token,)))
+    async def got(self, address: str) -> Delivered:
+        """Wait for one message of a service, and acknowledge it."""
+        [one] = await self.take(address, max=1, wait_s=SOON_S)
         return one
 
-    @property
-    def exchange(self) -> Service:
-        return self.network.directory.services[self.gcid("exchange")]
+    async def has_nothing(self, address: str) -> bool:
+        return not await self.poll(address)
 
-    async def trace(self, session: str, organization: str) -> History:
-        history = await self.network.trace(session, organization)
-        assert history is not None
-        return history
+    async def tally(self, binding: Binding) -> BindingTally:
+        return (await self.network.exchanges.opened(self.gcid(EXCHANGE))).tally(binding)
 
     async def eventually_acknowledged(self, session: str) -> None:
-        """The exchange settles its own delivery after all others are on their way."""
+        """Wait for the exchange to settle its own delivery, which it does after all others are on their way."""
 
         async def is_acknowledged() -> bool:
             return "acknowledged" in await self.events_at_the_exchange(session, "Acme")
@@ -109,25 +84,17 @@ class Market:
         await eventually_async(is_acknowledged)
 
     async def events_at_the_exchange(self, session: str, organization: str) -> list[str]:
-        messages = (await self.trace(session, organization)).messages
-        [stop] = [
-            stop
-            for message in messages
-            for copy in message.copies
-            for stop in copy.stops
-            if stop.gcid == self.exchange.gcid
-        ]
+        messages = (await self.history(session, organization)).messages
+        stops = [stop for message in messages for copy in message.copies for stop in copy.stops]
+        [stop] = [stop for stop in stops if stop.gcid == self.gcid(EXCHANGE)]
         return [
             f"{event.what}: {event.detail}" if event.what == "forwarded" and event.detail else event.what
             for event in stop.events
         ]
 
-    async def has_nothing(self, name: str) -> bool:
-        return not await self.network.poll(self.callers[name], PollRequest())
-
 
 @pytest.fixture
-async def market() -> AsyncIterator[Market]:
+async def scenario() -> AsyncIterator[ExchangeScenario]:
     engines = Engines(
         transformer=UpperCase(),
         judges={
@@ -136,282 +103,273 @@ async def market() -> AsyncIterator[Market]:
             DeciderLanguage.CALLABLE: Callables({"rush": is_rush}),
         },
     )
-    async with memory_network() as running:
-        running.network.exchanges.install(["rush"])
-        async with run_hosted_services(running.network, engines):
-            callers = {
-                "publisher": await running.register("MyBiz/Purchasing"),
-                "north": await running.register("North/Desk"),
-                "large": await running.register("Large/Desk"),
-                "exchange": await running.register(
-                    "Acme/Orders", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=(ANYONE,)
-                ),
-                "next": await running.register(
-                    "Acme/Next", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE, open_to=("North",)
-                ),
-            }
-            yield Market(running, callers)
+    async with ExchangeScenario(engines=engines) as scenario:
+        scenario.network.exchanges.install(["rush"])
+        for address in (PUBLISHER, NORTH, LARGE):
+            await scenario.service(address, visibility=Visibility.PRIVATE)
+        await scenario.service(EXCHANGE, hosted=Hosting.EXCHANGE, open_to=(ANYONE,))
+        await scenario.service(NEXT, hosted=Hosting.EXCHANGE, open_to=("North",))
+        yield scenario
 
 
 @pytest.mark.req("X1", "X3")
-async def test_a_message_goes_where_a_query_says_yes_under_its_own_header(market: Market) -> None:
-    await market.bind("north", query="$msg/order/region = 'north'")
-    await market.bind("large", query="$msg/order/total > 5000")
-    session = await market.publish(handle="h1", topic="orders", properties=(Property("a", "1", PropertyType.NUMBER),))
-    one = await market.got("north")
-    assert (one.sender, one.topic, one.handle, one.parts) == ("MyBiz/Purchasing", "orders", "h1", (ORDER,))
+async def test_a_message_is_forwarded_with_its_own_header_where_a_query_matches(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH, query="$msg/order/region = 'north'")
+    await scenario.add_binding(LARGE, query="$msg/order/total > 5000")
+    session = await scenario.publish(handle="h1", topic="orders", properties=(Property("a", "1", PropertyType.NUMBER),))
+    one = await scenario.got(NORTH)
+    assert (one.sender, one.topic, one.handle, one.parts) == (PUBLISHER, "orders", "h1", (ORDER,))
     assert one.properties == (Property("a", "1", PropertyType.NUMBER),)
     assert (one.type, one.transaction) == (MessageType.NOTIFICATION, session)
-    assert await market.has_nothing("large")
+    assert await scenario.has_nothing(LARGE)
 
 
 @pytest.mark.req("X3")
-async def test_header_items_and_the_routing_key_decide_too(market: Market) -> None:
-    await market.bind("north", routing_key="orders.north")
-    await market.bind("large", query="declare variable $weight external; $weight > 5", routing_key="orders.large")
+async def test_header_items_and_the_routing_key_decide_too(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH, routing_key="orders.north")
+    await scenario.add_binding(
+        LARGE, query="declare variable $weight external; $weight > 5", routing_key="orders.large"
+    )
     for topic, weight in (("orders.large", "4"), ("orders.large", "6"), ("orders.north", "6")):
-        await market.publish(topic=topic, handle=weight, properties=(Property("weight", weight, PropertyType.NUMBER),))
-    assert (await market.got("large")).handle == "6"
-    assert (await market.got("north")).topic == "orders.north"
-    assert await market.has_nothing("large")
+        await scenario.publish(
+            topic=topic, handle=weight, properties=(Property("weight", weight, PropertyType.NUMBER),)
+        )
+    assert (await scenario.got(LARGE)).handle == "6"
+    assert (await scenario.got(NORTH)).topic == "orders.north"
+    assert await scenario.has_nothing(LARGE)
 
 
 @pytest.mark.req("X2")
-async def test_what_a_query_constructs_is_the_new_content_under_the_original_header(market: Market) -> None:
-    await market.bind("north", query="<wrap>{$msg}</wrap>")
-    await market.publish(topic="orders", handle="h1")
-    one = await market.got("north")
+async def test_what_a_query_constructs_is_the_new_content_under_the_original_header(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH, query="<wrap>{$msg}</wrap>")
+    await scenario.publish(topic="orders", handle="h1")
+    one = await scenario.got(NORTH)
     assert one.parts == (replace_data(ORDER, b"<wrap>" + ORDER.data + b"</wrap>"),)
-    assert (one.sender, one.handle) == ("MyBiz/Purchasing", "h1")
+    assert (one.sender, one.handle) == (PUBLISHER, "h1")
 
 
 @pytest.mark.req("X2")
-async def test_it_takes_the_place_of_what_it_was_made_of_wherever_that_stood(market: Market) -> None:
+async def test_constructed_content_replaces_the_first_document_wherever_it_is(scenario: ExchangeScenario) -> None:
     """The content is the first document, which need not be the first part."""
-    await market.bind("north", query="<wrap>{$msg}</wrap>")
+    await scenario.add_binding(NORTH, query="<wrap>{$msg}</wrap>")
     scan = Part(id="scan", content_type="image/png", data=b"PNG", attachment=True)
-    message = Message(to=(Recipient("Acme/Orders"),), parts=(scan, ORDER))
-    await market.network.post(market.callers["publisher"], message)
+    await scenario.post(PUBLISHER, EXCHANGE, parts=(scan, ORDER))
     made = replace_data(ORDER, b"<wrap>" + ORDER.data + b"</wrap>")
-    assert (await market.got("north")).parts == (scan, made)
+    assert (await scenario.got(NORTH)).parts == (scan, made)
 
 
 @pytest.mark.req("X1")
-async def test_an_error_means_no_and_is_told_at_its_binding(market: Market) -> None:
-    broken = await market.bind("large", query="<fail>{$msg}</fail>")
-    await market.bind("north")
-    await market.publish()
-    await market.got("north")
-    assert await market.has_nothing("large")
-    tally = (await market.network.exchanges.opened(market.gcid("exchange"))).tally(broken)
+async def test_a_query_that_fails_does_not_match_and_is_counted_at_its_binding(scenario: ExchangeScenario) -> None:
+    broken = await scenario.add_binding(LARGE, query="<fail>{$msg}</fail>")
+    await scenario.add_binding(NORTH)
+    await scenario.publish()
+    await scenario.got(NORTH)
+    assert await scenario.has_nothing(LARGE)
+    tally = await scenario.tally(broken)
     assert (tally.errors, tally.last_error, tally.matched) == (1, "it failed", 0)
 
 
 @pytest.mark.req("X4")
-async def test_named_routings_are_queries_scripts_or_the_operators_callables(market: Market) -> None:
-    exchange = market.gcid("exchange")
-    asset = Asset(service=exchange, kind=AssetKind.QUERY, name="North only", content="$msg/order/region = 'north'")
-    await market.network.configuration.change("test", [build_save(asset)])
-    await market.bind("north", routing="north only")
-    await market.bind("large", routing="rush")
-    await market.publish(handle="1")
-    await market.publish(
+async def test_named_routings_are_queries_scripts_or_the_operators_callables(scenario: ExchangeScenario) -> None:
+    await scenario.asset(EXCHANGE, AssetKind.QUERY, "North only", "$msg/order/region = 'north'")
+    await scenario.add_binding(NORTH, routing="north only")
+    await scenario.add_binding(LARGE, routing="rush")
+    await scenario.publish(handle="1")
+    await scenario.publish(
         replace_data(ORDER, b"<order><region>south</region></order>"),
         handle="2",
         properties=(Property("rush", "true", PropertyType.BOOLEAN),),
     )
-    assert (await market.got("north")).handle == "1"
-    assert (await market.got("large")).handle == "2"
-    changed = Asset(service=exchange, kind=AssetKind.QUERY, name="North only", content="$msg/order/region = 'south'")
-    await market.network.configuration.change("test", [build_save(changed)])
-    await market.publish(replace_data(ORDER, b"<order><region>south</region></order>"), handle="3")
-    assert (await market.got("north")).handle == "3"
+    assert (await scenario.got(NORTH)).handle == "1"
+    assert (await scenario.got(LARGE)).handle == "2"
+    await scenario.asset(EXCHANGE, AssetKind.QUERY, "North only", "$msg/order/region = 'south'")
+    await scenario.publish(replace_data(ORDER, b"<order><region>south</region></order>"), handle="3")
+    assert (await scenario.got(NORTH)).handle == "3"
 
 
 @pytest.mark.req("X6")
-async def test_bindings_come_and_go_while_messages_flow(market: Market) -> None:
-    binding = await market.bind("north", query="$msg/order/total > 1")
-    await market.publish(handle="1")
-    assert (await market.got("north")).handle == "1"
-    await market.bind("north", query="$msg/order/total > 1", enabled=False)
-    await market.bind("large", name="other")
-    await market.publish(handle="2")
-    assert (await market.got("large")).handle == "2"
-    await market.unbind(binding)
-    await market.unbind(await market.bind("large", name="other"))
-    result = await market.publish(type=MessageType.REQUEST, handle="3")
-    answer = await market.got("publisher")
+async def test_bindings_come_and_go_while_messages_flow(scenario: ExchangeScenario) -> None:
+    binding = await scenario.add_binding(NORTH, query="$msg/order/total > 1")
+    await scenario.publish(handle="1")
+    assert (await scenario.got(NORTH)).handle == "1"
+    await scenario.add_binding(NORTH, query="$msg/order/total > 1", enabled=False)
+    await scenario.add_binding(LARGE, name="other")
+    await scenario.publish(handle="2")
+    assert (await scenario.got(LARGE)).handle == "2"
+    await scenario.remove(binding)
+    await scenario.remove(await scenario.add_binding(LARGE, name="other"))
+    result = await scenario.publish(type=MessageType.REQUEST, handle="3")
+    answer = await scenario.got(PUBLISHER)
     assert answer.reference is not None
     assert answer.reference.session == result
     assert answer.properties == (Property("exchange.copies", "0", PropertyType.NUMBER),)
 
 
-async def test_a_queue_gets_a_message_once_however_many_of_its_bindings_say_yes(market: Market) -> None:
-    await market.bind("north", "one")
-    await market.bind("north", "two", query="$msg/order")
-    await market.bind("large")
-    await market.publish(type=MessageType.REQUEST)
-    assert (await market.got("publisher")).properties[0].value == "2"
-    await market.got("north")
-    assert await market.has_nothing("north")
+async def test_a_queue_gets_a_message_once_however_many_of_its_bindings_say_yes(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH, "one")
+    await scenario.add_binding(NORTH, "two", query="$msg/order")
+    await scenario.add_binding(LARGE)
+    await scenario.publish(type=MessageType.REQUEST)
+    assert (await scenario.got(PUBLISHER)).properties[0].value == "2"
+    await scenario.got(NORTH)
+    assert await scenario.has_nothing(NORTH)
 
 
-async def test_messages_leave_in_the_order_in_which_they_came_though_some_take_longer(market: Market) -> None:
-    await market.bind("north", query="<slow>{$msg}</slow>")
-    await market.bind("north", "others", query="not($msg/order/region = 'slow')")
+async def test_messages_leave_in_the_order_in_which_they_came_though_some_take_longer(
+    scenario: ExchangeScenario,
+) -> None:
+    await scenario.add_binding(NORTH, query="<slow>{$msg}</slow>")
+    await scenario.add_binding(NORTH, "others", query="not($msg/order/region = 'slow')")
     numbers = [str(number) for number in range(20)]
     slow = replace_data(ORDER, b"<order><region>slow</region></order>")
     for number in numbers:
-        await market.publish(slow if int(number) % 5 == 0 else ORDER, handle=number)
-    assert [(await market.got("north")).handle for _ in numbers] == numbers
+        await scenario.publish(slow if int(number) % 5 == 0 else ORDER, handle=number)
+    assert [(await scenario.got(NORTH)).handle for _ in numbers] == numbers
 
 
 @pytest.mark.req("X7")
-async def test_exchanges_in_a_chain_hand_messages_on_and_a_circle_is_cut(market: Market) -> None:
-    await market.bind("next")
-    await market.bind("exchange", exchange="next")  # back again
-    await market.bind("north", exchange="next", query="$msg/order/region = 'north'")
-    await market.publish(handle="h1")
-    one = await market.got("north")
-    assert (one.sender, one.handle) == ("MyBiz/Purchasing", "h1")
-    await market.publish(type=MessageType.REQUEST, handle="h2")
-    await market.got("publisher")
-    assert (await market.got("north")).handle == "h2"
-    assert await market.has_nothing("north")
+async def test_exchanges_in_a_chain_hand_messages_on_and_a_circle_is_cut(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NEXT)
+    await scenario.add_binding(EXCHANGE, exchange=NEXT)  # back again
+    await scenario.add_binding(NORTH, exchange=NEXT, query="$msg/order/region = 'north'")
+    await scenario.publish(handle="h1")
+    one = await scenario.got(NORTH)
+    assert (one.sender, one.handle) == (PUBLISHER, "h1")
+    await scenario.publish(type=MessageType.REQUEST, handle="h2")
+    await scenario.got(PUBLISHER)
+    assert (await scenario.got(NORTH)).handle == "h2"
+    assert await scenario.has_nothing(NORTH)
 
 
-async def test_an_exchange_in_transit_lets_the_message_go_on_as_it_came(market: Market) -> None:
-    await market.bind("north")
-    market.callers["open"] = await market.running.register("Open/Desk", visibility=Visibility.PUBLIC)
-    message = Message(to=(Recipient("Open/Desk"),), route=(Recipient("Acme/Orders"),), parts=(ORDER,))
-    await market.network.post(market.callers["publisher"], message)
-    assert (await market.got("north")).parts == (ORDER,)
-    assert (await market.got("open")).parts == (ORDER,)
+async def test_an_exchange_in_transit_lets_the_message_go_on_as_it_came(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH)
+    await scenario.service("Open/Desk")
+    await scenario.post(PUBLISHER, "Open/Desk", route=[EXCHANGE], parts=(ORDER,))
+    assert (await scenario.got(NORTH)).parts == (ORDER,)
+    assert (await scenario.got("Open/Desk")).parts == (ORDER,)
 
 
 @pytest.mark.req("X8")
-async def test_what_nobody_could_look_into_is_told_and_kept(market: Market) -> None:
-    await market.bind("north", query="$msg/order/region = 'north'")
+async def test_an_unreadable_document_is_reported_unless_a_binding_matches_without_it(
+    scenario: ExchangeScenario,
+) -> None:
+    await scenario.add_binding(NORTH, query="$msg/order/region = 'north'")
     broken = replace_data(ORDER, b"<order><region>north")
-    await market.publish(broken, type=MessageType.REQUEST)
-    answer = await market.got("publisher")
+    await scenario.publish(broken, type=MessageType.REQUEST)
+    answer = await scenario.got(PUBLISHER)
     assert answer.status is not None
     assert answer.status.code == "wire.malformed"
-    await market.bind("large")  # which does not look
-    await market.publish(broken, handle="h2")
-    assert (await market.got("large")).handle == "h2"
+    await scenario.add_binding(LARGE)  # which does not look
+    await scenario.publish(broken, handle="h2")
+    assert (await scenario.got(LARGE)).handle == "h2"
 
 
 @pytest.mark.req("X1", "X8")
 async def test_malformed_xml_is_an_error_of_the_binding_that_looks_inside_though_another_matches(
-    market: Market,
+    scenario: ExchangeScenario,
 ) -> None:
-    inside = await market.bind("north", query="$msg/order/region = 'north'")
-    await market.bind("large", query="$handle = 'h1'")
-    await market.publish(replace_data(ORDER, b"<order><region>north"), handle="h1")
-    assert (await market.got("large")).handle == "h1"
-    exchange = await market.network.exchanges.opened(market.gcid("exchange"))
-    tally = exchange.tally(inside)
+    inside = await scenario.add_binding(NORTH, query="$msg/order/region = 'north'")
+    await scenario.add_binding(LARGE, query="$handle = 'h1'")
+    await scenario.publish(replace_data(ORDER, b"<order><region>north"), handle="h1")
+    assert (await scenario.got(LARGE)).handle == "h1"
+    tally = await scenario.tally(inside)
     assert (tally.errors, tally.matched) == (1, 0)
     assert "not well-formed" in tally.last_error
 
 
-async def test_large_messages_are_matched_while_bindings_come_and_go(market: Market) -> None:
-    await market.bind("north", query="$msg/order/region = 'north'")
+async def test_large_messages_are_matched_while_bindings_come_and_go(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH, query="$msg/order/region = 'north'")
     large = replace_data(ORDER, b"<order><region>north</region>" + b"<item>1</item>" * 40_000 + b"</order>")
     for number in range(5):
-        await market.publish(large, handle=str(number))
-        await market.bind("large", f"b{number}", query=f"$msg/order/item = '{number + 1}'")
-    got = [(await market.got("north")).handle for _ in range(5)]
+        await scenario.publish(large, handle=str(number))
+        await scenario.add_binding(LARGE, f"b{number}", query=f"$msg/order/item = '{number + 1}'")
+    got = [(await scenario.got(NORTH)).handle for _ in range(5)]
     assert got == ["0", "1", "2", "3", "4"]
-    exchange = await market.network.exchanges.opened(market.gcid("exchange"))
+    exchange = await scenario.network.exchanges.opened(scenario.gcid(EXCHANGE))
     assert len(exchange) == 6
 
 
-async def test_the_rules_of_a_receiver_lead_its_copy_and_see_who_wrote_it(market: Market) -> None:
-    market.callers["gate"] = await market.running.register("North/Gate")
-    passing = RuleAction(kind=ActionKind.ADD_SERVICE_BEFORE, service="North/Gate")
-    written_by = compare("equals", header("from"), "MyBiz/Purchasing")
-    rule = Rule(
-        service=market.gcid("north"), name="gate", place=1, role=RuleRole.RECIPIENT, when=written_by, then=(passing,)
-    )
-    await market.network.configuration.change("test", [build_save(rule)])
-    await market.bind("north")
-    await market.bind("large")
-    await market.publish(handle="h1")
-    [at_the_gate] = await market.network.poll(market.callers["gate"], PollRequest(max=1, wait_s=SOON_S))
-    assert (at_the_gate.in_transit, at_the_gate.sender) == (True, "MyBiz/Purchasing")
-    answer = Message(type=MessageType.RESPONSE, reference=at_the_gate.token)
-    await market.network.post(market.callers["gate"], answer)
-    assert (await market.got("north")).handle == "h1"
-    assert (await market.got("large")).handle == "h1"
+async def test_rules_of_a_receiver_route_its_copy_and_see_the_publisher(scenario: ExchangeScenario) -> None:
+    await scenario.service("North/Gate", visibility=Visibility.PRIVATE)
+    written_by = compare("equals", header("from"), PUBLISHER)
+    await scenario.rule(NORTH, {"addServiceBefore": "North/Gate"}, when=written_by, role="recipient")
+    await scenario.add_binding(NORTH)
+    await scenario.add_binding(LARGE)
+    await scenario.publish(handle="h1")
+    at_the_gate = await scenario.receive("North/Gate", wait_s=SOON_S)
+    assert (at_the_gate.in_transit, at_the_gate.sender) == (True, PUBLISHER)
+    await scenario.respond(at_the_gate)
+    assert (await scenario.got(NORTH)).handle == "h1"
+    assert (await scenario.got(LARGE)).handle == "h1"
 
 
-async def test_nothing_goes_to_another_house_once_the_exchange_is_not_open_to_it(market: Market) -> None:
-    north = await market.bind("north")
-    await market.bind("large")
-    await market.network.configuration.change("test", [build_save(replace(market.exchange, open_to=("Large",)))])
-    await market.publish()
-    await market.got("large")
-    assert await market.has_nothing("north")
-    tally = (await market.network.exchanges.opened(market.gcid("exchange"))).tally(north)
+async def test_an_exchange_forwards_nothing_to_organizations_that_it_is_not_open_to(scenario: ExchangeScenario) -> None:
+    north = await scenario.add_binding(NORTH)
+    await scenario.add_binding(LARGE)
+    await scenario.change(EXCHANGE, open_to=("Large",))
+    await scenario.publish()
+    await scenario.got(LARGE)
+    assert await scenario.has_nothing(NORTH)
+    tally = await scenario.tally(north)
     assert tally.last_error.startswith("permission.denied")
 
 
 @pytest.mark.req("A2")
-async def test_the_trace_tells_each_party_what_is_theirs_to_know(market: Market) -> None:
-    await market.bind("north")
-    await market.bind("large")
-    session = await market.publish()
-    one, _ = await market.got("north"), await market.got("large")
-    await market.eventually_acknowledged(session)
+async def test_each_organization_sees_only_its_own_part_of_the_history(scenario: ExchangeScenario) -> None:
+    await scenario.add_binding(NORTH)
+    await scenario.add_binding(LARGE)
+    session = await scenario.publish()
+    one, _ = await scenario.got(NORTH), await scenario.got(LARGE)
+    await scenario.eventually_acknowledged(session)
     seen = {
         organization: {
             message.session: (message.sender, sorted(copy.recipient for copy in message.copies), message.forwards)
-            for message in (await market.trace(asked, organization)).messages
+            for message in (await scenario.history(asked, organization)).messages
         }
         for organization, asked in (("Acme", session), ("MyBiz", session), ("North", one.session))
     }
-    posted = {session: ("MyBiz/Purchasing", ["Acme/Orders"], "")}
+    posted = {session: (PUBLISHER, ["Acme/Orders"], "")}
     assert seen["MyBiz"] == posted
     assert seen["Acme"] == posted | {one.session: ("Acme/Orders", ["Large/Desk", "North/Desk"], session)}
-    assert seen["North"] == {one.session: ("MyBiz/Purchasing", ["North/Desk"], "")}
-    told = {who: await market.events_at_the_exchange(session, who) for who in ("Acme", "MyBiz")}
+    assert seen["North"] == {one.session: (PUBLISHER, ["North/Desk"], "")}
+    told = {who: await scenario.events_at_the_exchange(session, who) for who in ("Acme", "MyBiz")}
     assert told["Acme"] == ["handed out", "forwarded: to 2, with session " + one.session, "acknowledged"]
     assert told["MyBiz"] == ["handed out", "forwarded", "acknowledged"]
 
 
-async def test_what_comes_again_after_an_interruption_is_forwarded_to_nobody_twice(market: Market) -> None:
-    await market.network.configuration.change("test", [build_save(replace(market.exchange, hosted=Hosting.NONE))])
-    await market.publish(handle="h1")
-    caller = Caller(service=market.exchange)
-    [handed] = await market.network.poll(caller, PollRequest(wait_s=SOON_S))
+async def test_a_delivery_forwarded_again_after_an_interruption_reaches_each_receiver_once(
+    scenario: ExchangeScenario,
+) -> None:
+    await scenario.change(EXCHANGE, hosted=Hosting.NONE)
+    await scenario.publish(handle="h1")
+    caller = scenario.caller(EXCHANGE)
+    handed = await scenario.receive(EXCHANGE, wait_s=SOON_S)
     made = Part(id="1", content_type="text/plain", data=b"made")
-    north, large = market.gcid("north"), market.gcid("large")
+    north, large = scenario.gcid(NORTH), scenario.gcid(LARGE)
     forwards = [Forward(north, "one"), Forward(north, "two", made), Forward(large, "three")]
-    first = await market.network.forward(caller, handed, forwards)
-    again = await market.network.forward(caller, handed, forwards)
+    first = await scenario.network.forward(caller, handed, forwards)
+    again = await scenario.network.forward(caller, handed, forwards)
     assert (first.copies, again.copies) == (3, 3)
-    got = await market.network.poll(market.callers["north"], PollRequest(max=10))
+    got = await scenario.poll(NORTH)
     assert sorted(one.parts[0].data for one in got) == sorted([ORDER.data, b"made"])
-    assert len(await market.network.poll(market.callers["large"], PollRequest(max=10))) == 1
+    assert len(await scenario.poll(LARGE)) == 1
 
 
-async def test_nor_when_memory_has_forgotten_what_it_was_forwarded_by(
-    market: Market, monkeypatch: pytest.MonkeyPatch
+async def test_a_delivery_is_forwarded_once_even_if_memory_has_forgotten_its_keys(
+    scenario: ExchangeScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """An interchange may have a million documents, and what was resent may be of last week."""
-    monkeypatch.setattr(market.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
-    await market.network.configuration.change("test", [build_save(replace(market.exchange, hosted=Hosting.NONE))])
-    await market.publish()
-    caller, north = Caller(service=market.exchange), market.gcid("north")
+    monkeypatch.setattr(scenario.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
+    await scenario.change(EXCHANGE, hosted=Hosting.NONE)
+    await scenario.publish()
+    caller, north = scenario.caller(EXCHANGE), scenario.gcid(NORTH)
     forwards = [Forward(north, str(n), Part(id="1", content_type="text/plain", data=b"%d" % n)) for n in range(8)]
     for _ in range(2):
-        [handed] = await market.network.poll(caller, PollRequest(wait_s=SOON_S))
-        assert (await market.network.forward(caller, handed, forwards)).copies == 8
-        await market.network.settle(caller, Settlement(tokens=(handed.token,), outcome=Outcome.NACK))
-        await market.network.wait_until_indexed()
-    got = await market.network.poll(market.callers["north"], PollRequest(max=100))
+        handed = await scenario.receive(EXCHANGE, wait_s=SOON_S)
+        assert (await scenario.network.forward(caller, handed, forwards)).copies == 8
+        await scenario.return_to_queue(handed)
+        await scenario.network.wait_until_indexed()
+    got = await scenario.poll(NORTH)
     assert sorted(int(one.parts[0].data) for one in got) == list(range(8))
 
 

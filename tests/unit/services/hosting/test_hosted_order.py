@@ -7,13 +7,10 @@ from collections.abc import Mapping
 
 import pytest
 
-from postroad.core.model.asset import AssetKind, Hosting
-from postroad.core.model.directory import Visibility
+from postroad.core.model.asset import Hosting
 from postroad.core.model.message import MessageType
-from postroad.services.hosting.hosted_services import run_hosted_services
-from postroad.testing.network import memory_network
-from tests.samples.workbench import UpperCase, document, engines
-from tests.unit.services.hosting.test_hosting import Parties, stop
+from tests.samples.hosting_scenario import STYLESHEET, SUPPLY, XSLT, HostingScenario, stop
+from tests.samples.service_tools import UpperCase, document, engines
 
 
 class FirstIsLast(UpperCase):
@@ -37,13 +34,10 @@ class FirstIsLast(UpperCase):
 @pytest.mark.req("D6")
 async def test_a_hosted_service_that_finishes_out_of_order_answers_in_order() -> None:
     transformer = FirstIsLast(4)
-    async with memory_network() as running, run_hosted_services(running.network, engines(transformer)):
-        mybiz = await running.register("MyBiz/Purchasing")
-        acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
-        parties = Parties(running, mybiz, acme)
-        await parties.host("Transmatics/xslt", Hosting.XSLT, (AssetKind.STYLESHEET, "a", "<a/>"))
+    async with HostingScenario(engines(transformer)) as scenario:
+        await scenario.host(XSLT, Hosting.XSLT, STYLESHEET)
         sessions = [
-            await parties.post(stop("Transmatics/xslt"), part=document(f"<n{number}/>"), type=MessageType.NOTIFICATION)
+            await scenario.send(stop(XSLT), part=document(f"<n{number}/>"), type=MessageType.NOTIFICATION)
             for number in range(4)
         ]
-        assert [(await parties.arrived(acme)).session for _ in sessions] == sessions
+        assert [(await scenario.arrived(SUPPLY)).session for _ in sessions] == sessions

@@ -10,104 +10,49 @@ from dataclasses import replace
 
 import pytest
 
-from postroad.core.model.asset import Asset, AssetKind, Hosting
-from postroad.core.model.caller import Caller
-from postroad.core.model.directory import DocumentAccess, Organization, Visibility
-from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient
-from postroad.core.model.polling import PollRequest, Settlement
+from postroad.core.model.asset import AssetKind, Hosting
+from postroad.core.model.directory import DocumentAccess, Organization
+from postroad.core.model.message import Delivered, MessageType
 from postroad.errors import Unavailable
-from postroad.flow.registries.configuration import DirectoryChange, build_save
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.hosting import mailbox_worker
-from postroad.services.hosting.hosted_services import HostedServices, run_hosted_services
+from postroad.services.hosting.hosted_services import HostedServices
 from postroad.services.hosting.mailbox_worker import AT_ONCE
 from postroad.services.hosting.runner import AT_A_TIME
 from postroad.services.service import ServiceResult, Tools
-from postroad.testing.network import MemoryNetwork, memory_network
-from tests.samples.workbench import UpperCase, document, engines
+from tests.samples.hosting_scenario import BUYER, ORDER, SOON_S, STYLESHEET, SUPPLY, XSLT, HostingScenario, stop
+from tests.samples.service_tools import UpperCase, document, engines
 from tests.waiting import eventually_async
-
-ORDER = document("<Order><CustomerNumber>3489</CustomerNumber><Zip>62701</Zip></Order>")
-SOON_S = 30.0
-
-
-class Parties:
-    """MyBiz and Acme, and between them whatever a test hosts."""
-
-    def __init__(self, running: MemoryNetwork, mybiz: Caller, acme: Caller) -> None:
-        self.running, self.network, self.mybiz, self.acme = running, running.network, mybiz, acme
-
-    async def host(
-        self, address: str, hosted: Hosting, *assets: tuple[AssetKind, str, str], **profile: object
-    ) -> Caller:
-        caller = await self.running.register(address, visibility=Visibility.PUBLIC, hosted=hosted, **profile)
-        assert caller.service is not None
-        changes = [
-            build_save(Asset(service=caller.service.gcid, kind=kind, name=name, content=content))
-            for kind, name, content in assets
-        ]
-        if changes:
-            await self.network.configuration.change("test", changes)
-        return caller
-
-    async def post(
-        self, *stops: Recipient, to: str = "TheAcmeCompany/Supply", part: Part = ORDER, **more: object
-    ) -> str:
-        message = Message(
-            to=(Recipient(to),),
-            route=stops,
-            parts=(part,),
-            **{"type": MessageType.REQUEST} | more,  # type: ignore[arg-type]
-        )
-        return (await self.network.post(self.mybiz, message)).session
-
-    async def ask(self, to: str, type: MessageType = MessageType.REQUEST, /, **arguments: str) -> Delivered:
-        recipient = Recipient(to, tuple(Argument(*pair) for pair in arguments.items()))
-        await self.network.post(self.mybiz, Message(to=(recipient,), type=type, parts=(ORDER,)))
-        return await self.arrived(self.mybiz)
-
-    async def arrived(self, at: Caller) -> Delivered:
-        [delivered] = await self.network.poll(at, PollRequest(max=1, wait_s=SOON_S))
-        await self.network.settle(at, Settlement(tokens=(delivered.token,)))
-        return delivered
-
-    async def nothing_arrives(self, at: Caller) -> bool:
-        return not await self.network.poll(at, PollRequest(wait_s=0.2))
-
-
-def stop(service: str, **arguments: str) -> Recipient:
-    return Recipient(service, tuple(Argument(name.rstrip("_"), value) for name, value in arguments.items()))
 
 
 @pytest.fixture
-async def parties() -> AsyncIterator[Parties]:
-    async with memory_network() as running, run_hosted_services(running.network, engines(UpperCase())):
-        mybiz = await running.register("MyBiz/Purchasing")
-        yield Parties(running, mybiz, await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC))
+async def scenario() -> AsyncIterator[HostingScenario]:
+    async with HostingScenario() as scenario:
+        yield scenario
 
 
 @pytest.mark.req("S1")
 @pytest.mark.req("S2")
-async def test_a_message_is_worked_on_by_one_hosted_service_after_the_other(parties: Parties) -> None:
-    await parties.host("Transmatics/xslt", Hosting.XSLT, (AssetKind.STYLESHEET, "capitals", "<capitals/>"))
-    await parties.host("XpandiCo/zipPlus4", Hosting.LOOKUP, (AssetKind.TABLE, "zips", "zip,plus4\n62701,62701-1234\n"))
-    await parties.post(stop("XpandiCo/zipPlus4", element="//Zip"), stop("Transmatics/xslt", stylesheet="capitals"))
-    request = await parties.arrived(parties.acme)
+async def test_hosted_services_work_on_a_message_one_after_the_other(scenario: HostingScenario) -> None:
+    await scenario.host(XSLT, Hosting.XSLT, (AssetKind.STYLESHEET, "capitals", "<capitals/>"))
+    await scenario.host("XpandiCo/zipPlus4", Hosting.LOOKUP, (AssetKind.TABLE, "zips", "zip,plus4\n62701,62701-1234\n"))
+    await scenario.send(stop("XpandiCo/zipPlus4", element="//Zip"), stop(XSLT, stylesheet="capitals"))
+    request = await scenario.arrived(SUPPLY)
     assert b"<ZIP>62701-1234</ZIP>" in request.parts[0].data
     assert (request.parts[0].id, request.parts[0].content_type) == ("1", "application/xml")
 
 
-async def test_a_notification_passes_too_and_one_that_ends_there_is_acknowledged(parties: Parties) -> None:
-    xslt = await parties.host("Transmatics/xslt", Hosting.XSLT, (AssetKind.STYLESHEET, "a", "<a/>"))
-    await parties.post(stop("Transmatics/xslt"), type=MessageType.NOTIFICATION)
-    assert b"<ORDER>" in (await parties.arrived(parties.acme)).parts[0].data
-    session = await parties.post(to="Transmatics/xslt", type=MessageType.NOTIFICATION)
+async def test_a_notification_passes_too_and_one_that_ends_there_is_acknowledged(scenario: HostingScenario) -> None:
+    xslt = await scenario.host(XSLT, Hosting.XSLT, STYLESHEET)
+    await scenario.send(stop(XSLT), type=MessageType.NOTIFICATION)
+    assert b"<ORDER>" in (await scenario.arrived(SUPPLY)).parts[0].data
+    session = await scenario.send(to=XSLT, type=MessageType.NOTIFICATION)
 
     async def is_acknowledged() -> bool:
-        return "acknowledged" in str(await parties.network.trace(session, None))
+        return "acknowledged" in str(await scenario.history(session))
 
     await eventually_async(is_acknowledged)
-    assert await parties.nothing_arrives(xslt)
+    assert await scenario.nothing_arrives(xslt)
 
 
 class Hanging(UpperCase):
@@ -120,64 +65,60 @@ class Hanging(UpperCase):
 
 
 @pytest.mark.req("Z3", "D8")
-async def test_however_much_of_one_organization_hangs_the_services_of_others_work_on(
+async def test_hanging_work_of_one_organization_does_not_stop_services_of_others(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(mailbox_worker, "GRACE_S", 0.0)
-    async with memory_network() as running, run_hosted_services(running.network, engines(Hanging())):
-        mybiz = await running.register("MyBiz/Purchasing")
-        parties = Parties(running, mybiz, await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC))
-        sheet = (AssetKind.STYLESHEET, "a", "<a/>")
+    async with HostingScenario(engines(Hanging())) as scenario:
         for number in range(AT_A_TIME // AT_ONCE):
-            await parties.host(f"Slow/xslt {number}", Hosting.XSLT, sheet)
+            await scenario.host(f"Slow/xslt {number}", Hosting.XSLT, STYLESHEET)
             for _ in range(AT_ONCE):
-                await parties.post(to=f"Slow/xslt {number}", part=document("<hang/>"))
-        await parties.host("Quick/xslt", Hosting.XSLT, sheet)
-        await parties.post(to="Quick/xslt")
-        [answered] = await parties.network.poll(mybiz, PollRequest(wait_s=20.0))  # sooner than one that hangs is over
+                await scenario.send(to=f"Slow/xslt {number}", part=document("<hang/>"))
+        await scenario.host("Quick/xslt", Hosting.XSLT, STYLESHEET)
+        await scenario.send(to="Quick/xslt")
+        answered = await scenario.receive(BUYER, wait_s=20.0)  # sooner than one that hangs is over
         assert answered.sender == "Quick/xslt"
 
 
-async def test_a_hosted_service_can_be_asked_directly(parties: Parties) -> None:
-    await parties.host("Transmatics/xslt", Hosting.XSLT, (AssetKind.STYLESHEET, "a", "<a/>"))
-    response = await parties.ask("Transmatics/xslt", stylesheet="a")
+async def test_a_hosted_service_can_be_asked_directly(scenario: HostingScenario) -> None:
+    await scenario.host(XSLT, Hosting.XSLT, STYLESHEET)
+    response = await scenario.ask(XSLT, stylesheet="a")
     assert (response.type, response.status) == (MessageType.RESPONSE, None)
     assert response.parts[0].data == ORDER.data.upper()
-    refused = await parties.ask("Transmatics/xslt", stylesheet="none")
+    refused = await scenario.ask(XSLT, stylesheet="none")
     assert refused.status is not None
     assert refused.status.code == "not-found"
 
 
 @pytest.mark.req("S4")
-async def test_a_filter_ends_the_route_of_unwelcome_senders(parties: Parties) -> None:
-    await parties.host("KeepEmOut/filter", Hosting.FILTER, (AssetKind.LIST, "welcome", '{"allow": ["Friends"]}'))
-    await parties.post(stop("KeepEmOut/filter", list="welcome"))
-    response = await parties.arrived(parties.mybiz)
+async def test_a_filter_ends_the_route_of_unwelcome_senders(scenario: HostingScenario) -> None:
+    await scenario.host("KeepEmOut/filter", Hosting.FILTER, (AssetKind.LIST, "welcome", '{"allow": ["Friends"]}'))
+    await scenario.send(stop("KeepEmOut/filter", list="welcome"))
+    response = await scenario.arrived(BUYER)
     assert response.status is not None
     assert "MyBiz/Purchasing" in response.status.text
-    assert await parties.nothing_arrives(parties.acme)
-    friend = await parties.running.register("Friends/Shop")
-    welcome = Message(to=(Recipient("TheAcmeCompany/Supply"),), route=(stop("KeepEmOut/filter"),), parts=(ORDER,))
-    await parties.network.post(friend, welcome)
-    assert (await parties.arrived(parties.acme)).parts == (ORDER,)
+    assert await scenario.nothing_arrives(SUPPLY)
+    await scenario.service("Friends/Shop")
+    await scenario.post("Friends/Shop", SUPPLY, route=["KeepEmOut/filter"], parts=(ORDER,))
+    assert (await scenario.arrived(SUPPLY)).parts == (ORDER,)
 
 
 @pytest.mark.req("S3")
-async def test_keys_are_related_by_message_and_exchanged_in_transit(parties: Parties) -> None:
+async def test_keys_are_related_by_message_and_exchanged_in_transit(scenario: HostingScenario) -> None:
     content = json.dumps({"services": ["MyBiz", "TheAcmeCompany"]})
-    await parties.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "customers", content))
+    await scenario.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "customers", content))
     put = {"operation": "put", "keyName": "number", "keyValue": "3489", "name": "Bits"}
-    assert (await parties.ask("Transmatics/xref", **put)).status is None
-    related = await parties.ask(
+    assert (await scenario.ask("Transmatics/xref", **put)).status is None
+    related = await scenario.ask(
         "Transmatics/xref", operation="relate", keyName="number", keyValue="3489",
         otherService="TheAcmeCompany/Supply", otherKeyName="id", otherKeyValue="BX0045012",
     )  # fmt: skip
     assert (related.status, related.parts) == (None, ())
-    await parties.post(
+    await scenario.send(
         stop("Transmatics/xref", operation="replaceElement", element="//CustomerNumber", keyName="number")
     )
-    assert b"<CustomerNumber>BX0045012<" in (await parties.arrived(parties.acme)).parts[0].data
-    answer = await parties.ask("Transmatics/xref", operation="query", keyName="number", keyValue="3489")
+    assert b"<CustomerNumber>BX0045012<" in (await scenario.arrived(SUPPLY)).parts[0].data
+    answer = await scenario.ask("Transmatics/xref", operation="query", keyName="number", keyValue="3489")
     assert [(one["service"], one["pairs"]) for one in json.loads(answer.parts[0].data)["records"]] == [
         ("MyBiz/Purchasing", {"name": "Bits"}),  # being related took nothing from it
         ("TheAcmeCompany/Supply", {}),
@@ -186,38 +127,34 @@ async def test_keys_are_related_by_message_and_exchanged_in_transit(parties: Par
 
 @pytest.mark.req("S3")
 @pytest.mark.req("R13")
-async def test_a_watched_response_comes_back_through_the_service_and_relates_the_keys(parties: Parties) -> None:
+async def test_a_watched_response_comes_back_through_the_service_and_relates_the_keys(
+    scenario: HostingScenario,
+) -> None:
     content = json.dumps({"services": ["MyBiz", "TheAcmeCompany"]})
-    await parties.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "customers", content), returns=True)
+    await scenario.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "customers", content), returns=True)
     watching = stop(
         "Transmatics/xref", operation="watch", element="//CustomerNumber", keyName="number",
         responseElement="//Customer/@id", responseKeyName="id",
     )  # fmt: skip
-    await parties.post(watching)
-    [request] = await parties.network.poll(parties.acme, PollRequest(wait_s=SOON_S))
+    await scenario.send(watching)
+    request = await scenario.receive(SUPPLY, wait_s=SOON_S)
     confirmation = document('<Confirmation><Customer id="BX0045012"/></Confirmation>')
-    await parties.network.post(
-        parties.acme, Message(type=MessageType.RESPONSE, reference=request.token, parts=(confirmation,))
-    )
-    assert (await parties.arrived(parties.mybiz)).parts == (confirmation,)
-    await parties.post(
+    await scenario.respond(request, parts=(confirmation,))
+    assert (await scenario.arrived(BUYER)).parts == (confirmation,)
+    await scenario.send(
         stop("Transmatics/xref", operation="replaceElement", element="//CustomerNumber", keyName="number")
     )
-    assert b"<CustomerNumber>BX0045012<" in (await parties.arrived(parties.acme)).parts[0].data
+    assert b"<CustomerNumber>BX0045012<" in (await scenario.arrived(SUPPLY)).parts[0].data
 
 
 @pytest.mark.req("N5")
-async def test_a_document_that_the_sender_withholds_comes_back_untouched(parties: Parties) -> None:
-    await parties.host("Transmatics/xslt", Hosting.XSLT, (AssetKind.STYLESHEET, "a", "<a/>"))
-    assert parties.mybiz.service is not None
-    access = DocumentAccess(service="Transmatics/xslt", read=("open",), change=("open",))
-    await parties.network.configuration.change(
-        "test", [build_save(replace(parties.mybiz.service, document_access=(access,)))]
-    )
+async def test_a_document_that_the_sender_withholds_comes_back_untouched(scenario: HostingScenario) -> None:
+    await scenario.host(XSLT, Hosting.XSLT, STYLESHEET)
+    access = DocumentAccess(service=XSLT, read=("open",), change=("open",))
+    await scenario.change(BUYER, document_access=(access,))
     parts = (document("<open/>", "open"), document("<secret/>", "secret"))
-    message = Message(to=(Recipient("TheAcmeCompany/Supply"),), route=(stop("Transmatics/xslt"),), parts=parts)
-    await parties.network.post(parties.mybiz, message)
-    assert [part.data for part in (await parties.arrived(parties.acme)).parts] == [b"<OPEN/>", b"<secret/>"]
+    await scenario.post(BUYER, SUPPLY, route=[XSLT], parts=parts)
+    assert [part.data for part in (await scenario.arrived(SUPPLY)).parts] == [b"<OPEN/>", b"<secret/>"]
 
 
 class Playing:
@@ -250,107 +187,95 @@ def playing(monkeypatch: pytest.MonkeyPatch) -> Playing:
     return service
 
 
-async def test_a_poisoned_message_concerns_itself_alone(
-    parties: Parties, playing: Playing, caplog: pytest.LogCaptureFixture
+async def test_a_message_that_breaks_the_service_does_not_affect_others(
+    scenario: HostingScenario, playing: Playing, caplog: pytest.LogCaptureFixture
 ) -> None:
-    await parties.host("Play/er", Hosting.XSLT)
+    await scenario.host("Play/er", Hosting.XSLT)
     with caplog.at_level(logging.INFO):
-        await parties.post(stop("Play/er"), topic="poison")
-        await parties.post(stop("Play/er"), topic="fine")
-        assert (await parties.arrived(parties.acme)).topic == "fine"
-        response = await parties.arrived(parties.mybiz)
+        await scenario.send(stop("Play/er"), topic="poison")
+        await scenario.send(stop("Play/er"), topic="fine")
+        assert (await scenario.arrived(SUPPLY)).topic == "fine"
+        response = await scenario.arrived(BUYER)
     assert response.status is not None
     assert "service.failed" in response.status.text + response.status.code
     assert "KeyError in test_hosting.py" in caplog.text
     assert "what the message says" not in caplog.text
 
 
-async def test_what_cannot_be_done_now_is_tried_again(parties: Parties, playing: Playing) -> None:
-    await parties.host("Play/er", Hosting.XSLT)
-    await parties.post(stop("Play/er"), topic="away")
-    assert (await parties.arrived(parties.acme)).topic == "away"
+async def test_work_that_fails_for_now_is_tried_again(scenario: HostingScenario, playing: Playing) -> None:
+    await scenario.host("Play/er", Hosting.XSLT)
+    await scenario.send(stop("Play/er"), topic="away")
+    assert (await scenario.arrived(SUPPLY)).topic == "away"
 
 
-async def test_no_more_than_a_few_are_worked_on_at_once(parties: Parties, playing: Playing) -> None:
-    await parties.host("Play/er", Hosting.XSLT)
-    await parties.host("Play/two", Hosting.LOOKUP, (AssetKind.TABLE, "zips", "zip,plus4\n62701,x\n"))
+async def test_a_service_works_on_a_limited_number_of_messages_at_once(
+    scenario: HostingScenario, playing: Playing
+) -> None:
+    await scenario.host("Play/er", Hosting.XSLT)
+    await scenario.host("Play/two", Hosting.LOOKUP, (AssetKind.TABLE, "zips", "zip,plus4\n62701,x\n"))
     for _ in range(AT_ONCE * 2):
-        await parties.post(stop("Play/er"), topic="wait")
+        await scenario.send(stop("Play/er"), topic="wait")
     await asyncio.wait_for(playing.begun.wait(), SOON_S)
-    await parties.post(stop("Play/two", element="//Zip"), topic="other")
-    assert (await parties.arrived(parties.acme)).topic == "other"  # others are not kept waiting
+    await scenario.send(stop("Play/two", element="//Zip"), topic="other")
+    assert (await scenario.arrived(SUPPLY)).topic == "other"  # others are not kept waiting
     assert playing.most == AT_ONCE
     playing.go_on.set()
     for _ in range(AT_ONCE * 2):
-        assert (await parties.arrived(parties.acme)).topic == "wait"
+        assert (await scenario.arrived(SUPPLY)).topic == "wait"
     assert playing.most == AT_ONCE
 
 
-async def test_a_service_is_attended_to_as_soon_and_as_long_as_it_is_hosted(parties: Parties) -> None:
-    xslt = await parties.running.register("Transmatics/xslt", visibility=Visibility.PUBLIC)
-    assert xslt.service is not None
-    sheet = Asset(service=xslt.service.gcid, kind=AssetKind.STYLESHEET, name="a", content="<a/>")
-    await parties.network.configuration.change("test", [build_save(sheet)])
-    await parties.post(stop("Transmatics/xslt"))
-    assert await parties.nothing_arrives(parties.acme)
-    await parties.network.configuration.change("test", [build_save(replace(xslt.service, hosted=Hosting.XSLT))])
-    assert b"<ORDER>" in (await parties.arrived(parties.acme)).parts[0].data
-    await parties.network.configuration.change("test", [build_save(xslt.service)])
-    await parties.post(stop("Transmatics/xslt"))
-    assert await parties.nothing_arrives(parties.acme)
+async def test_a_service_is_run_as_soon_and_as_long_as_it_is_hosted(scenario: HostingScenario) -> None:
+    await scenario.host(XSLT, Hosting.NONE, STYLESHEET)
+    await scenario.send(stop(XSLT))
+    assert await scenario.nothing_arrives(SUPPLY)
+    await scenario.change(XSLT, hosted=Hosting.XSLT)
+    assert b"<ORDER>" in (await scenario.arrived(SUPPLY)).parts[0].data
+    await scenario.change(XSLT, hosted=Hosting.NONE)
+    await scenario.send(stop(XSLT))
+    assert await scenario.nothing_arrives(SUPPLY)
 
 
-async def test_a_changed_profile_holds_for_the_next_message(parties: Parties) -> None:
-    xref = await parties.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "a", '{"services": "*"}'))
-    assert xref.service is not None
+async def test_a_changed_profile_holds_for_the_next_message(scenario: HostingScenario) -> None:
+    await scenario.host("Transmatics/xref", Hosting.CROSSREFERENCE, (AssetKind.MAP, "a", '{"services": "*"}'))
     query = {"keyName": "number", "keyValue": "1"}
-    unsaid = await parties.ask("Transmatics/xref", **query)
+    unsaid = await scenario.ask("Transmatics/xref", **query)
     assert unsaid.status is not None
     assert "operation" in unsaid.status.text
-    await parties.network.configuration.change("test", [build_save(replace(xref.service, operations=("query",)))])
-    assert (await parties.ask("Transmatics/xref", **query)).status is None
+    await scenario.change("Transmatics/xref", operations=("query",))
+    assert (await scenario.ask("Transmatics/xref", **query)).status is None
 
 
 @pytest.mark.parametrize("who", ["service", "organization"])
-async def test_messages_of_a_suspended_service_wait(parties: Parties, who: str) -> None:
-    xslt = await parties.running.register("Transmatics/xslt", visibility=Visibility.PUBLIC)
-    assert xslt.service is not None
-    hosted = replace(xslt.service, hosted=Hosting.XSLT)
-    house = Organization(name="Transmatics", suspended="unpaid" if who == "organization" else "")
-    sheet = Asset(service=hosted.gcid, kind=AssetKind.STYLESHEET, name="a", content="<a/>")
-    await parties.post(stop("Transmatics/xslt"))
-    suspended = replace(hosted, suspended="unpaid" if who == "service" else "")
-    changes = [build_save(house), build_save(sheet), build_save(suspended)]
-    await parties.network.configuration.change("test", changes)
-    assert await parties.nothing_arrives(parties.acme)
-    changes = [build_save(replace(house, suspended="")), build_save(hosted)]
-    await parties.network.configuration.change("test", changes)
-    assert b"<ORDER>" in (await parties.arrived(parties.acme)).parts[0].data
+async def test_messages_of_a_suspended_service_wait(scenario: HostingScenario, who: str) -> None:
+    await scenario.host(XSLT, Hosting.NONE, STYLESHEET)
+    await scenario.send(stop(XSLT))
+    organization = Organization(name="Transmatics", suspended="unpaid" if who == "organization" else "")
+    service = replace(scenario.profile(XSLT), hosted=Hosting.XSLT)
+    await scenario.save(organization, replace(service, suspended="unpaid" if who == "service" else ""))
+    assert await scenario.nothing_arrives(SUPPLY)
+    await scenario.save(replace(organization, suspended=""), service)
+    assert b"<ORDER>" in (await scenario.arrived(SUPPLY)).parts[0].data
 
 
-async def test_a_removed_service_is_left_in_peace(parties: Parties, caplog: pytest.LogCaptureFixture) -> None:
-    xslt = await parties.host("Transmatics/xslt", Hosting.XSLT)
-    assert xslt.service is not None
-    removal = DirectoryChange(kind="service", key=xslt.service.gcid, value=None)
-    await parties.network.configuration.change("test", [removal])
-    await parties.post()
-    await parties.arrived(parties.acme)
+async def test_a_removed_service_is_no_longer_run(scenario: HostingScenario, caplog: pytest.LogCaptureFixture) -> None:
+    await scenario.host(XSLT, Hosting.XSLT)
+    await scenario.remove(XSLT)
+    await scenario.send()
+    await scenario.arrived(SUPPLY)
     assert caplog.records == []
 
 
 async def test_closing_gives_back_what_is_not_done_in_time(playing: Playing, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mailbox_worker, "GRACE_S", 0.05)
-    async with memory_network() as running:
-        hosted = HostedServices(running.network, engines(UpperCase()))
+    async with HostingScenario(runs=False) as scenario:
+        hosted = HostedServices(scenario.network, engines(UpperCase()))
         hosted.start()
-        mybiz = await running.register("MyBiz/Purchasing")
-        acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
-        parties = Parties(running, mybiz, acme)
-        player = await parties.host("Play/er", Hosting.XSLT)
-        await parties.post(stop("Play/er"), topic="wait")
+        player = await scenario.host("Play/er", Hosting.XSLT)
+        await scenario.send(stop("Play/er"), topic="wait")
         await asyncio.wait_for(playing.begun.wait(), SOON_S)
         await hosted.close()
-        again = await parties.arrived(player)
+        again = await scenario.arrived(player)
         assert (again.topic, again.attempt) == ("wait", 2)
 
 
@@ -369,14 +294,11 @@ class Stuck:
 async def test_work_that_takes_too_long_is_given_back(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("postroad.services.hosting.runner.WORK_S", 0.05)
     monkeypatch.setattr("postroad.services.hosting.runner.RETRY_S", 300.0)
-    async with memory_network() as running, run_hosted_services(running.network, engines(Stuck())):
-        mybiz = await running.register("MyBiz/Purchasing")
-        acme = await running.register("TheAcmeCompany/Supply", visibility=Visibility.PUBLIC)
-        parties = Parties(running, mybiz, acme)
-        await parties.host("Transmatics/xslt", Hosting.XSLT, (AssetKind.STYLESHEET, "a", "<a/>"))
-        session = await parties.post(stop("Transmatics/xslt"))
+    async with HostingScenario(engines(Stuck())) as scenario:
+        await scenario.host(XSLT, Hosting.XSLT, STYLESHEET)
+        session = await scenario.send(stop(XSLT))
 
         async def is_given_back() -> bool:
-            return "interrupted" in str(await running.network.trace(session, None))
+            return "interrupted" in str(await scenario.history(session))
 
         await eventually_async(is_given_back)

@@ -23,10 +23,19 @@ from postroad.flow.registries.interchanges import InterchangeRegistry
 from postroad.flow.stages.partner_acknowledgments import PartnerAcknowledgments, ReceivedAcknowledgments
 from postroad.ports import Committed, JournalStep
 from tests.samples.interchange_members import TWO_MEMBERS
-from tests.samples.splitting_house import ASKS, House, house, interchange, told
+from tests.samples.splitter_scenario import (
+    ASKS,
+    INBOX,
+    PARTNER,
+    SPLITTER,
+    SplitterScenario,
+    interchange,
+    properties_of,
+    scenario,
+)
 from tests.samples.x12 import NOON, ORDER, Counting
 
-__all__ = ["house"]
+__all__ = ["scenario"]
 
 
 # ---- answers ---------------------------------------------------------------------------------------------------------
@@ -34,9 +43,11 @@ __all__ = ["house"]
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
-async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own(house: House, name: str) -> None:
-    await house.send(interchange(name))
-    [answer] = await house.got("acme")
+async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own(
+    scenario: SplitterScenario, name: str
+) -> None:
+    await scenario.send(interchange(name))
+    [answer] = await scenario.got(PARTNER)
     standard = BUILT_IN.standard(name)
     assert standard.split is not None
     assert standard.answers is not None
@@ -44,8 +55,8 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
     assert (found.sender, found.receiver) == ("MYBIZ", "ACME")
     assert {str(one.verdict) for one in standard.answers(found)} <= {"accepted", "received"}
     assert (answer.sender, answer.parts[0].content_type) == ("MyBiz/from-acme", standard.content_type)
-    assert told(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
-    book = InterchangeRegistry(house.network.plumbing)
+    assert properties_of(answer)["interchange.answers"] == ("000000001" if name == "x12" else "1")
+    book = InterchangeRegistry(scenario.network.plumbing)
     scope = "member" if name == "hl7" else "interchange"
     assert (await book.drawing(NumberingParties("MyBiz", name, "MYBIZ", "ACME"))).next(scope) == (
         3 if name == "hl7" else 2
@@ -53,37 +64,37 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
 
 
 @pytest.mark.req("B6")
-async def test_whoever_takes_the_same_names_uses_up_no_numbers_of_others(house: House) -> None:
-    await sent_to_acme(house, "x12", "others", by="acme")
-    book = InterchangeRegistry(house.network.plumbing)
+async def test_whoever_takes_the_same_names_uses_up_no_numbers_of_others(scenario: SplitterScenario) -> None:
+    await sent_to_acme(scenario, "x12", "others", by=PARTNER)
+    book = InterchangeRegistry(scenario.network.plumbing)
     assert (await book.drawing(NumberingParties("Acme", "x12", "MYBIZ", "ACME"))).next("interchange") == 2
     assert (await book.drawing(NumberingParties("MyBiz", "x12", "MYBIZ", "ACME"))).next("interchange") == 1
 
 
 @pytest.mark.req("B10")
-async def test_every_answer_has_another_number_though_many_are_written_at_once(house: House) -> None:
+async def test_every_answer_has_another_number_though_many_are_written_at_once(scenario: SplitterScenario) -> None:
     for number in range(12):
-        await house.send(interchange("x12", [ORDER], usage="T").replace(b"000000001", b"%09d" % (number + 1)))
-    answers = await house.got("acme", 12)
+        await scenario.send(interchange("x12", [ORDER], usage="T").replace(b"000000001", b"%09d" % (number + 1)))
+    answers = await scenario.got(PARTNER, 12)
     numbers = {x12.split(one.parts[0].data).reference for one in answers}
     assert numbers == {f"{number:09d}" for number in range(1, 13)}
 
 
 @pytest.mark.req("B10")
-async def test_nobody_is_told_who_did_not_ask(house: House) -> None:
-    await house.send(interchange("edifact", acknowledgment=""))
-    await house.got("inbox", 2)
-    assert await house.has_nothing("acme")
-    await house.agree(options=(("acknowledge", "always"),))
-    await house.send(interchange("edifact", [TWO_MEMBERS["edifact"][0]], acknowledgment="").replace(b"+1'", b"+2'"))
-    [answer] = await house.got("acme")
+async def test_nobody_is_told_who_did_not_ask(scenario: SplitterScenario) -> None:
+    await scenario.send(interchange("edifact", acknowledgment=""))
+    await scenario.got(INBOX, 2)
+    assert await scenario.has_nothing(PARTNER)
+    await scenario.agree(options=(("acknowledge", "always"),))
+    await scenario.send(interchange("edifact", [TWO_MEMBERS["edifact"][0]], acknowledgment="").replace(b"+1'", b"+2'"))
+    [answer] = await scenario.got(PARTNER)
     assert b"CONTRL" in answer.parts[0].data
 
 
-async def test_a_999_where_it_was_agreed_on(house: House) -> None:
-    await house.agree(options=(("answer", "999"),))
-    await house.send(interchange("x12"))
-    [answer] = await house.got("acme")
+async def test_a_999_where_it_was_agreed_on(scenario: SplitterScenario) -> None:
+    await scenario.agree(options=(("answer", "999"),))
+    await scenario.send(interchange("x12"))
+    [answer] = await scenario.got(PARTNER)
     assert b"ST*999*" in answer.parts[0].data
 
 
@@ -91,13 +102,13 @@ async def test_a_999_where_it_was_agreed_on(house: House) -> None:
 
 
 async def sent_to_acme(
-    house: House, name: str, batch: str, members: list[bytes] | None = None, by: str = "inbox"
+    scenario: SplitterScenario, name: str, batch: str, members: list[bytes] | None = None, by: str = INBOX
 ) -> bytes:
     """An interchange of a batch, as a batcher posts it; its members have the deliveries 70 and 71."""
     standard, placed = BUILT_IN.standard(name), list[Placed]()
     assert standard.assemble is not None
-    book = InterchangeRegistry(house.network.plumbing)
-    drawing = await book.drawing(NumberingParties(house.callers[by].organization, name, "MYBIZ", "ACME"))
+    book = InterchangeRegistry(scenario.network.plumbing)
+    drawing = await book.drawing(NumberingParties(scenario.profile(by).organization, name, "MYBIZ", "ACME"))
     envelope = Envelope(sender="MYBIZ", receiver="ACME", at_us=NOON, options=ASKS.get(name, {}))
     stream = b"".join(standard.assemble(members or TWO_MEMBERS[name], envelope, drawing, placed.append))
     record = Batch(
@@ -107,7 +118,7 @@ async def sent_to_acme(
         opened_at_us=1,
         latest_at_us=1,
         changed_at_us=1,
-        service=house.gcid(by),
+        service=scenario.gcid(by),
     )
     entry = MessagePosted(
         at_us=1, session=f"session-{batch}", transaction=f"session-{batch}", sender="b" * 16,
@@ -118,7 +129,7 @@ async def sent_to_acme(
             standard.answers_by_document,
         ),
     )  # fmt: skip
-    outcome = await commit_step(house.network.desk, JournalStep(entry, None, tuple(unique_keys(entry))))
+    outcome = await commit_step(scenario.network.desk, JournalStep(entry, None, tuple(unique_keys(entry))))
     assert isinstance(outcome, Committed)
     return stream
 
@@ -135,36 +146,38 @@ def answered(name: str, stream: bytes, rejected: tuple[int, ...] = ()) -> bytes:
 
 @pytest.mark.req("B10", "B7")
 @pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
-async def test_an_answer_is_written_down_at_the_batch_that_it_is_about(house: House, name: str) -> None:
-    await sent_to_acme(house, name, "earlier") if name != "hl7" else None
-    stream = await sent_to_acme(house, name, "batch")
-    session = await house.send(answered(name, stream))
-    [heard] = await house.answers("batch")
+async def test_an_answer_is_written_down_at_the_batch_that_it_is_about(scenario: SplitterScenario, name: str) -> None:
+    await sent_to_acme(scenario, name, "earlier") if name != "hl7" else None
+    stream = await sent_to_acme(scenario, name, "batch")
+    session = await scenario.send(answered(name, stream))
+    [heard] = await scenario.acknowledgments("batch")
     assert (heard.verdict, heard.members, heard.session) == ("accepted", (), session)
-    assert heard.by == house.gcid("splitter")
-    assert await house.answers("earlier") == []
-    assert await house.answers("") == []
-    assert await house.has_nothing("inbox")
-    assert await house.has_nothing("acme"), "an answer was answered"
+    assert heard.by == scenario.gcid(SPLITTER)
+    assert await scenario.acknowledgments("earlier") == []
+    assert await scenario.acknowledgments("") == []
+    assert await scenario.has_nothing(INBOX)
+    assert await scenario.has_nothing(PARTNER), "an answer was answered"
 
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
-async def test_a_document_that_is_rejected_is_named(house: House, name: str) -> None:
-    stream = await sent_to_acme(house, name, "batch")
-    await house.send(answered(name, stream, rejected=(1,)))
-    [heard] = await house.answers("batch")
+async def test_a_document_that_is_rejected_is_named(scenario: SplitterScenario, name: str) -> None:
+    stream = await sent_to_acme(scenario, name, "batch")
+    await scenario.send(answered(name, stream, rejected=(1,)))
+    [heard] = await scenario.acknowledgments("batch")
     assert heard.verdict == "partly accepted"
     assert [(one.delivery, one.verdict) for one in heard.members] == [(71, "rejected")]
 
 
 @pytest.mark.req("B10")
-async def test_swift_answers_a_message_by_its_reference_under_the_names_that_were_agreed_on(house: House) -> None:
-    await house.agree(options=(("our_name", "MYBIZ"), ("partner_name", "ACME")))
-    await sent_to_acme(house, "swift", "batch")
+async def test_swift_answers_a_message_by_its_reference_under_the_names_that_were_agreed_on(
+    scenario: SplitterScenario,
+) -> None:
+    await scenario.agree(options=(("our_name", "MYBIZ"), ("partner_name", "ACME")))
+    await sent_to_acme(scenario, "swift", "batch")
     refused = b"{1:F21BANKDEFFAXXX0000000001}{4:{177:2611161200}{451:1}{405:H50}}" + TWO_MEMBERS["swift"][1]
-    await house.send(refused)
-    [heard] = await house.answers("batch")
+    await scenario.send(refused)
+    [heard] = await scenario.acknowledgments("batch")
     assert heard.verdict == "received"
     assert [(one.delivery, one.verdict, one.reasons) for one in heard.members] == [(71, "rejected", ("H50",))]
 
@@ -178,87 +191,95 @@ def acknowledgement(reference: bytes, code: bytes = b"AA") -> bytes:
 
 
 @pytest.mark.req("B10", "B7")
-async def test_an_answer_that_names_only_a_document_finds_its_batch_however_long_ago_it_went(house: House) -> None:
+async def test_an_answer_that_names_only_a_document_finds_its_batch_however_long_ago_it_went(
+    scenario: SplitterScenario,
+) -> None:
     for number in range(110):
-        await sent_to_acme(house, "hl7", f"batch-{number}", [admission(b"M%d" % number)])
-    await house.send(acknowledgement(b"M3"))
-    [heard] = await house.answers("batch-3")
+        await sent_to_acme(scenario, "hl7", f"batch-{number}", [admission(b"M%d" % number)])
+    await scenario.send(acknowledgement(b"M3"))
+    [heard] = await scenario.acknowledgments("batch-3")
     assert (heard.verdict, heard.members) == ("accepted", ())
-    assert await house.answers("") == []
+    assert await scenario.acknowledgments("") == []
 
 
 @pytest.mark.req("B10")
-async def test_a_name_that_was_used_again_is_that_of_the_newest_interchange(house: House) -> None:
-    await sent_to_acme(house, "hl7", "earlier", [admission(b"007")])
-    await sent_to_acme(house, "hl7", "later", [admission(b"7")])
-    await house.send(acknowledgement(b"0007"))
-    assert len(await house.answers("later")) == 1
-    assert await house.answers("earlier") == []
+async def test_a_name_that_was_used_again_is_that_of_the_newest_interchange(scenario: SplitterScenario) -> None:
+    await sent_to_acme(scenario, "hl7", "earlier", [admission(b"007")])
+    await sent_to_acme(scenario, "hl7", "later", [admission(b"7")])
+    await scenario.send(acknowledgement(b"0007"))
+    assert len(await scenario.acknowledgments("later")) == 1
+    assert await scenario.acknowledgments("earlier") == []
 
 
 @pytest.mark.req("B10")
-async def test_a_document_of_somebody_else_is_not_found_by_its_name(house: House) -> None:
-    await sent_to_acme(house, "hl7", "batch", [admission(b"7")])
-    await house.send(acknowledgement(b"7").replace(b"ACME", b"OTHERS"))
-    assert await house.answers("batch") == []
-    [heard] = await house.answers("")
+async def test_a_document_of_somebody_else_is_not_found_by_its_name(scenario: SplitterScenario) -> None:
+    await sent_to_acme(scenario, "hl7", "batch", [admission(b"7")])
+    await scenario.send(acknowledgement(b"7").replace(b"ACME", b"OTHERS"))
+    assert await scenario.acknowledgments("batch") == []
+    [heard] = await scenario.acknowledgments("")
     assert heard.detail == "from OTHERS to MYBIZ: member 7: accepted"
 
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
-async def test_nobody_hears_of_batches_of_others_whatever_names_they_take(house: House, name: str) -> None:
+async def test_nobody_hears_of_batches_of_others_whatever_names_they_take(
+    scenario: SplitterScenario, name: str
+) -> None:
     """Acme has a send port that calls itself MYBIZ, too."""
-    stream = await sent_to_acme(house, name, "others", by="acme")
-    await house.send(answered(name, stream))
-    assert await house.answers("others") == []
-    assert len(await house.answers("")) == 1
+    stream = await sent_to_acme(scenario, name, "others", by=PARTNER)
+    await scenario.send(answered(name, stream))
+    assert await scenario.acknowledgments("others") == []
+    assert len(await scenario.acknowledgments("")) == 1
 
 
 @pytest.mark.req("B10")
-async def test_ones_own_document_is_found_though_others_have_sent_one_of_the_same_name_since(house: House) -> None:
-    await sent_to_acme(house, "hl7", "ours", [admission(b"7")])
+async def test_ones_own_document_is_found_though_others_have_sent_one_of_the_same_name_since(
+    scenario: SplitterScenario,
+) -> None:
+    await sent_to_acme(scenario, "hl7", "ours", [admission(b"7")])
     for number in range(11):
-        await sent_to_acme(house, "hl7", f"others-{number}", [admission(b"7")], by="acme")
-    await house.send(acknowledgement(b"7"))
-    assert len(await house.answers("ours")) == 1
+        await sent_to_acme(scenario, "hl7", f"others-{number}", [admission(b"7")], by=PARTNER)
+    await scenario.send(acknowledgement(b"7"))
+    assert len(await scenario.acknowledgments("ours")) == 1
 
 
 @pytest.mark.req("B10")
-async def test_everything_that_one_message_says_of_a_batch_is_written_down(house: House) -> None:
+async def test_everything_that_one_message_says_of_a_batch_is_written_down(scenario: SplitterScenario) -> None:
     """Each part is an answer of its own; a batch is written of once for each message."""
-    await sent_to_acme(house, "hl7", "batch", [admission(b"1"), admission(b"2")])
-    await house.send(acknowledgement(b"1"), acknowledgement(b"2", b"AE"), acknowledgement(b"3"), acknowledgement(b"4"))
-    [heard] = await house.answers("batch")
+    await sent_to_acme(scenario, "hl7", "batch", [admission(b"1"), admission(b"2")])
+    await scenario.send(
+        acknowledgement(b"1"), acknowledgement(b"2", b"AE"), acknowledgement(b"3"), acknowledgement(b"4")
+    )
+    [heard] = await scenario.acknowledgments("batch")
     assert heard.verdict == "partly accepted"
     assert [(one.delivery, one.verdict) for one in heard.members] == [(71, "rejected")]
-    [unknown] = await house.answers("")
+    [unknown] = await scenario.acknowledgments("")
     assert unknown.detail == "from ACME to MYBIZ: member 3: accepted; member 4: accepted"
 
 
 @pytest.mark.req("B10")
-async def test_an_answer_that_names_nothing_is_about_nothing(house: House) -> None:
-    await sent_to_acme(house, "hl7", "batch")
-    await house.send(acknowledgement(b""))
-    assert await house.answers("batch") == []
-    assert len(await house.answers("")) == 1
+async def test_an_answer_that_names_nothing_is_about_nothing(scenario: SplitterScenario) -> None:
+    await sent_to_acme(scenario, "hl7", "batch")
+    await scenario.send(acknowledgement(b""))
+    assert await scenario.acknowledgments("batch") == []
+    assert len(await scenario.acknowledgments("")) == 1
 
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("number", [b"9" * 19, b"9" * 5_000, b"X1"])
-async def test_a_number_that_cannot_be_ours_is_that_of_nothing(house: House, number: bytes) -> None:
-    stream = await sent_to_acme(house, "x12", "batch")
-    await house.send(answered("x12", stream).replace(b"AK1*PO*1~", b"AK1*PO*%b~" % number))
-    assert await house.letters() == []
-    assert [one.verdict for one in await house.answers("batch")] == ["received"], "the TA1 speaks of it"
-    assert len(await house.answers("")) == 1
+async def test_a_number_that_cannot_be_ours_is_that_of_nothing(scenario: SplitterScenario, number: bytes) -> None:
+    stream = await sent_to_acme(scenario, "x12", "batch")
+    await scenario.send(answered("x12", stream).replace(b"AK1*PO*1~", b"AK1*PO*%b~" % number))
+    assert await scenario.failures() == []
+    assert [one.verdict for one in await scenario.acknowledgments("batch")] == ["received"], "the TA1 speaks of it"
+    assert len(await scenario.acknowledgments("")) == 1
 
 
 @pytest.mark.req("B10")
 async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
-    house: House, monkeypatch: pytest.MonkeyPatch
+    scenario: SplitterScenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stream = await sent_to_acme(house, "x12", "batch")
+    stream = await sent_to_acme(scenario, "x12", "batch")
     hearing, heard = PartnerAcknowledgments.record, list[str]()
 
     async def hear(
@@ -270,25 +291,25 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
             raise Unavailable("network.unavailable", "the power is gone")
 
     monkeypatch.setattr(PartnerAcknowledgments, "record", hear)
-    session = await house.send(answered("x12", stream))
-    [entry] = await house.answers("batch")
+    session = await scenario.send(answered("x12", stream))
+    [entry] = await scenario.acknowledgments("batch")
     assert (entry.session, heard) == (session, [session, session])
 
 
 @pytest.mark.req("B10")
-async def test_what_speaks_of_nothing_that_was_sent_is_written_down_too(house: House) -> None:
+async def test_what_speaks_of_nothing_that_was_sent_is_written_down_too(scenario: SplitterScenario) -> None:
     stream = interchange("x12").replace(b"ACME ", b"MYBIZ").replace(b"MYBIZ          *", b"ACME           *", 1)
-    await house.send(answered("x12", stream))
-    [heard] = await house.answers("")
+    await scenario.send(answered("x12", stream))
+    [heard] = await scenario.acknowledgments("")
     assert heard.batch == ""
     assert "group 1" in heard.detail
 
 
 @pytest.mark.req("B10")
-async def test_answers_go_on_too_where_that_was_agreed_on(house: House) -> None:
-    await house.agree(options=(("answers", "pass"),))
-    stream = await sent_to_acme(house, "x12", "batch")
-    await house.send(answered("x12", stream))
-    [one] = await house.got("inbox")
+async def test_answers_go_on_too_where_that_was_agreed_on(scenario: SplitterScenario) -> None:
+    await scenario.agree(options=(("answers", "pass"),))
+    stream = await sent_to_acme(scenario, "x12", "batch")
+    await scenario.send(answered("x12", stream))
+    [one] = await scenario.got(INBOX)
     assert one.topic == "997"
-    assert len(await house.answers("batch")) == 1
+    assert len(await scenario.acknowledgments("batch")) == 1

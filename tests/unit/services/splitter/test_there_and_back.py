@@ -19,7 +19,7 @@ from postroad.services.engines import Engines
 from postroad.services.hosting.hosted_services import run_hosted_services
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.samples.interchange_members import TWO_MEMBERS
-from tests.samples.workbench import UpperCase
+from tests.samples.service_tools import UpperCase
 from tests.waiting import WITHIN_S, eventually_async
 
 ENVELOPES = {"x12": (("acknowledgment", "1"),), "edifact": (("acknowledgment", "1"),), "hl7": ()}

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Self
 
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
@@ -33,9 +32,8 @@ from postroad.core.codecs.limits import DEFAULT_LIMITS
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import As2, DeliveryMode, Push, PushAuthentication, Service, Visibility
-from postroad.core.model.journal import Entry, decode
-from postroad.core.model.message import Message, Part, Recipient
-from postroad.core.model.polling import PollRequest
+from postroad.core.model.history import Stop
+from postroad.core.model.journal import Entry
 from postroad.errors import Misconfigured, Refused
 from postroad.flow.as2.endpoint import As2Gateway
 from postroad.flow.as2.receive import As2ReceiveStage, As2Request
@@ -44,9 +42,8 @@ from postroad.flow.as2.send_mdns import MdnSender
 from postroad.flow.network import Network
 from postroad.flow.push.stage import PushStage
 from postroad.flow.registries.as2_partners import As2Partners
-from postroad.flow.registries.configuration import build_save
 from postroad.ports import Pusher
-from postroad.testing.network import MemoryNetwork, memory_network
+from postroad.testing import Scenario, make_part
 from tests.samples.as2_parties import NOW
 from tests.samples.cms_people import clerk, partner
 from tests.waiting import WITHIN_S, eventually_async
@@ -148,20 +145,34 @@ class Posts:
         """There is nothing to close."""
 
 
-@dataclass(kw_only=True)
-class As2Bench:
-    running: MemoryNetwork
-    orders: Caller
-    acme: Caller
-    secrets: OneKey
-    posts: Posts
-    reception: As2Gateway
-    pushing: PushStage
-    http_caller: Caller | None = None
-    charged: list[str] = field(default_factory=list)
-    limited: bool = False
+class As2Scenario(Scenario):
+    """Aster/Orders sends to Aster/Acme, which is an AS2 partner; what is sent to the partner is in ``posts``."""
 
-    async def take(self, built: BuiltMessage) -> BuiltMdn | None:
+    def __init__(self) -> None:
+        super().__init__(pushes=False)
+        self.key, self.posts = OneKey(), Posts()
+        self.http_caller: Caller | None = None
+        self.charged: list[str] = []
+        self.limited = False
+
+    async def __aenter__(self) -> Self:
+        await super().__aenter__()
+        partners = As2Partners(self.key, lambda service: "https://net.example/as2")
+        self.reception = reception_for(self.network, partners, self.posts)
+        self.pushing = PushStage(self.network, self.posts, self.key, partners=partners)
+        await self.service(ORDERS)
+        profile: dict[str, Any] = {"format": "as2", "delivery": DeliveryMode.PUSH, "push": PUSHED, "as2": AGREED}
+        await self.service(ACME, visibility=Visibility.PRIVATE, **profile)
+        self.pushing.start()
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.pushing.close()
+        await self.reception.close()
+        await super().__aexit__(*error)
+
+    async def take_as2(self, built: BuiltMessage) -> BuiltMdn | None:
+        """Take a message of the partner, as the AS2 endpoint does."""
         return await self.take_wire(built.headers, built.body)
 
     async def take_wire(self, headers: Headers, body: bytes) -> BuiltMdn | None:
@@ -180,95 +191,57 @@ class As2Bench:
         if self.limited:
             raise Refused("rate.exceeded", "Try again", retry_after_s=1)
 
-    async def receipt_for(self, built: BuiltMessage) -> Mdn:
-        """The receipt that the partner gets, read as it reads it."""
-        answered = await self.take(built)
+    async def mdn_for(self, built: BuiltMessage) -> Mdn:
+        """Return the MDN that the partner gets, read as the partner reads it."""
+        answered = await self.take_as2(built)
         assert answered is not None
         return read_mdn(answered.headers, answered.body, ours())
 
-    async def acknowledged(self, built: BuiltMessage) -> None:
-        """The message is taken, and its receipt proves it to the partner."""
-        verdict = judge_mdn(await self.receipt_for(built), built.sent)
+    async def take_and_prove(self, built: BuiltMessage) -> None:
+        """Take a message; its MDN proves that to the partner."""
+        verdict = judge_mdn(await self.mdn_for(built), built.sent)
         assert verdict.acknowledged, verdict.reason
 
-    async def post(self, body: bytes = DOCUMENT, **more: Any) -> str:
-        """Have our side send something to the partner."""
-        part = Part(id="1", content_type="application/edi-x12", data=body)
-        message = Message(to=(Recipient(ACME),), parts=(part,), **more)
-        return (await self.running.network.post(self.orders, message)).session
+    async def send(self, body: bytes = DOCUMENT, **header: Any) -> str:
+        """Send a document to the partner; returns its session."""
+        parts = (make_part(body, content_type="application/edi-x12"),)
+        return (await self.post(ORDERS, ACME, parts=parts, **header)).session
 
-    async def stop(self, session: str) -> Any:
-        """What became of a message at its last stop."""
-        await self.running.network.wait_until_indexed()
-        history = await self.running.network.trace(session, None)
-        assert history is not None
-        return history.messages[0].copies[0].stops[-1]
+    async def stop(self, session: str) -> Stop:
+        """Return the last service that a message reached, with what happened there."""
+        return (await self.stops(session))[-1]
 
-    async def ends(self, session: str, state: str) -> Any:
-        """Wait until the message has come to this state."""
+    async def ends(self, session: str, state: str) -> Stop:
+        """Wait until a message has this state."""
 
-        async def stop() -> Any:
+        async def stop() -> Stop | None:
             found = await self.stop(session)
             return found if found.state == state else None
 
         return await eventually_async(stop, why=f"it has not come to {state}")
 
-    async def until(self, holds: Callable[[list[Any]], bool]) -> None:
-        """Wait until the journal has what is looked for."""
+    async def until(self, holds: Callable[[list[Entry]], bool]) -> None:
+        """Wait until the journal has what a test looks for."""
 
         async def is_there() -> bool:
-            return holds(await self.entries(object))
+            return holds(await self.journal())
 
         await eventually_async(is_there)
 
-    async def receipts_sent(self) -> None:
-        """Wait until no late receipt is under way any more."""
+    async def mdns_sent(self) -> None:
+        """Wait until no asynchronous MDN is under way any more."""
         await eventually_async(lambda: not self.reception._receipts._under_way)
 
-    async def delivered(self) -> list[Any]:
-        return await self.running.network.poll(self.orders, PollRequest(max=100))
-
-    async def entries(self, *kinds: type) -> list[Any]:
-        records = (await self.running.network.journal.read(0, 1 << 24)).records
-        found: list[Entry] = [decode(record.facts) for record in records]
-        return [entry for entry in found if isinstance(entry, kinds)]
-
     async def agree(self, **changes: Any) -> None:
-        """Change the agreement with the partner."""
-        service = self.running.network.directory.services[self.acme.name]
-        assert service.as2 is not None
-        await self.change(as2=replace(service.as2, **changes))
-
-    async def change(self, **changes: Any) -> None:
-        service = self.running.network.directory.services[self.acme.name]
-        await self.running.network.configuration.change("test", [build_save(replace(service, **changes))])
+        """Change the partnership."""
+        terms = self.profile(ACME).as2
+        assert terms is not None
+        await self.change(ACME, as2=replace(terms, **changes))
 
 
 def reception_for(network: Network, partners: As2Partners, pusher: Pusher) -> As2Gateway:
     receiving = As2ReceiveStage(network, partners, DEFAULT_LIMITS)
     return As2Gateway(receiving, MdnSender(pusher, 5.0), MdnReceiver(network, partners))
-
-
-@asynccontextmanager
-async def as2_bench() -> AsyncIterator[As2Bench]:
-    async with memory_network() as running:
-        secrets, posts = OneKey(), Posts()
-        partners = As2Partners(secrets, lambda service: "https://net.example/as2")
-        reception = reception_for(running.network, partners, posts)
-        pushing = PushStage(running.network, posts, secrets, partners=partners)
-        at = As2Bench(
-            running=running,
-            orders=await running.register(ORDERS, visibility=Visibility.PUBLIC),
-            acme=await running.register(ACME, format="as2", delivery=DeliveryMode.PUSH, push=PUSHED, as2=AGREED),
-            secrets=secrets,
-            posts=posts,
-            reception=reception,
-            pushing=pushing,
-        )
-        pushing.start()
-        yield at
-        await pushing.close()
-        await reception.close()
 
 
 def opened(request: PushRequest, own: As2Identity | None = None) -> OpenedMessage:
@@ -278,7 +251,7 @@ def opened(request: PushRequest, own: As2Identity | None = None) -> OpenedMessag
     )
 
 
-def receipt(
+def build_partner_mdn(
     request: PushRequest,
     *,
     disposition: Disposition = PROCESSED,

@@ -54,7 +54,7 @@ async def one_life(server: ServerProcess, load: Load, *, accepted: int = 0, kill
     """
     if load.chance.random() < 0.1:
         server.launch()
-        await asyncio.sleep(load.chance.uniform(0.1, 1.0))
+        await asyncio.sleep(load.chance.uniform(0.1, 1.0))  # sleeps: the death comes at a random moment
         server.kill()
     await asyncio.to_thread(server.start)
     await load.run(load.chance.uniform(0.05, 0.6), accepted=accepted)
@@ -173,7 +173,7 @@ async def test_postgres_may_stop_at_once_under_load(
         for _ in range(8 * KILLS):
             await load.run(chance.uniform(0.1, 0.6))
             await asyncio.to_thread(postgres.stop, immediate=True)
-            await asyncio.sleep(chance.uniform(0.0, 0.3))  # clients are answered all the same, with 503
+            await asyncio.sleep(chance.uniform(0.0, 0.3))  # sleeps: clients are answered with 503 meanwhile
             await asyncio.to_thread(postgres.start)
             await load.ended()
         assert server.is_running

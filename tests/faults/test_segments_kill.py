@@ -44,7 +44,7 @@ async def one_life(path: Path, seconds: float) -> int:
     )
     assert writer.stdout is not None
     first = await writer.stdout.readline()
-    await asyncio.sleep(seconds)
+    await asyncio.sleep(seconds)  # sleeps: the kill comes at a random moment
     writer.send_signal(signal.SIGKILL)
     lines = [first, *(await writer.stdout.read()).split(b"\n")]
     await writer.wait()

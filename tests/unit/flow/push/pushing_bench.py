@@ -76,7 +76,7 @@ class PlayedReceivers:
         """Have the receiver say nothing until the push's time is over."""
 
         async def nothing(request: PushRequest) -> PushAnswer:
-            await asyncio.sleep(request.timeout_s)
+            await asyncio.sleep(request.timeout_s)  # sleeps: in virtual time
             return PushAnswer(status=None, fault=make_reason("other", detail="no answer in time"))
 
         self.answers[url] = nothing

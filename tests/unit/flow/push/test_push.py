@@ -389,7 +389,7 @@ async def well_known(at: Bench, *names: str) -> None:
     for name in names:
         for _ in range(10):
             await at.post(name)
-    await asyncio.sleep(1)
+    await asyncio.sleep(1)  # sleeps: in virtual time
 
 
 @pytest.mark.req("D8")
@@ -470,7 +470,7 @@ async def failing_for(at: Bench, days: float, every_h: int = 1) -> None:
     at.receivers.answer(URL, BUSY)
     for _ in range(round(24 * days / every_h)):
         await at.post(ACME)
-        await asyncio.sleep(every_h * HOUR_S)
+        await asyncio.sleep(every_h * HOUR_S)  # sleeps: in virtual time
 
 
 def mode_of(at: Bench) -> DeliveryMode:

@@ -18,6 +18,7 @@ from postroad.flow.stages.posting import Answer, Posting
 from postroad.ports import BodyAt, Journal
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.unit.flow.stages.polls import until_a_poll_waits
+from tests.waiting import eventually_async
 
 PUBLIC = {"visibility": Visibility.PUBLIC}
 ORDER = Part(id="order", content_type="application/xml", data=b"<order number='1'/>")
@@ -334,8 +335,7 @@ async def test_an_in_transit_services_error_ends_the_route(house: House) -> None
 async def test_an_expired_delivery_is_ended_and_never_handed_out(house: House) -> None:
     expires_at_us = house.network.clock.now_us() + 1_000_000
     session = await house.order(expires_at_us=expires_at_us)
-    while house.network.clock.now_us() <= expires_at_us:  # noqa: ASYNC110
-        await asyncio.sleep(0.01)
+    await eventually_async(lambda: house.network.clock.now_us() > expires_at_us)
     assert await house.poll(house.supply) == []
     history = await house.network.trace(session, None)
     assert history is not None

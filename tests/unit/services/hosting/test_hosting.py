@@ -25,7 +25,7 @@ from postroad.services.hosting.runner import AT_A_TIME
 from postroad.services.service import ServiceResult, Tools
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.samples.workbench import UpperCase, document, engines
-from tests.waiting import eventually_async
+from tests.waiting import eventually_async, forever
 
 ORDER = document("<Order><CustomerNumber>3489</CustomerNumber><Zip>62701</Zip></Order>")
 SOON_S = 30.0
@@ -115,7 +115,7 @@ class Hanging(UpperCase):
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
         if b"hang" in document:
-            await asyncio.sleep(SOON_S)
+            await asyncio.sleep(SOON_S)  # sleeps: longer than the others may take
         return await super().transform(stylesheet, document, parameters)
 
 
@@ -360,7 +360,7 @@ class Stuck:
     async def check(self, stylesheet: str) -> None: ...
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
-        await asyncio.sleep(3_600)
+        await forever()
         return document
 
     async def close(self) -> None: ...

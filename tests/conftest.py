@@ -12,12 +12,16 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from postroad.testing.postgres import PostgresServer
+from postroad.testing.server import ServerProcess
 from tests.architecture.requirement_claims import false_claims
+from tests.preloaded import Preloaded
 
 _database_numbers = itertools.count(1)
 
 # Else each of the many programs that tests start would compile the whole package again: a fifth of the time of its start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+ServerProcess.popen = Preloaded  # else importing the package would be most of the work of many tests
 
 # A shell makes what it starts in the background deaf to Ctrl-C, and programs that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

@@ -25,7 +25,7 @@ PATIENT = HttpLimits(
     capacity_wait_s=60,
     stalled_write_s=60,
 )  # a test shortens the one that it means, so that nothing else can have ended the connection
-IN_TIME_S = 10.0  # far less than whatever else would end it, far more than a busy machine needs
+IN_TIME_S = 30.0  # far less than whatever else would end it, far more than a busy machine needs
 HEAD = b"POST /m HTTP/1.1\r\nHost: x\r\nContent-Length: 3000\r\n\r\n"
 
 

@@ -25,7 +25,7 @@ from scripts.case_results import CaseResult, read_results
 
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = ROOT / ".venv-oldest" / "bin" / "python"
-PROCESSES = int(os.environ.get("POSTROAD_TEST_PROCESSES", "0")) or (os.cpu_count() or 2) + 1  # many tests wait
+PROCESSES = int(os.environ.get("POSTROAD_TEST_PROCESSES", "0")) or (os.cpu_count() or 2) + 2  # many tests wait
 # Without the cache: all would write what failed into one file, and the last would win.
 OPTIONS = ("-u", "-m", "pytest", "-q", "-p", "no:cacheprovider")
 SLOWEST = 10
@@ -76,11 +76,11 @@ class Outcome:
 
 FOLDERS = {  # longest first
     "warehouse": ("tests/warehouse",),
-    "acceptance": ("tests/acceptance",),
     "faults": ("tests/faults",),
+    "acceptance": ("tests/acceptance",),
     "console": ("tests/console",),
-    "docs": ("tests/docs",),
     "property": ("tests/property",),
+    "docs": ("tests/docs",),
     "interop": ("tests/interop", "tests/contract", "tests/simulation", "tests/integration", "tests/compatibility"),
     "unit": ("tests/unit",),
 }
@@ -91,7 +91,8 @@ def shards(oldest: Path = OLDEST) -> list[Shard]:
     """All shards in the order in which they are started."""
     named = [Shard(name=name, arguments=folders) for name, folders in FOLDERS.items()]
     rest = Shard(name="rest", arguments=["tests", *(f"--ignore={one}" for shard in named for one in shard.arguments)])
-    return [*on_the_oldest(oldest), *named, rest]
+    first, *others = named
+    return [first, *on_the_oldest(oldest), *others, rest]
 
 
 def on_the_oldest(oldest: Path) -> list[Shard]:

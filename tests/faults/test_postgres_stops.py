@@ -34,7 +34,7 @@ from postroad.testing.contracts.desk.desk_under_test import (
 from postroad.testing.postgres import PostgresServer
 from tests.waiting import eventually_async
 
-ROUNDS = int(os.environ.get("POSTROAD_FAULT_ROUNDS_POSTGRES", "6"))
+ROUNDS = int(os.environ.get("POSTROAD_FAULT_ROUNDS_POSTGRES", "4"))
 POSTERS = 12
 LEASE_S = 0.3
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 LANDINGS = 3
-KILLS = int(os.environ.get("POSTROAD_TEST_LANDING_KILLS", "4"))
+KILLS = int(os.environ.get("POSTROAD_TEST_LANDING_KILLS", "2"))
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 STARTING_S = 120.0
 MOMENTS = ("_delta_log/*.json", "*.parquet")  # what shows that a batch is committed, and that one is being written

@@ -5,10 +5,15 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from scripts.run_tests import FOLDERS, ON_THE_OLDEST, Shard, run, shards
+from tests.conftest import MAX_EXAMPLES, OWN_SETTINGS, limit_examples
 from tests.source_tree import ROOT
 
 NONE = Path("/nonexistent/python")
@@ -96,3 +101,15 @@ def test_a_shard_that_cannot_be_collected_fails(tmp_path: Path, capsys: pytest.C
     end = summary_of(capsys.readouterr().out)
     assert "one | " in end
     assert "\n0 passed, 1 failed, 0 skipped in" in end
+
+
+@pytest.mark.parametrize(
+    ("own", "few", "tried"), [(1000, False, MAX_EXAMPLES), (1000, True, 30), (5, False, 5), (5, True, 5)]
+)
+def test_a_property_is_tried_with_a_limited_number_of_examples(own: int, few: bool, tried: int) -> None:
+    @settings(max_examples=own)
+    @given(st.none())
+    def holds(nothing: None) -> None: ...
+
+    limit_examples([cast(pytest.Item, SimpleNamespace(function=holds))], few=few)
+    assert getattr(holds, OWN_SETTINGS).max_examples == tried

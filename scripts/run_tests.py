@@ -13,6 +13,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,13 +21,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 
+from scripts.case_results import CaseResult, read_results
+
 ROOT = Path(__file__).resolve().parents[1]
 OLDEST = ROOT / ".venv-oldest" / "bin" / "python"
-PROCESSES = int(os.environ.get("POSTROAD_TEST_PROCESSES", "0")) or (os.cpu_count() or 2) + 1  # many tests wait
+PROCESSES = int(os.environ.get("POSTROAD_TEST_PROCESSES", "0")) or (os.cpu_count() or 2) + 2  # many tests wait
 # Without the cache: all would write what failed into one file, and the last would win.
-OPTIONS = ("-u", "-m", "pytest", "-q", "-p", "no:cacheprovider", "--durations=10")
-BROKEN = ("FAILED ", "ERROR ")
-CLOSING = re.compile(r"=* ?((?:\d+ [a-z]+(?:, )?)+ in [\d.]+s.*?) ?=*")  # "12 passed, 1 skipped in 3.45s"
+OPTIONS = ("-u", "-m", "pytest", "-q", "-p", "no:cacheprovider")
+SLOWEST = 10
+HEADING = re.compile(r"=+ .+ =+")  # after the lines of dots: failures, warnings and the summary of pytest
 LEAK_REPORT = re.compile(
     r"nanobind: | - leaked | - \.\.\. skipped remainder|See https://nanobind"
 )  # DuckDB prints it at exit
@@ -51,17 +54,33 @@ class Outcome:
     code: int = 1
     seconds: float = 0.0
     cpu_seconds: float = 0.0  # of pytest and of the programs that its tests started and waited for
-    summary: str = "ended without a summary"
-    broken: list[str] = field(default_factory=list)
+    results: list[CaseResult] = field(default_factory=list)
+    report: list[str] = field(default_factory=list)  # what pytest wrote after its dots
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether it ended otherwise than with a failed test: pytest was killed, or could not start."""
+        return bool(self.code) and not self.failed
+
+    @property
+    def failed(self) -> list[CaseResult]:
+        return [one for one in self.results if one.error]
+
+    @property
+    def counts(self) -> tuple[int, int, int]:
+        """How many tests passed, failed and were skipped."""
+        skipped = sum(one.is_skipped for one in self.results)
+        failed = len(self.failed)
+        return len(self.results) - failed - skipped, failed + self.is_broken, skipped
 
 
 FOLDERS = {  # longest first
     "warehouse": ("tests/warehouse",),
-    "acceptance": ("tests/acceptance",),
     "faults": ("tests/faults",),
+    "acceptance": ("tests/acceptance",),
     "console": ("tests/console",),
-    "docs": ("tests/docs",),
     "property": ("tests/property",),
+    "docs": ("tests/docs",),
     "interop": ("tests/interop", "tests/contract", "tests/simulation", "tests/integration", "tests/compatibility"),
     "unit": ("tests/unit",),
 }
@@ -72,7 +91,8 @@ def shards(oldest: Path = OLDEST) -> list[Shard]:
     """All shards in the order in which they are started."""
     named = [Shard(name=name, arguments=folders) for name, folders in FOLDERS.items()]
     rest = Shard(name="rest", arguments=["tests", *(f"--ignore={one}" for shard in named for one in shard.arguments)])
-    return [*on_the_oldest(oldest), *named, rest]
+    first, *others = named
+    return [first, *on_the_oldest(oldest), *others, rest]
 
 
 def on_the_oldest(oldest: Path) -> list[Shard]:
@@ -83,7 +103,7 @@ def on_the_oldest(oldest: Path) -> list[Shard]:
 
 
 def run(to_run: Iterable[Shard], processes: int = PROCESSES) -> int:
-    """Run all shards to their ends, list at the end what failed in any, and return the exit code of the whole."""
+    """Run all shards to their ends, summarize them, and return the exit code of the whole."""
     began = time.monotonic()
     with ThreadPoolExecutor(processes) as pool:
         try:
@@ -91,45 +111,60 @@ def run(to_run: Iterable[Shard], processes: int = PROCESSES) -> int:
         except KeyboardInterrupt:  # the shards receive it too
             pool.shutdown(cancel_futures=True)
             return 1
-    print()
-    for one in outcomes:
-        took = f"{one.seconds:.0f} s, {one.cpu_seconds:.0f} s of CPU"
-        print(f"{one.name} | {one.summary} | {took}", *one.broken, sep="\n    ")
-    failed = [one.name for one in outcomes if one.code]
-    print(f"All tests took {time.monotonic() - began:.0f} s in {processes} processes.", end=" ")
-    print(f"Failed: {', '.join(failed)}." if failed else "All shards passed.")
+    print("", *summary(outcomes, time.monotonic() - began), sep="\n")
     return 1 if any(one.code for one in outcomes) else 0
 
 
 def run_shard(shard: Shard) -> Outcome:
-    """Run one shard, showing its lines with its name in front of them."""
-    began, outcome = time.monotonic(), Outcome(name=shard.name)
-    process = subprocess.Popen(
-        [shard.python, *OPTIONS, *shard.arguments],
-        cwd=ROOT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        errors="replace",
-    )
-    assert process.stdout is not None
-    with process.stdout as lines:
-        for line in map(str.rstrip, lines):
-            if LEAK_REPORT.match(line):
-                continue
-            with _printing:
-                print(f"{shard.name} | {line}", flush=True)
-            if closing := CLOSING.fullmatch(line):
-                outcome.summary = closing[1]
-            if line.startswith(BROKEN):
-                outcome.broken.append(line)
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = outcome.code = os.waitstatus_to_exitcode(status)
-    if outcome.code not in (0, 1):  # pytest was killed, or could not start
-        outcome.broken.append(f"exit code {outcome.code}")
+    """Run one shard. Lines of progress are shown as they come, its report in one piece when it has ended."""
+    with tempfile.TemporaryDirectory() as folder:
+        began, outcome, file = time.monotonic(), Outcome(name=shard.name), Path(folder) / "results.xml"
+        process = subprocess.Popen(
+            [shard.python, *OPTIONS, f"--junitxml={file}", "-o", "junit_family=xunit1", *shard.arguments],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+        )
+        assert process.stdout is not None
+        with process.stdout as lines:
+            for line in map(str.rstrip, lines):
+                if LEAK_REPORT.match(line):
+                    continue
+                if outcome.report or HEADING.fullmatch(line):
+                    outcome.report.append(line)
+                else:
+                    show(shard.name, line)
+        _, status, used = os.wait4(process.pid, 0)
+        process.returncode = outcome.code = os.waitstatus_to_exitcode(status)
+        outcome.results = read_results(file)
     outcome.seconds, outcome.cpu_seconds = time.monotonic() - began, used.ru_utime + used.ru_stime
+    show(shard.name, *outcome.report, f"ended after {outcome.seconds:.0f} s")
     return outcome
+
+
+def show(name: str, *lines: str) -> None:
+    with _printing:
+        print(*(f"{name} | {line}" for line in lines), sep="\n", flush=True)
+
+
+def summary(outcomes: Sequence[Outcome], seconds: float) -> list[str]:
+    """What is printed at the end: the shards, the slowest tests, what failed, and the sum in the last line."""
+    lines = [f"{'shard':12}{'passed':>8}{'failed':>8}{'skipped':>8}{'time':>8}{'CPU':>8}"]
+    for one in outcomes:
+        counts = "".join(f"{count:8}" for count in one.counts)
+        lines.append(f"{one.name:12}{counts}{one.seconds:6.0f} s{one.cpu_seconds:6.0f} s")
+    results = sorted((one for outcome in outcomes for one in outcome.results), key=lambda one: -one.seconds)
+    lines += ["", "The slowest tests:", *(f"{one.seconds:6.1f} s  {one.name}" for one in results[:SLOWEST])]
+    failed = [f"{outcome.name} | {one.name} - {one.error}" for outcome in outcomes for one in outcome.failed]
+    failed += [f"{one.name} | pytest ended with exit code {one.code}" for one in outcomes if one.is_broken]
+    if failed:
+        lines += ["", "Failed (the whole report is above, in lines that begin with the name of the shard):", *failed]
+    passed, failures, skipped = (sum(counts) for counts in zip(*(one.counts for one in outcomes), strict=True))
+    total = f"{passed} passed, {failures} failed, {skipped} skipped"
+    return [*lines, "", total, f"{total} in {seconds:.0f} s"]
 
 
 if __name__ == "__main__":

@@ -7,17 +7,22 @@ import itertools
 import os
 import signal
 from collections.abc import Generator, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from postroad.testing.postgres import PostgresServer
+from postroad.testing.server import ServerProcess
 from tests.architecture.requirement_claims import false_claims
+from tests.preloaded import Preloaded
 
 _database_numbers = itertools.count(1)
 
 # Else each of the many programs that tests start would compile the whole package again: a fifth of the time of its start.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+ServerProcess.popen = Preloaded  # else importing the package would be most of the work of many tests
 
 # A shell makes what it starts in the background deaf to Ctrl-C, and programs that tests start would inherit that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -26,9 +31,25 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # How fast a busy machine runs an example says nothing about the code; a hanging one is ended by the test's time-out.
 settings.register_profile("postroad", deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("postroad")
-FEW = "few"  # pytest --hypothesis-profile=few: where it is the interpreter that is tried, and not the code
-settings.register_profile(FEW, settings.get_profile("postroad"), max_examples=30)
+# Tests that set a number of examples themselves: make test repeats their proof less often, make soak more often.
+FEW, FEW_EXAMPLES = (
+    "few",
+    30,
+)  # pytest --hypothesis-profile=few: where it is the interpreter that is tried, and not the code
+MAX_EXAMPLES = 250
+TIMES = int(os.environ.get("POSTROAD_TEST_EXAMPLES", "0"))  # of make soak
+OWN_NUMBERS = Path(__file__).with_name("property") / "routing"
+settings.register_profile(FEW, settings.get_profile("postroad"), max_examples=FEW_EXAMPLES)
 OWN_SETTINGS = "_hypothesis_internal_use_settings"  # of a test that sets its number of examples itself
+
+
+def limit_examples(items: list[pytest.Item], *, few: bool) -> None:
+    for function in {getattr(item, "function", None) for item in items}:
+        own = getattr(function, OWN_SETTINGS, None)
+        if own is not None:
+            most = FEW_EXAMPLES if few else MAX_EXAMPLES
+            examples = own.max_examples * TIMES or min(own.max_examples, most)
+            setattr(function, OWN_SETTINGS, settings(own, max_examples=examples))
 
 
 @pytest.hookimpl(wrapper=True)
@@ -44,12 +65,8 @@ def pytest_collection() -> Generator[None, object, object]:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--hypothesis-profile") == FEW:
-        most = settings.get_profile(FEW).max_examples
-        for function in {getattr(item, "function", None) for item in items}:
-            own = getattr(function, OWN_SETTINGS, None)
-            if own is not None and own.max_examples > most:
-                setattr(function, OWN_SETTINGS, settings(own, max_examples=most))
+    few = config.getoption("--hypothesis-profile") == FEW
+    limit_examples([one for one in items if few or not one.path.is_relative_to(OWN_NUMBERS)], few=few)
     faults = false_claims((item.nodeid, marker.args) for item in items for marker in item.iter_markers("req"))
     if faults:
         raise pytest.UsageError("tests claim requirements that do not exist:\n  " + "\n  ".join(faults))

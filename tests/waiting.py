@@ -17,6 +17,11 @@ LOOK_EVERY_S = 0.02
 TOO_LATE = "it did not come true in time"
 
 
+async def forever() -> None:
+    """Wait until this task is cancelled."""
+    await asyncio.Event().wait()
+
+
 def eventually(
     condition: Callable[[], T], within_s: float = WITHIN_S, *, every_s: float = LOOK_EVERY_S, why: str = TOO_LATE
 ) -> T:

@@ -180,7 +180,7 @@ async def test_a_slow_disk_pushes_back_instead_of_filling_the_memory(tmp_path: P
             most_bytes = max(most_bytes, resident_bytes(server.pid) - idle_bytes)
             if any(call.done() for call in calls):
                 (tmp_path / "hold-disk").unlink(missing_ok=True)
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # sleeps: between two looks at the memory
         answers = [answer for call in calls for answer in results(await call)]
         refused = {answer.code for answer in answers if isinstance(answer, Refused)}
         accepted = {answer.session for answer in answers if isinstance(answer, PostResult)}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.preloaded import PROGRAM
 from tests.samples.served_network import (
-    PROGRAM,
     Served,
     clean_environment,
     json_lines,

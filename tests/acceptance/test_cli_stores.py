@@ -10,8 +10,8 @@ import asyncpg
 import pytest
 
 from postroad.adapters.index.sqlite_file import open_writer
+from tests.preloaded import PROGRAM
 from tests.samples.served_network import (
-    PROGRAM,
     SMALL,
     Served,
     clean_environment,

@@ -15,7 +15,8 @@ from pathlib import Path
 import pytest
 
 from postroad.testing.ports import free_port
-from tests.samples.served_network import PROGRAM, clean_environment, json_lines, postroad, succeeded
+from tests.preloaded import PROGRAM
+from tests.samples.served_network import clean_environment, json_lines, postroad, succeeded
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = ROOT / "examples"

@@ -193,7 +193,7 @@ async def test_those_who_plan_with_many_passwords_do_not_hold_up_the_logins_of_o
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0.001)
+        await asyncio.sleep(0.001)  # sleeps: hashing takes its time
         under_way -= 1
         return "hash"
 

@@ -26,11 +26,11 @@ from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import CHEAP
 from postroad.testing.simulation.virtual_time import SeededRandomness
 from tests.samples.recordings import OPERATOR, api_key_of, key_of
+from tests.waiting import eventually_async
 
 BEGAN = datetime(2026, 10, 5, 8, 0, tzinfo=UTC)
 PATIENCE_S = 60.0
 PUSH_TIMEOUT_S = 1
-LOOK_EVERY_S = 0.02
 
 
 class RecordingClock:
@@ -101,9 +101,7 @@ class Recorded:
 
 async def until(condition: Callable[[], Awaitable[object]]) -> None:
     """Wait until background work has come so far."""
-    async with asyncio.timeout(PATIENCE_S):
-        while not await condition():  # noqa: ASYNC110 - it cannot be waited for
-            await asyncio.sleep(LOOK_EVERY_S)
+    await eventually_async(condition, PATIENCE_S)
 
 
 @asynccontextmanager

@@ -232,7 +232,7 @@ async def pushed(recorded: Recorded, receiver: Receiver) -> None:
 
 
 def answer_too_late(_: Pushed) -> Answer:
-    time.sleep(3 * PUSH_TIMEOUT_S)
+    time.sleep(3 * PUSH_TIMEOUT_S)  # sleeps: the receiver answers too late
     return Answer()
 
 

@@ -15,7 +15,8 @@ from playwright.sync_api import Browser
 from postroad.client import Client
 from postroad.testing.ports import free_port
 from tests.console.browsing import Person, chromium
-from tests.samples.served_network import PROGRAM, clean_environment
+from tests.preloaded import PROGRAM, Preloaded
+from tests.samples.served_network import clean_environment
 from tests.samples.workshop import Workshop, made
 
 PICTURES = Path(os.environ.get("POSTROAD_PICTURES", "var/pictures"))
@@ -48,7 +49,7 @@ def fresh_demo(tmp_path: Path) -> Iterator[Demo]:
 @contextmanager
 def playing(data: Path) -> Iterator[Demo]:
     command = [*PROGRAM, "demo", "--data", str(data), "--port", str(free_port())]
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=clean_environment())
+    process = Preloaded(command, stdout=subprocess.PIPE, text=True, env=clean_environment())
     assert process.stdout is not None
     url = link = ""
     for line in process.stdout:

@@ -43,6 +43,7 @@ from postroad.testing.contracts.desk.desk_under_test import (
     delivery_numbers,
     lag_index_behind,
 )
+from tests.waiting import eventually_async
 
 
 class StallingJournal:
@@ -100,9 +101,7 @@ def is_leased(network: DeskHarness, number: int, attempt: int = 1) -> bool:
 
 
 async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not condition():  # noqa: ASYNC110 - no one is told of it
-            await asyncio.sleep(0)
+    await eventually_async(condition, every_s=0)
 
 
 class LocalDeskContract(DeskContract):

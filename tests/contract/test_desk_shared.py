@@ -101,9 +101,8 @@ async def stalled(dsn: str) -> AsyncIterator[None]:
 
 
 async def until_somebody_waits_for_a_lock(dsn: str) -> None:
-    async with connected(dsn) as connection, asyncio.timeout(60):
-        while not await connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"):  # noqa: ASYNC110
-            await asyncio.sleep(0.01)
+    async with connected(dsn) as connection:
+        await eventually_async(lambda: connection.fetchval("SELECT count(*) FROM pg_locks WHERE NOT granted"))
 
 
 @asynccontextmanager
@@ -118,9 +117,8 @@ async def connected(dsn: str) -> AsyncIterator[asyncpg.Connection]:
 async def kept_waiting(dsn: str, groups: int) -> None:
     """Return when so many groups wait for that lock; they get it in the order in which they came."""
     waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-    async with connected(dsn) as connection, asyncio.timeout(30):
-        while await connection.fetchval(waiting) < groups:
-            await connection.execute("SELECT pg_sleep(0.02)")
+    async with connected(dsn) as connection:
+        await eventually_async(lambda: connection.fetchval(f"SELECT ({waiting}) >= $1", groups))
 
 
 class Nodes:

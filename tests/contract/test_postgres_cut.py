@@ -66,7 +66,7 @@ async def test_a_connection_that_is_cut_is_told_as_unavailable(postgres_database
                     await connections.fetch("SELECT $1::bigint, repeat('x', 700)", number)
                 except Unavailable as unavailable:
                     told.append(unavailable.code)
-                    await asyncio.sleep(0.02)
+                    await asyncio.sleep(0.02)  # sleeps: a client that was refused pauses
 
         await asyncio.gather(*(ask() for _ in range(4)))
         proxy.cuts = False

@@ -73,7 +73,7 @@ class LateJournal:
     def _write_late(self) -> None:
         while True:
             count = len(self._held)
-            time.sleep(LATE_S)
+            time.sleep(LATE_S)  # sleeps: this is what is broken
             self.write(min(count, len(self._held)))
 
 
@@ -82,7 +82,7 @@ def hold_disk(holding: Path) -> None:
 
     def sync_when_released(seam: files.RealFiles, fd: int) -> None:
         while holding.exists():
-            time.sleep(0.005)
+            time.sleep(0.005)  # sleeps: a held disk keeps its thread
         os.fdatasync(fd)
 
     patch.object(files.RealFiles, "fdatasync", sync_when_released).start()
@@ -130,7 +130,7 @@ async def record_late(
     recording = RECORDED(desk, mailbox, box, list(leased), lease_s)
 
     async def late() -> None:
-        await asyncio.sleep(LATE_S)
+        await asyncio.sleep(LATE_S)  # sleeps: this is what is broken
         await recording
 
     LATE.add(asyncio.ensure_future(late()))

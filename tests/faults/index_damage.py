@@ -132,7 +132,7 @@ async def _drain(receiving: ClientConnection, received: list[tuple[str, bytes]],
         polled = await receiving.post("/v1/poll", ENVELOPE_FORM.encode_poll(asked), ENVELOPE_FORM.media_type)
         assert time.monotonic() < deadline, f"not drained within {DRAIN_S} s: {polled.status} {polled.body[:500]!r}"
         if polled.status == 503:
-            await asyncio.sleep(0.1)
+            await asyncio.sleep(0.1)  # sleeps: between two tries while the server is unavailable
             continue
         assert polled.status == 200, (polled.status, polled.body)
         messages = ENVELOPE_FORM.decode_delivered(polled.body)
@@ -146,7 +146,7 @@ async def _acknowledge(receiving: ClientConnection, tokens: tuple[str, ...], dea
     body = ENVELOPE_FORM.encode_settlement(Settlement(tokens=tokens))
     while (answer := await receiving.post("/v1/ack", body, ENVELOPE_FORM.media_type)).status == 503:
         assert time.monotonic() < deadline
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(0.1)  # sleeps: between two tries while the server is unavailable
     assert answer.status == 200, (answer.status, answer.body)
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -29,9 +29,9 @@ from postroad.core.model.selector import Selector
 from postroad.testing.server import ServerProcess
 from tests.samples.aftermath import require_whole, require_whole_in_postgres
 from tests.samples.enrolled_parties import Party, serving
+from tests.waiting import eventually
 
 SENDER, PORT, PARTNER = "MyBiz/Sales", "Acme/orders", "Acme/edi"
-SOON_S = 30.0
 LEASE_S = 3.0
 STATES = ("open", "closed", "assembled", "being sent", "suspended", "resumed")
 EMBEDDED = {"segment_bytes": 4 << 20, "attempts_most": 2}
@@ -99,12 +99,15 @@ class Trade:
         return dict(found[0]) if found else {"state": "none", "count": 0, "id": ""}
 
     def until(self, topic: str, state: str, is_complete: Callable[[dict[str, Any]], bool] = bool) -> dict[str, Any]:
-        deadline = time.monotonic() + SOON_S
-        while (batch := self.batch(topic))["state"] != state or not is_complete(batch):
-            is_stuck = batch["state"] == "suspended" or time.monotonic() > deadline
-            told = f"{topic} is {batch['state']} and not {state}: {batch.get('why')}"
-            assert not is_stuck, f"{told}\n{self.server.log[-3000:]}"
-            time.sleep(0.05)
+        batch: dict[str, Any] = {}
+
+        def has_come_so_far() -> bool:
+            batch.update(self.batch(topic))
+            return batch["state"] in {state, "suspended"} and (batch["state"] != state or is_complete(batch))
+
+        with suppress(AssertionError):
+            eventually(has_come_so_far)
+        assert batch["state"] == state, f"{topic} is {batch}, not {state}\n{self.server.log[-3000:]}"
         return batch
 
     def steer(self, topic: str, action: str) -> None:

@@ -30,7 +30,7 @@ from tests.samples.segment_runs import open_small
 from tests.samples.send_port import SendPortScenario, order
 
 STEPS = 30
-CUTS = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "1000")) // 40
+CUTS = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "600")) // 40
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 SIZES = SegmentSettings(segment_bytes=32_768, reserve_bytes=4096, least_free_bytes=0, least_free_share=0)
 

@@ -17,6 +17,7 @@ from postroad.core.resources.dead_letters import LetterResult
 from postroad.errors import PostroadError
 from postroad.testing.server import ServerProcess
 from tests.samples.enrolled_parties import serving
+from tests.waiting import eventually
 
 SENDER, STAMPER, INBOX = "MyBiz/Purchasing", "Stamps/Stamper", "TheAcmeCompany/Inbox"
 KILLS = 6 * int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))
@@ -49,23 +50,25 @@ class Resending(threading.Thread):
         super().__init__(daemon=True)
         self.server = server
         self.told: list[LetterResult] = []
+        self.found_none = False
         self.over = False
 
     def wait_for_some(self, more: int) -> None:
         """Return in the midst of it."""
-        until, deadline = len(self.told) + more, time.monotonic() + 20
-        while len(self.told) < until and time.monotonic() < deadline:
-            time.sleep(0.001)
+        until = len(self.told) + more
+        eventually(lambda: len(self.told) >= until or self.found_none, every_s=0.001)
 
     def run(self) -> None:
         with client(self.server, self.server.operator_key, tries=1) as operator:
             while not self.over:
                 try:
-                    for letter in operator.get("/v1/dead-letters", limit=FEW)["items"]:
+                    letters = operator.get("/v1/dead-letters", limit=FEW)["items"]
+                    self.found_none = not letters
+                    for letter in letters:
                         number = operator.dead_letters.resend(letter["delivery"], reason="mended")
                         self.told.append(LetterResult(letter=letter["delivery"], delivery=number))
                 except PostroadError:
-                    time.sleep(0.02)
+                    time.sleep(0.02)  # sleeps: a client that was refused pauses
 
 
 def received(server: ServerProcess, key: str, expected: int) -> list[Received]:
@@ -94,14 +97,11 @@ def test_each_letter_is_resent_once_over_deaths(
         resending.start()
         for _ in range(KILLS):
             resending.wait_for_some(5)
-            time.sleep(chance.uniform(0.0, 0.01))
+            time.sleep(chance.uniform(0.0, 0.01))  # sleeps: the kill comes at a random moment
             server.kill()
             server.start()
         with client(server, server.operator_key) as operator:
-            deadline = time.monotonic() + 120
-            while operator.dead_letters.count()["matches"]:
-                assert time.monotonic() < deadline, "letters are left"
-                time.sleep(0.1)
+            eventually(lambda: not operator.dead_letters.count()["matches"], 120, why="letters are left")
         resending.over = True
         resending.join(20)
         again = received(server, keys[STAMPER], LETTERS)

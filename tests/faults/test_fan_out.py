@@ -5,8 +5,6 @@ The receivers are a process of their own, each service at a loopback address of 
 
 from __future__ import annotations
 
-import asyncio
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -58,11 +56,14 @@ def server(everybody: tuple[Members, list[str]], tmp_path: Path) -> Iterator[Ser
 
 async def arrived(receiving: Receivers, count: int) -> int:
     """How many pushes have come, once there are as many as that."""
-    found, deadline = 0, time.monotonic() + ARRIVING_S
-    while found < count:
-        assert time.monotonic() < deadline, f"{found} of {count} pushes came"
-        await asyncio.sleep(0.1)
+    found = 0
+
+    async def all_came() -> bool:
+        nonlocal found
         found += len(await receiving.tell("/taken"))
+        return found >= count
+
+    await eventually_async(all_came, ARRIVING_S, every_s=0.1, why=f"fewer than {count} pushes came")
     return found
 
 

@@ -29,7 +29,7 @@ from postroad.testing.contracts.desk.desk_under_test import SELLER, DeskHarness,
 from postroad.testing.postgres import PostgresServer
 from tests.waiting import eventually_async
 
-ROUNDS = int(os.environ.get("POSTROAD_FAULT_ROUNDS_POSTGRES", "6"))
+ROUNDS = int(os.environ.get("POSTROAD_FAULT_ROUNDS_POSTGRES", "4"))
 POSTERS = 12
 LEASE_S = 0.3
 
@@ -65,7 +65,7 @@ class Load:
                 return
             assert outcome.code == "network.unavailable"
             self.refused += 1
-            await asyncio.sleep(0.02)
+            await asyncio.sleep(0.02)  # sleeps: a client that was refused pauses
 
     async def accepts(self, more: int) -> None:
         """Wait until so many more were accepted."""
@@ -86,7 +86,7 @@ class Load:
         while not self.stopping:
             with contextlib.suppress(Unavailable):
                 await self.consume()
-            await asyncio.sleep(0.01)
+            await asyncio.sleep(0.01)  # sleeps: a client between two polls
 
     async def drain(self) -> None:
         """Take over everything that still waits, leases of the past included."""
@@ -96,7 +96,7 @@ class Load:
                 idle = idle + 1 if await self.consume(500) == 0 else 0
             except Unavailable:  # the pause after the last failure is not over
                 idle = 0
-            await asyncio.sleep(LEASE_S / 2 if idle else 0.01)
+            await asyncio.sleep(LEASE_S / 2 if idle else 0.01)  # sleeps: leases of the past end meanwhile
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ async def test_a_database_stopped_at_once_loses_and_repeats_nothing(
         tasks = [asyncio.ensure_future(load.post(poster, round_number)) for poster in range(POSTERS)]
         tasks += [asyncio.ensure_future(load.keep_consuming()) for _ in range(2)]
         await load.accepts(20)
-        await asyncio.sleep(chance.uniform(0.1, 0.7))
+        await asyncio.sleep(chance.uniform(0.1, 0.7))  # sleeps: the stop comes at a random moment
         await asyncio.to_thread(server.restart, immediate=True)
         await load.accepts(20)
         load.stopping = True

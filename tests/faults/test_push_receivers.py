@@ -19,7 +19,7 @@ from tests.samples.receivers import (
     receiving,
     to,
 )
-from tests.waiting import eventually_async
+from tests.waiting import eventually_async, forever
 
 SECOND = b"HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nsecond"
 CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -35,7 +35,7 @@ def after_request(*pieces: bytes, pause_s: float = 0.0, reset: bool = False) -> 
         await wire.request()
         for piece in pieces:
             await wire.send(piece)
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(pause_s)  # sleeps: a receiver that answers slowly
         if reset:
             wire.reset()
 
@@ -48,7 +48,7 @@ def endless(piece: bytes, first: bytes = b"", pause_s: float = 0.0) -> Script:
         await wire.send(first)
         while True:
             await wire.send(piece)
-            await asyncio.sleep(pause_s)
+            await asyncio.sleep(pause_s)  # sleeps: a receiver that answers slowly
 
     return script
 
@@ -89,7 +89,7 @@ def test_a_late_answer_counts_as_long_as_it_is_in_time(loop: str) -> None:
     def late(seconds: float) -> Script:
         async def script(wire: Wire) -> None:
             await wire.request()
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(seconds)  # sleeps: a receiver that answers slowly
             await wire.send(OK)
 
         return script
@@ -105,12 +105,12 @@ def test_a_late_answer_counts_as_long_as_it_is_in_time(loop: str) -> None:
 
 async def _never(wire: Wire) -> None:
     await wire.request()
-    await asyncio.sleep(60)
+    await forever()
 
 
 async def _reads_nothing(wire: Wire) -> None:
     wire.writer.transport.pause_reading()  # type: ignore[attr-defined]
-    await asyncio.sleep(60)
+    await forever()
 
 
 @pytest.mark.req("D8")
@@ -241,7 +241,7 @@ def test_an_early_refusal_of_a_large_body_is_heard(loop: str) -> None:
     async def refuses(wire: Wire) -> None:
         await wire.reader.readuntil(b"\r\n\r\n")
         await wire.send(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\n\r\n")
-        await asyncio.sleep(60)  # until it has been heard
+        await forever()  # the answer is heard all the same
 
     async def scenario() -> None:
         told, _ = await pushed(refuses, body=bytes(32 << 20))
@@ -300,7 +300,7 @@ def test_what_a_receiver_sends_between_requests_is_never_taken_for_an_answer(loo
             await has_answer.wait()
             has_answer.clear()
             await wire.send(SECOND)
-            await asyncio.sleep(3_600)  # it is the pusher that closes
+            await forever()  # it is the pusher that closes
 
         async with receiving(talks) as receiver:
             out = pusher()

@@ -175,7 +175,7 @@ async def test_a_caller_who_gives_up_leaves_no_worker_in_the_middle_of_something
     await pool.warm()
     [process] = pool.process_ids
     with pytest.raises(TimeoutError):
-        await asyncio.wait_for(pool.transform(ENDLESS, ORDER, {}), 0.1)
+        await asyncio.wait_for(pool.transform(ENDLESS, ORDER, {}), 0.1)  # sleeps: the caller gives up amid it
     assert not is_running(process)
     assert await works(pool)
 

@@ -24,7 +24,7 @@ from tests.samples.segment_runs import History, faults_of, open_small, random_gr
 
 RUNS = 10
 KILLS = {"name": 0.1, "drop": 0.05}  # between a change of a name and the sync that follows is where it hurts most
-CUTS_A_RUN = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "1000")) // RUNS
+CUTS_A_RUN = int(os.environ.get("POSTROAD_TEST_POWER_CUTS", "600")) // RUNS
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +19,7 @@ from postroad.testing.server import ServerProcess
 from tests.samples.aftermath import hand_outs_in, require_whole
 from tests.samples.enrolled_parties import enroll
 from tests.samples.server_load import RECEIVER, SENDER
+from tests.waiting import eventually_async
 
 MIB = 1 << 20
 RECOVERY_S = 60.0
@@ -76,13 +75,11 @@ class Customer:
         return messages
 
     async def post_until(self, status: int, seconds: float) -> ClientResponse:
-        deadline = time.monotonic() + seconds
-        while True:
+        async def answered() -> ClientResponse | None:
             answer = await self.post()
-            if answer.status == status:
-                return answer
-            assert time.monotonic() < deadline, f"no {status} within {seconds} s, but {answer.status} {answer.body!r}"
-            await asyncio.sleep(0.05)
+            return answer if answer.status == status else None
+
+        return await eventually_async(answered, seconds, every_s=0.05, why=f"no {status} within {seconds} s")
 
     def close(self) -> None:
         self.posting.close()

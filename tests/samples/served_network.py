@@ -6,7 +6,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -15,8 +14,8 @@ from typing import Any
 
 from postroad.client import Access, Client
 from postroad.testing.ports import free_port
+from tests.preloaded import PROGRAM, Preloaded, run
 
-PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
 SMALL = ("--set", "segment_bytes=1048576", "--set", "least_free_bytes=1048576")
 START_S = 60.0
 
@@ -29,15 +28,8 @@ def postroad(
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
     """Run the program to its end; nothing of the outer environment that speaks of postroad reaches it."""
-    return subprocess.run(
-        [*PROGRAM, *map(str, arguments)],
-        cwd=cwd,
-        input=stdin if stdin is not None else "",
-        env=clean_environment() | dict(environment or {}),
-        capture_output=True,
-        text=True,
-        timeout=timeout,
-    )
+    variables = clean_environment() | dict(environment or {})
+    return run([*PROGRAM, *map(str, arguments)], stdin=stdin or "", timeout=timeout, cwd=cwd, env=variables)
 
 
 def clean_environment() -> dict[str, str]:
@@ -80,9 +72,7 @@ class Served:
             *self.arguments,
         ]
         with (self.data.parent / f"{self.data.name}.log").open("a") as log:
-            self.process = subprocess.Popen(
-                command, stdout=subprocess.PIPE, stderr=log, text=True, env=clean_environment()
-            )
+            self.process = Preloaded(command, stdout=subprocess.PIPE, stderr=log, text=True, env=clean_environment())
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
 

@@ -113,7 +113,7 @@ class Load:
     async def _enter_refusal(self, refusal: Refused) -> None:
         if refusal.code not in BUSY:
             self.ledger.faults.append(f"a good post was refused: {refusal.code}: {refusal.detail}")
-        await asyncio.sleep(PAUSE_S)
+        await asyncio.sleep(PAUSE_S)  # sleeps: a client that was refused pauses
 
     def _old_or_new_handle(self) -> str:
         if self.unanswered and self.chance.random() < 0.2:

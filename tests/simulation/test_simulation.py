@@ -13,7 +13,7 @@ import pytest
 
 from postroad.testing.simulation.scenario import SimulationReport, simulate
 
-SIMULATIONS = int(os.environ.get("POSTROAD_TEST_SIMULATIONS", "5"))
+SIMULATIONS = int(os.environ.get("POSTROAD_TEST_SIMULATIONS", "3"))
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
+# Compiling each query takes longer than running it on a few rows. Tests of commands start a Spark of their own, which compiles.
+INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A session on two cores; its tables belong in the test's own ``tmp_path``."""
@@ -24,6 +28,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         options={
             "spark.driver.extraJavaOptions": QUICK_START,
             "spark.default.parallelism": "2",
+            **INTERPRETED,
             "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("spark")),
         },
     )

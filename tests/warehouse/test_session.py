@@ -72,16 +72,20 @@ def test_a_packed_package_is_the_whole_package(tmp_path: Path) -> None:
     assert not any(name.endswith(".pyc") for name in names)
 
 
-def test_stages_are_seen_at_work_by_their_names(spark: SparkSession) -> None:
-    def slowly(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def test_stages_are_seen_at_work_by_their_names(spark: SparkSession, tmp_path: Path) -> None:
+    has_been_seen = tmp_path / "has-been-seen"
+
+    def once_seen(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         import time
 
-        for batch in batches:
-            time.sleep(0.8)
-            yield batch
+        while not has_been_seen.exists():
+            time.sleep(0.02)  # sleeps: polls, in a process that has no tests.waiting
+        yield from batches
 
-    seen: list[SparkStage] = []
-    name_stages(spark, "counting slowly")
-    with watch_stages(spark, seen.extend):
-        spark.range(0, 4, 1, 2).mapInArrow(slowly, "id long").count()
-    assert SparkStage("counting slowly", 2, 0) in seen
+    def watch(stages: list[SparkStage]) -> None:
+        if SparkStage("counting once seen", 2, 0) in stages:
+            has_been_seen.touch()
+
+    name_stages(spark, "counting once seen")
+    with watch_stages(spark, watch):
+        assert spark.range(0, 4, 1, 2).mapInArrow(once_seen, "id long").count() == 4

@@ -20,6 +20,7 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any, ClassVar
 
 from postroad.testing.ports import free_port
 
@@ -35,6 +36,8 @@ class ServerDidNotStart(AssertionError):
 
 class ServerProcess:
     """A server on one data folder; ``settings`` are named as in ``Settings`` and become ``POSTROAD_*`` variables."""
+
+    popen: ClassVar[type[subprocess.Popen[Any]]] = subprocess.Popen
 
     def __init__(
         self,
@@ -101,7 +104,7 @@ class ServerProcess:
         """Start the server without waiting, so that a test can kill it during recovery."""
         self._log_path.parent.mkdir(parents=True, exist_ok=True)
         with self._log_path.open("ab") as log:
-            self._process = subprocess.Popen(  # noqa: S603 - the program under test, with arguments made here
+            self._process = self.popen(
                 self._command,
                 env=self._variables(),
                 cwd=self._log_path.parent,

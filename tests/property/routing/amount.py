@@ -6,6 +6,6 @@ import os
 
 from hypothesis import Phase
 
-NETWORKS = int(os.environ.get("POSTROAD_TEST_ROUTES", "3000"))
+NETWORKS = int(os.environ.get("POSTROAD_TEST_ROUTES", "1500"))
 FEWER = max(1, NETWORKS // 6)
 PHASES = (Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink)  # explaining takes longer than finding

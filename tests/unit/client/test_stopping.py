@@ -10,6 +10,7 @@ import pytest
 
 from postroad.client.steps import Interrupted
 from postroad.client.stop_signals import SIGNALS, AsyncStopping, Stopping
+from tests.waiting import WITHIN_S, forever
 
 
 def test_who_is_asked_just_before_waiting_does_not_wait() -> None:
@@ -50,7 +51,7 @@ def test_a_signal_stops_all_consumers_of_a_loop_and_is_then_what_it_was() -> Non
                 os.kill(os.getpid(), signal.SIGTERM)
                 for stopping in (first, second):
                     with pytest.raises(Interrupted):
-                        await asyncio.wait_for(stopping.unless_asked(asyncio.sleep(5)), 5)
+                        await asyncio.wait_for(stopping.unless_asked(forever()), WITHIN_S)
         assert [signal.getsignal(number) for number in SIGNALS] == before
         assert not first()
 
@@ -86,8 +87,8 @@ def test_ctrl_c_twice_breaks_off_a_coroutine_that_does_not_end() -> None:
         with AsyncStopping().by_signals():
             for _ in range(2):
                 os.kill(os.getpid(), signal.SIGINT)
-                await asyncio.sleep(0.05)
-            await asyncio.sleep(5)
+                await asyncio.sleep(0)
+            await forever()
 
     with pytest.raises(KeyboardInterrupt):
         asyncio.run(endless())

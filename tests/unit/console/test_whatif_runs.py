@@ -20,7 +20,7 @@ TELLS = """
 import json, os, sys
 print(json.dumps({"arguments": sys.argv[1:], "secret": os.environ.get("POSTROAD_SECRET", "")}))
 """
-WAITS = "import time; print('{}', flush=True); time.sleep(60)"
+WAITS = "import time; print('{}', flush=True); time.sleep(60)"  # sleeps: until it is killed
 FAILS = "import sys; sys.exit('there is no Java here')"
 
 

@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
@@ -18,6 +17,7 @@ import pyspark
 
 from postroad.testing.ports import free_port
 from postroad.warehouse.java import java_home
+from tests.waiting import eventually
 
 STARTING_S = 90.0
 MASTER, WORKER = "org.apache.spark.deploy.master.Master", "org.apache.spark.deploy.worker.Worker"
@@ -78,10 +78,11 @@ class SparkCluster:
             )  # fmt: skip
 
     def _wait_for(self, words: str, times: int) -> None:
-        deadline, log = time.monotonic() + STARTING_S, self._folder / "master.log"
-        while log.read_text(errors="replace").count(words) < times:
-            assert time.monotonic() < deadline, f"the cluster did not start:\n{log.read_text(errors='replace')[-2000:]}"
-            time.sleep(0.1)
+        log = self._folder / "master.log"
+        try:
+            eventually(lambda: log.read_text(errors="replace").count(words) >= times, STARTING_S)
+        except AssertionError as error:
+            raise AssertionError(f"the cluster did not start:\n{log.read_text(errors='replace')[-2000:]}") from error
 
 
 def _processes() -> list[int]:

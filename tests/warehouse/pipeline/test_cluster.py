@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from postroad.warehouse.bulk.read.directories import read_directories
 from postroad.warehouse.bulk.read.messages import ArchiveDefaults
 from postroad.warehouse.bulk.routing import RouteOperation
 from tests.samples.spark import QUICK_START
+from tests.waiting import eventually
 from tests.warehouse.pipeline.landed import events, landed, made_up_journal
 from tests.warehouse.pipeline.spark_cluster import SparkCluster
 
@@ -97,8 +97,8 @@ def _start(master: str, *command: str) -> subprocess.Popen[str]:
 
 
 def _wait_until_tasks_write(job: subprocess.Popen[str], folder: Path) -> None:
-    deadline = time.monotonic() + JOB_S
-    while not any(folder.rglob("_temporary/**/*.parquet")):
+    def is_writing() -> bool:
         assert job.poll() is None, job.communicate()
-        assert time.monotonic() < deadline, "no task began to write"
-        time.sleep(0.05)
+        return any(folder.rglob("_temporary/**/*.parquet"))
+
+    eventually(is_writing, JOB_S, why="no task began to write")

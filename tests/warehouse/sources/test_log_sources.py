@@ -231,7 +231,7 @@ async def _write(dsn: str, name: int) -> None:
         for number in range(GROUPS_EACH):
             async with connection.transaction():
                 await _append(connection, *[f"{name}.{number}.{part}" for part in range(1 + number % 3)])
-                await asyncio.sleep(0.001 * (number % 4))  # a commit that takes its time
+                await asyncio.sleep(0.001 * (number % 4))  # sleeps: a commit that takes its time
     finally:
         await connection.close()
 

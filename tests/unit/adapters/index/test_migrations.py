@@ -148,10 +148,11 @@ async def test_a_large_database_is_given_the_time_that_its_migration_takes(
     postgres_database: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also the journal's and the desk's tables; all other statements are given up after a minute."""
-    monkeypatch.setattr("postroad.adapters.journal.postgres_connections.COMMAND_TIMEOUT_S", 1.0)
-    monkeypatch.setattr(module, "migrations", lambda: next_migration("SELECT pg_sleep(1.1);"))
+    monkeypatch.setattr("postroad.adapters.journal.postgres_connections.COMMAND_TIMEOUT_S", 3.0)
+    slow = "SELECT pg_sleep(3.1)"  # sleeps: longer than other statements may take
+    monkeypatch.setattr(module, "migrations", lambda: next_migration(f"{slow};"))
     await (await PostgresIndex.open(postgres_database)).close()
-    monkeypatch.setattr(postgres_schema, "migrations", lambda package: [(1, "SELECT pg_sleep(1.1)")])
+    monkeypatch.setattr(postgres_schema, "migrations", lambda package: [(1, slow)])
     await (await PostgresJournal.open(postgres_database)).close()
 
 

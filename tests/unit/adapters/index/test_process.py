@@ -87,7 +87,7 @@ async def test_killed_at_any_moment_it_comes_back_and_goes_on(
     for life in range(4):
         seq = await append(journal, 2000)
         process.notify(seq)
-        await asyncio.sleep(life * 0.04)
+        await asyncio.sleep(life * 0.04)  # sleeps: the kill comes at various moments
         if process.pid is not None:
             os.kill(process.pid, signal.SIGKILL)
     await process.wait_for(seq, timeout=120)

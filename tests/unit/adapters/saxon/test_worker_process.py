@@ -30,7 +30,7 @@ def lying(answer: str) -> str:
         "import sys, time; line = sys.stdout.buffer; sys.stdin.buffer.read(5); "
         f"line.write({encode_frame(WorkerReady())!r}); line.flush(); sys.stdin.buffer.read(400); "
         f"line.write({answer}); line.flush(); "
-        "time.sleep(60)"
+        "time.sleep(60)"  # sleeps: until it is killed
     )
 
 

@@ -12,6 +12,7 @@ from postroad.adapters.transport.push import HttpPusher
 from postroad.adapters.transport.resolver import SystemResolver
 from postroad.core.delivery.push_request import PushRequest
 from tests.samples.receivers import NAME, OK, Answers, answering, pusher, receiving, to
+from tests.waiting import forever
 
 # Spellings of loopback, with {port} where a server waits that must not be reached.
 LOOPBACK = [
@@ -169,7 +170,7 @@ def test_a_name_that_does_not_exist_is_refused_as_an_internal_one_is() -> None:
 def test_a_silent_name_server_ends_at_the_deadline() -> None:
     class Silent(Answers):
         async def addresses(self, host: str) -> list[str]:
-            await asyncio.sleep(60)
+            await forever()
             return []
 
     async def scenario() -> None:

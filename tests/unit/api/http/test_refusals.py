@@ -200,7 +200,7 @@ def test_what_takes_no_body_says_so() -> None:
 
 def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_that_still_sends() -> None:
     with (
-        serving({("POST", "/m"): echo}, max_body=100, limits=HttpLimits(linger_s=20)) as served,
+        serving({("POST", "/m"): echo}, max_body=100, limits=HttpLimits(linger_s=120)) as served,
         Wire(served.port) as wire,
     ):
         wire.send(post(b"Content-Length: 2\r\n", b"ok") + post(b"Content-Length: 3000000\r\n", b"a" * 3_000_000))
@@ -208,4 +208,4 @@ def test_a_refusal_waits_for_the_answers_before_it_and_is_readable_by_a_client_t
         assert wire.read().status == 413
         began = time.monotonic()
         assert wire.ended()
-        assert time.monotonic() - began < 10, "the end is told at once, while what still comes is let in"
+        assert time.monotonic() - began < 60, "the end is told at once, while what still comes is let in"

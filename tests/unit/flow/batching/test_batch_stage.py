@@ -55,7 +55,7 @@ async def test_each_message_is_noticed_however_it_meets_the_batcher() -> None:
     async with send_port(BatchPolicy(count=1)) as port, batchers(port):
         for number in range(1, 31):
             await port.post_orders(number, number)
-            await asyncio.sleep(0.001 * (number % 4))
+            await asyncio.sleep(0.001 * (number % 4))  # sleeps: messages come at various moments
         await until(port, *[ASSEMBLED] * 30)
 
 
@@ -98,7 +98,7 @@ async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(
         service = port.profile("Acme/orders")
         await port.change("Acme/orders", **away)
         if away_s:
-            await asyncio.sleep(away_s)
+            await asyncio.sleep(away_s)  # sleeps: the batcher may see that it is gone, or not
         await port.change("Acme/orders", **{name: getattr(service, name) for name in away})
         await port.post_orders(2, 2)
         await until(port, ASSEMBLED)

@@ -399,7 +399,7 @@ async def well_known(at: PushScenario, *names: str) -> None:
     for name in names:
         for _ in range(10):
             await at.send(name)
-    await asyncio.sleep(1)
+    await asyncio.sleep(1)  # sleeps: in virtual time
 
 
 @pytest.mark.req("D8")
@@ -485,7 +485,7 @@ async def failing_for(at: PushScenario, days: float, every_h: int = 1) -> None:
     at.receivers.answer(URL, BUSY)
     for _ in range(round(24 * days / every_h)):
         await at.send(ACME)
-        await asyncio.sleep(every_h * HOUR_S)
+        await asyncio.sleep(every_h * HOUR_S)  # sleeps: in virtual time
 
 
 def mode_of(at: PushScenario) -> DeliveryMode:

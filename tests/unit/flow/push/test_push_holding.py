@@ -32,7 +32,7 @@ async def post_every(at: PushScenario, pause_s: float, count: int) -> None:
     """The first now, and the time after each."""
     for _ in range(count):
         await at.send(ACME)
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(pause_s)  # sleeps: in virtual time
 
 
 def seen_after_s(at: PushScenario, since_us: int) -> list[float]:

@@ -36,7 +36,7 @@ class Wrapping:
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
     ) -> list[QueryVerdict]:
         if b"slow" in content:
-            await asyncio.sleep(0.05)
+            await asyncio.sleep(0.05)  # sleeps: slow content
         return [self._verdict(query, content) for query in queries]
 
     def _verdict(self, query: str, content: bytes) -> QueryVerdict:

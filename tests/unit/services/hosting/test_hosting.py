@@ -22,7 +22,7 @@ from postroad.services.hosting.runner import AT_A_TIME
 from postroad.services.service import ServiceResult, Tools
 from tests.samples.hosting_scenario import BUYER, ORDER, SOON_S, STYLESHEET, SUPPLY, XSLT, HostingScenario, stop
 from tests.samples.service_tools import UpperCase, document, engines
-from tests.waiting import eventually_async
+from tests.waiting import eventually_async, forever
 
 
 @pytest.fixture
@@ -60,7 +60,7 @@ class Hanging(UpperCase):
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
         if b"hang" in document:
-            await asyncio.sleep(SOON_S)
+            await asyncio.sleep(SOON_S)  # sleeps: longer than the others may take
         return await super().transform(stylesheet, document, parameters)
 
 
@@ -285,7 +285,7 @@ class Stuck:
     async def check(self, stylesheet: str) -> None: ...
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
-        await asyncio.sleep(3_600)
+        await forever()
         return document
 
     async def close(self) -> None: ...

@@ -1,4 +1,4 @@
-"""Billing data for the console: the current total of a month and the uses behind an invoice line.
+"""Billing data for the console: the current total of a month and the uses of an invoice line.
 
 Rule: amounts equal those of ``core/billing`` for the same sums, to the micro-unit; outdated tables are refused.
 """
@@ -36,7 +36,7 @@ class MonthDrafts:
 
 
 class BilledUse(NamedTuple):
-    """One use behind an invoice line."""
+    """One billed use of an invoice line."""
 
     at_us: int
     session: str
@@ -102,7 +102,7 @@ def month_curves(charged: Mapping[date, int], days: Sequence[date], counted: dat
 def load_uses(
     folder: Path, document: Invoice, line: InvoiceLine, through: int, skipped: int, most: int
 ) -> list[BilledUse]:
-    """Return the uses behind a line, in the order of the journal."""
+    """Return the uses of a line, in the order of the journal."""
     marts = Marts(folder, CHARGES)
     account = (document.organization, document.period, document.currency)
     return [BilledUse(*row) for row in marts.rows(USES, *account, *line.key, through, most, skipped)]

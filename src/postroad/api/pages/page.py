@@ -98,5 +98,5 @@ def _fields(pairs: list[tuple[str, str]], known: tuple[str, ...]) -> dict[str, s
     """Each known field at most once; others are refused, an address to return to among them."""
     found = dict(pairs)
     if len(found) < len(pairs) or not found.keys() <= set(known):
-        raise Refused("value.invalid", f"Give {', '.join(known)} here, each once, and nothing else")
+        raise Refused("value.invalid", f"Send {', '.join(known)}, each once, and no other fields")
     return found

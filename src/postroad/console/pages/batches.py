@@ -29,9 +29,9 @@ from postroad.flow.network import Network
 PAGE = 50
 MEMBERS = 100
 STATES = (
-    ("", "still to be sent"),
+    ("", "not sent yet"),
     *((state.value, state.value) for state in BatchState),
-    (reading.EVERY_STATE, "all of them"),
+    (reading.EVERY_STATE, "all"),
 )
 
 Step = Callable[[Network, Caller, str, str, int | None], Awaitable[Batch]]
@@ -45,24 +45,24 @@ class BatchMove:
     title: str
     told: str
     states: tuple[BatchState, ...]
-    reasoned: bool = False  # nobody may do it without saying why
-    held: bool | None = None  # only for those that are held back, or only for those that are not
+    reasoned: bool = False  # requires a reason
+    held: bool | None = None  # only for paused batches, or only for batches that are not paused
 
 
 LIVING = (BatchState.OPEN, BatchState.CLOSED)
 MOVES = {
-    "release": BatchMove(step=steering.release, title="Release it now", told="It goes as it is.", states=LIVING),
+    "release": BatchMove(step=steering.release, title="Release now", told="The batch was released.", states=LIVING),
     "hold": BatchMove(
-        step=steering.hold, title="Hold it back", told="It gathers, and is not sent.", states=LIVING, held=False
+        step=steering.hold, title="Pause", told="The batch is paused: it gathers messages, and is not sent.", states=LIVING, held=False
     ),
     "let-go": BatchMove(
-        step=steering.let_go, title="Let it go", told="It is held back no longer.", states=LIVING, held=True
+        step=steering.let_go, title="Resume", told="The batch was resumed.", states=LIVING, held=True
     ),
-    "resume": BatchMove(step=steering.resume, title="Resume it", told="It continues.", states=(BatchState.SUSPENDED,)),
+    "resume": BatchMove(step=steering.resume, title="Resume", told="The batch was resumed.", states=(BatchState.SUSPENDED,)),
     "drop": BatchMove(
         step=steering.drop,
-        title="Drop it",
-        told="Its messages are dead letters now.",
+        title="Drop",
+        told="The batch was dropped; its messages are dead letters.",
         states=(BatchState.SUSPENDED,),
         reasoned=True,
     ),
@@ -124,7 +124,7 @@ async def take_out(request: Request) -> Response:
         await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, None)
     except Refused as refusal:
         return await _shown(request, refusal_errors(refusal)[0].detail)
-    return redirect(f"/batches/{asked['batch']}", "It is a dead letter now; the others continue.")
+    return redirect(f"/batches/{asked['batch']}", "The message was removed and is a dead letter now.")
 
 
 async def _shown(request: Request, fault: str = "") -> Response:

@@ -64,7 +64,7 @@ async def resend_one(request: Request) -> Response:
         await dealing.resend(console.network, caller_of(request), number, reason)
     except Refused as refusal:
         return await _refused(request, refusal)
-    return redirect(f"/dead-letters/{number}", "It is on its way again, to where it failed.")
+    return redirect(f"/dead-letters/{number}", "The message was resent to the service where it failed.")
 
 
 async def drop_one(request: Request) -> Response:
@@ -76,7 +76,7 @@ async def drop_one(request: Request) -> Response:
         await dealing.drop(console.network, caller_of(request), number, reason)
     except Refused as refusal:
         return await _refused(request, refusal)
-    return redirect(f"/dead-letters/{number}", "It is put aside, and stays failed.")
+    return redirect(f"/dead-letters/{number}", "The dead letter was dropped.")
 
 
 async def _refused(request: Request, refusal: Refused) -> Response:

@@ -82,7 +82,7 @@ def _row(console: Console, box: str, row: messages.Row, fates: messages.CopyOutc
 
 
 def _by_cause(groups: list[LetterGroup]) -> list[tuple[Cause, str, int]]:
-    """The most frequent first."""
+    """Count dead letters by cause, most frequent first."""
     counts: dict[Cause, int] = {}
     for group in groups:
         counts[group.cause] = counts.get(group.cause, 0) + group.count

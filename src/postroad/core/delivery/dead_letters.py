@@ -19,41 +19,41 @@ from postroad.core.model.delivery import Queued
 class Cause(StrEnum):
     """Why deliveries fail, by what their owner can do about it."""
 
-    REFUSED = "refused"  # the receiver's server said 4xx
-    SERVER_ERROR = "server-error"  # it said 5xx, or asked for patience too often
+    REFUSED = "refused"  # the receiver's server returned 4xx
+    SERVER_ERROR = "server-error"  # it returned 5xx, or asked to retry later too often
     REDIRECTED = "redirected"
     NO_ANSWER = "no-answer"  # in time, or at all
     BAD_ANSWER = "bad-answer"  # it cannot be read, or what it carries cannot be accepted
     UNREACHABLE = "unreachable"
     TLS = "tls"
     ADDRESS_NOT_ALLOWED = "address-not-allowed"
-    PUSH_SETTINGS = "push-settings"  # the profile lacks what it takes
+    PUSH_SETTINGS = "push-settings"  # the profile is incomplete
     NOT_ACKNOWLEDGED = "not-acknowledged"  # polled again and again
     IN_TRANSIT = "failed-in-transit"  # a service on the way answered with an error
-    MISROUTED = "misrouted"  # there was no valid way on, or back
-    NOT_WHOLE = "not-whole"  # its format has no place for all of it, and the service wants nothing less
-    INTERCHANGE = "interchange"  # it cannot be taken apart, came before, or does not fit into one
-    KEPT_BACK = "kept-back"  # at a service that somebody keeps to itself
+    MISROUTED = "misrouted"  # there was no valid next service, or no way back
+    NOT_WHOLE = "not-whole"  # its format cannot carry all of it, and the service insists on lossless delivery
+    INTERCHANGE = "interchange"  # it cannot be split, is a duplicate, or the message does not fit into one
+    KEPT_BACK = "kept-back"  # at an isolated service
     OTHER = "other"
 
 
 MEANING: dict[Cause, str] = {
-    Cause.REFUSED: "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message",
-    Cause.SERVER_ERROR: "the receiver fails (5xx); resend when it is well again",
-    Cause.REDIRECTED: "the receiver redirects; set the push address that it leads to",
-    Cause.NO_ANSWER: "the receiver does not answer in time; it may have taken the message all the same",
-    Cause.BAD_ANSWER: "the receiver's answer cannot be used; it may have taken the message all the same",
-    Cause.UNREACHABLE: "the receiver cannot be reached; check its name and port",
-    Cause.TLS: "the receiver's certificate, or ours, is not accepted",
+    Cause.REFUSED: "the receiver rejects it (4xx); check the endpoint, the authentication, and the receiver's response",
+    Cause.SERVER_ERROR: "the receiver fails (5xx); resend when it has recovered",
+    Cause.REDIRECTED: "the receiver redirects; set the push URL that it redirects to",
+    Cause.NO_ANSWER: "the receiver does not respond in time; it may still have received the message",
+    Cause.BAD_ANSWER: "the receiver's response is invalid; it may still have received the message",
+    Cause.UNREACHABLE: "the receiver cannot be reached; check host name and port",
+    Cause.TLS: "the receiver's certificate or the network's is not accepted",
     Cause.ADDRESS_NOT_ALLOWED: "the host does not exist, or pushes to its address are not allowed",
-    Cause.PUSH_SETTINGS: "the service's push settings lack something",
-    Cause.NOT_ACKNOWLEDGED: "the service takes it and never acknowledges it",
-    Cause.IN_TRANSIT: "a service on the way answered with an error",
-    Cause.MISROUTED: "rules gave it no valid way on, or back",
-    Cause.NOT_WHOLE: "the service takes messages only whole, and its format has no place for all of this one",
-    Cause.INTERCHANGE: "the interchange cannot be taken, or the message does not fit into one; its reason names every fault",
-    Cause.KEPT_BACK: "it failed at a service that somebody keeps to itself; ask whom you sent it to",
-    Cause.OTHER: "see the reason of each",
+    Cause.PUSH_SETTINGS: "the service's push settings are incomplete",
+    Cause.NOT_ACKNOWLEDGED: "the service polls it and never acknowledges it",
+    Cause.IN_TRANSIT: "an in-transit service returned an error",
+    Cause.MISROUTED: "the rules left no valid route forward, or back",
+    Cause.NOT_WHOLE: "the service insists on lossless delivery, and its format cannot carry all of this message",
+    Cause.INTERCHANGE: "the interchange is not accepted, or the message does not fit into one; the reason lists every error",
+    Cause.KEPT_BACK: "it failed at an isolated (hidden) service; contact the recipient",
+    Cause.OTHER: "see the reason of each dead letter",
 }
 
 CAUSES: dict[str, Cause] = {

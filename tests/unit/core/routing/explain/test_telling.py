@@ -36,7 +36,7 @@ def test_a_condition_is_told_with_all_below_it() -> None:
 @pytest.mark.parametrize(
     ("comparison", "text"),
     [
-        (compare("notEquals", header("topic"), ""), "topic is there and does not equal the empty text"),
+        (compare("notEquals", header("topic"), ""), "topic exists and does not equal the empty text"),
         (compare("equals", body("/a"), other=header("handle")), "body /a equals handle"),
         (compare("equals", body("/a"), content="<b/>"), "body /a equals <b/>"),
         (compare("matches", header("topic"), "x" * 300), "topic matches " + "x" * 200 + "…"),

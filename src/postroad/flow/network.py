@@ -250,7 +250,7 @@ class Network:
         """
         found = await self._answers.delivery(delivered.token, delivered.recipient_gcid)
         if found.state is not DeliveryState.QUEUED:
-            raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
+            raise Refused("delivery.over", "The delivery has already ended before it was forwarded")
         return await self._forward.forward(caller, delivered, found.queued, forwards, on_its_way)
 
     async def fail(self, delivered: Delivered, reason: Reason) -> None:

@@ -21,7 +21,7 @@ def show_batches(out: Output, batches: list[Value]) -> None:
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False)
-    for column in ("BATCH", "AT", "STATE", "MESSAGES", "BYTES", "FILLED", "WHY IT HAS NOT GONE"):
+    for column in ("BATCH", "AT", "STATE", "MESSAGES", "BYTES", "FILLED", "WAITS FOR"):
         drawn.add_column(column, overflow="fold", justify="right" if column in ("MESSAGES", "BYTES") else "left")
     for batch in batches:
         cells = [batch["id"], _place(batch), _state(batch), str(batch["members"]), str(batch["bytes"])]
@@ -77,7 +77,7 @@ def _facts(batch: Value) -> Iterator[tuple[str, str]]:
     yield "messages", f"{batch['members']}, {batch['bytes']} bytes"
     yield "opened", f"{batch['openedAt']}, latest message {batch['latestAt']}"
     yield "closed", f"{batch['closedAt']} by {batch['closedBy']}" if batch["closedAt"] else ""
-    yield "why not gone", batch["nearest"]["told"] if batch["state"] in ("open", "closed", "suspended") else ""
+    yield "waits for", batch["nearest"]["told"] if batch["state"] in ("open", "closed", "suspended") else ""
     yield "interchange", f"{batch['interchange']} ({batch['standard']})" if batch["interchange"] else ""
     yield "numbers", ", ".join(f"{one['scope']} {_range(one)}" for one in batch["numbers"])
     yield "sending", _sending(batch["sending"]) if batch["sending"] is not None else ""
@@ -88,7 +88,7 @@ def _place(batch: Value) -> str:
 
 
 def _state(batch: Value) -> str:
-    return f"{batch['state']}, held back" if batch["held"] and batch["state"] in ("open", "closed") else batch["state"]
+    return f"{batch['state']}, paused" if batch["held"] and batch["state"] in ("open", "closed") else batch["state"]
 
 
 def _range(numbers: Value) -> str:
@@ -108,7 +108,7 @@ def _change_words(change: Value) -> str:
 
 
 def _answer_words(answer: Value) -> str:
-    otherwise = f"otherwise of {answer['otherwise']} members" if answer["otherwise"] else ""
+    otherwise = f"different for {answer['otherwise']} messages" if answer["otherwise"] else ""
     return "; ".join(filter(None, (answer["detail"], otherwise)))
 
 

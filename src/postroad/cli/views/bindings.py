@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-COLUMNS = ("NAME", "QUEUE", "ROUTING KEY", "MATCHED", "ERRORS", "HOW IT IS DECIDED")
+COLUMNS = ("NAME", "QUEUE", "ROUTING KEY", "MATCHED", "ERRORS", "EVALUATION")
 Value = dict[str, Any]
 
 
@@ -31,7 +31,7 @@ def error_lines(bindings: list[Value]) -> Iterator[str]:
 
 
 def bound_line(bound: Value, exchange: str) -> str:
-    switched = "" if bound["enabled"] else ", switched off"
+    switched = "" if bound["enabled"] else ", disabled"
     return f"{bound['name']}: {bound['queue']} bound to {exchange} (version {bound['version']}{switched})"
 
 
@@ -49,11 +49,11 @@ def trial_lines(found: Value) -> Iterator[str]:
         for line in (one["content"] or "").splitlines():
             yield f"    {line}"
     goes = sum(one["outcome"] == "goes" for one in found["items"])
-    yield f"{goes} of {found['tried']} bindings say yes; nothing was sent."
+    yield f"{goes} of {found['tried']} bindings match; nothing was sent."
 
 
 def _outcome(one: Value) -> str:
     if one["outcome"] == "fails":
         return f"fails: {one['error']}"
-    made = f"as {one['contentType']}" if one["content"] is not None else "as it came"
+    made = f"as {one['contentType']}" if one["content"] is not None else "unchanged"
     return f"goes to {one['queue']} {made}"

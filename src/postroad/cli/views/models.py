@@ -59,7 +59,7 @@ def describe_strategy(way: Value) -> str:
 
 
 def receiver_rows(found: Value) -> list[list[str]]:
-    return [[one["service"], one["node"] or "(beside the tree)", " / ".join(one["path"])] for one in found["items"]]
+    return [[one["service"], one["node"] or "(outside the tree)", " / ".join(one["path"])] for one in found["items"]]
 
 
 def shadow_lines(found: Value) -> list[str]:

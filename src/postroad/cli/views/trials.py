@@ -33,7 +33,7 @@ def trial_lines(trial: dict[str, Any]) -> Iterator[str]:
 
 
 def _condition(told: dict[str, Any], indent: int) -> Iterator[str]:
-    seen = "; saw " + ", ".join(f'"{text}"' for text in told["seen"]) if told["seen"] else ""
+    seen = "; found " + ", ".join(f'"{text}"' for text in told["seen"]) if told["seen"] else ""
     yield f"{' ' * indent}[{SIGNS[told['held']]}] {told['text']}{seen}"
     for inner in told["conditions"]:
         yield from _condition(inner, indent + 4)

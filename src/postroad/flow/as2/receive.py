@@ -179,7 +179,7 @@ def _check_wish(service: Service, partnership: Partnership, heading: Heading) ->
     if not _is_open(service, wish.url):
         raise Refused(
             "as2.receipt-address",
-            "The receipt is asked for at an address that was not agreed on; use one of your own AS2 server, or have it "
+            "The MDN is requested at an address that was not agreed; use one of your own AS2 server, or have it "
             "added to receiptUrls",
         )
 

@@ -39,7 +39,7 @@ LEASE_S = 60.0  # longer than anything may stay unsaved
 CHOSEN_BY = "batcher"
 REFUSED = Status(
     "batch.request",
-    "A batcher gathers notifications, and answers nothing: post a notification, or send the request to the service itself",
+    "A batcher accepts only notifications: post a notification, or send the request to the service itself",
 )
 FAILED = Status("service.failed", "The batcher failed on this message; its owner is told")
 

@@ -263,7 +263,7 @@ def _answer_of(token: str, found: FoundDelivery | None) -> Settled:
 
 
 def _over(token: str) -> Settled:
-    detail = "The delivery has come to its end: it expired, failed, or was withdrawn or answered before"
+    detail = "The delivery has already ended: it expired, failed, or was withdrawn or answered before"
     return Settled(token=token, code="delivery.over", detail=detail)
 
 

@@ -146,7 +146,7 @@ class RespondStage:
         taken = [found.queued] if found.state is DeliveryState.QUEUED else []
         over = found.state not in (DeliveryState.QUEUED, DeliveryState.DELIVERED)
         if over or (taken and await acknowledge(self._desk, admitted.at_us, admitted.sender.gcid, taken)):
-            raise Refused("delivery.over", "The delivery has come to its end before this acknowledgement")
+            raise Refused("delivery.over", "The delivery has already ended before this acknowledgement")
         message = found.queued.message
         result = PostResult(session=message.session, transaction=message.transaction)
         return redact_result(result, found.queued, self._tokens.veil)

@@ -125,7 +125,7 @@ def test_problem_details_point_to_their_page() -> None:
     problem = msgspec.json.decode(refusal_bytes(JSON_FORM, Refused("recipient.unknown", "Nobody", pointer="/to/0")))
     assert problem == {
         "type": "/docs/errors#recipient.unknown",
-        "title": "No such recipient",
+        "title": "The recipient does not exist",
         "status": 422,
         "detail": "Nobody",
         "code": "recipient.unknown",

@@ -198,7 +198,7 @@ def test_rules_of_a_service_do_not_see_documents_that_the_sender_withholds_from_
 
 @pytest.mark.req("N5", "Z5")
 def test_rules_of_a_service_in_transit_do_not_see_what_recipients_are_told() -> None:
-    """Nor is that in what the service is given; be it brought in by the sender or by the recipient."""
+    """Nor is that in what the service is given; be it inserted by the sender or by the recipient."""
     places = tuple(map(in_header, ("to", "to.arguments.pin", "arguments.pin", "route.arguments.pin")))
     to = Recipient("Acme/Supply", (Argument("pin", "1234"),))
     including = Rule(

@@ -21,12 +21,12 @@ MEMBERS_SHOWN = 20
 
 @command
 @click.argument("service", default="")
-@click.option("--state", type=click.Choice(STATES), help="Only those; else all that are still to be sent.")
+@click.option("--state", type=click.Choice(STATES), help="Only batches in this state; default: all that have not been sent.")
 @with_connection
 def batches(out: Output, service: str, state: str | None, connection: NetworkConnection) -> None:
     """List batches: how full each is, when it will be sent, and why it has not been sent yet.
 
-    SERVICE is the batcher, by address or GCID; default: all of yours.
+    SERVICE is the batcher, by address or GCID; default: all of your organization.
     """
     with connection.client() as client:
         found = client.batches.listed(service, state or "")
@@ -86,7 +86,7 @@ def release(out: Output, batch: str, reason: str, connection: NetworkConnection)
 @with_connection
 def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
     """Pause a batch: it still gathers messages, and is not sent until it is released."""
-    _change_batch(out, connection, "held back", lambda batches: batches.hold(batch, reason=reason))
+    _change_batch(out, connection, "paused", lambda batches: batches.hold(batch, reason=reason))
 
 
 @command
@@ -94,8 +94,8 @@ def hold(out: Output, batch: str, reason: str, connection: NetworkConnection) ->
 @click.option("--reason", default="", help="Recorded with the action.")
 @with_connection
 def let_go(out: Output, batch: str, reason: str, connection: NetworkConnection) -> None:
-    """Hold a batch back no longer."""
-    _change_batch(out, connection, "let go", lambda batches: batches.let_go(batch, reason=reason))
+    """Resume a paused batch."""
+    _change_batch(out, connection, "resumed", lambda batches: batches.let_go(batch, reason=reason))
 
 
 @command

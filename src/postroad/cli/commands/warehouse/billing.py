@@ -73,8 +73,8 @@ def with_record_options(function: Callable[..., Any]) -> Callable[..., Any]:
 @command
 @click.argument("organization")
 @click.argument("period")
-@click.option("--explain", type=click.IntRange(min=1), metavar="LINE", help="Open a line to the messages behind it.")
-@click.option("--currency", default="", help="Which one, where there are invoices in several.")
+@click.option("--explain", type=click.IntRange(min=1), metavar="LINE", help="Show the messages of a line.")
+@click.option("--currency", default="", help="Currency, if there are invoices in several.")
 @with_warehouse_folder
 @with_settings
 def invoice(
@@ -101,7 +101,7 @@ def invoice(
 
 
 def explain_missing_bill(organization: str, period: str, directory: Directory) -> str:
-    return no_organization(organization, directory) or f"{organization} used nothing in {period} that costs anything"
+    return no_organization(organization, directory) or f"{organization} has no billable use in {period}"
 
 
 def no_organization(organization: str, directory: Directory) -> str:
@@ -130,7 +130,7 @@ def invoices(out: Output, period: str, organization: str, settings: Settings) ->
 
 @command
 @click.argument("period")
-@click.option("--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 when there is anything.")
+@click.option("--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 if there is anything to issue.")
 @with_warehouse_folder
 @with_record_options
 def close(
@@ -150,7 +150,7 @@ def close(
             f"{document.number}  {document.document.value}  {document.organization}  {document.total:f} {document.currency}"
         )
     if not documents:
-        out.say(f"Nothing to issue: the invoices of {period} are right.")
+        out.say(f"Nothing to issue: the invoices of {period} are correct.")
     elif dry_run:
         sys.exit(ExitCode.CHANGES)
     else:
@@ -184,12 +184,12 @@ def reconcile(out: Output, period: str, folder: Path | None, settings: Settings)
 def credit(
     out: Output, number: str, amount: str, reason: str, settings: Settings, connection: NetworkConnection
 ) -> None:
-    """Give money back on an invoice, for a reason that the journal does not know."""
+    """Issue a credit note for an invoice, for a reason outside the journal."""
     records = BillingRecords.read(settings)
     first = records.named(number)
     given = _amount(amount, first.currency)
     if given <= 0:
-        raise Refused("value.invalid", "A credit is more than nothing")
+        raise Refused("value.invalid", "A credit must be greater than zero")
     issue = InvoiceIssue(
         number=next(iter(records.next_numbers(first.period))), on=_today(records), books=records.directory.books,
         through=first.through, tariffs={},
@@ -203,14 +203,14 @@ def credit(
 @command
 @click.argument("number")
 @click.argument("amount")
-@click.option("--on", "received", type=DAY, help="The day on which it came; else today.")
+@click.option("--on", "received", type=DAY, help="Day of receipt; default: today.")
 @click.option("--reference", default="", help="Text of the bank statement.")
 @with_record_options
 def pay(
     out: Output, number: str, amount: str, received: datetime | None, reference: str, settings: Settings,
     connection: NetworkConnection,
 ) -> None:  # fmt: skip
-    """Record a payment for an invoice; an amount below zero takes one back."""
+    """Record a payment for an invoice; a negative amount reverses one."""
     records = BillingRecords.read(settings)
     first = records.named(number)
     payment = Payment(
@@ -229,7 +229,7 @@ def pay(
 
 
 @command
-@click.option("--on", "day", type=DAY, help="As of this day; else today.")
+@click.option("--on", "day", type=DAY, help="As of this day; default: today.")
 @with_settings
 def overdue(out: Output, day: datetime | None, settings: Settings) -> None:
     """List overdue invoices, the oldest first.
@@ -250,7 +250,7 @@ def overdue(out: Output, day: datetime | None, settings: Settings) -> None:
 @command
 @click.argument("period")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Form of the files."
+    "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Format of the files."
 )
 @click.option("--out", "target", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 @click.option("--organization", default="", help="Only of this organization.")

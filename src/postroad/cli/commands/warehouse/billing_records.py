@@ -58,7 +58,7 @@ class BillingRecords:
         """Return the invoice with this number, or the one that this document corrects."""
         found = self.invoices.get(number)
         if found is None:
-            raise Refused("not-found", f"There is no invoice {number}; `postroad billing invoices` lists them")
+            raise Refused("not-found", f"Invoice {number} does not exist; `postroad billing invoices` lists them")
         return self.invoices[found.root]
 
     def next_numbers(self, period: str) -> Iterable[str]:

@@ -23,7 +23,7 @@ from postroad.errors import Refused
 if TYPE_CHECKING:
     from postroad.warehouse.billing.ledger import AccountDraft, BillingLedger
 
-REASON = "what came to light after the invoice was issued"
+REASON = "use counted after the invoice was issued"
 FORMATS = ("csv", "json", "ubl")
 
 
@@ -65,10 +65,10 @@ def check_is_over(period: str, ledger: BillingLedger, records: BillingRecords, n
     """Refuse a month that is not over, or tables that do not cover all of it."""
     ends_us = period_us(period, records.directory.books.time_zone)[1]
     if now_us < ends_us:
-        raise Refused("value.invalid", f"{period} is not over yet; close it when it is")
+        raise Refused("value.invalid", f"{period} has not ended yet; close it afterwards")
     if ledger.through() < records.head and ledger.latest_us() < ends_us:
         raise Refused(
-            "value.invalid", f"The tables do not know the end of {period} yet; run `postroad pipeline run` first"
+            "value.invalid", f"The tables do not cover all of {period} yet; run `postroad pipeline run` first"
         )
 
 

@@ -88,4 +88,4 @@ def _inflated(stream: zlib._Decompress, piece: memoryview, most: int) -> bytes:
 
 
 def _failed(reason: str) -> Refused:
-    return Refused("cms.decompression-failed", f"The compressed content cannot be unpacked: {reason}; send it again")
+    return Refused("cms.decompression-failed", f"The compressed content cannot be decompressed: {reason}; send it again")

@@ -69,7 +69,7 @@ def batch_arrival(
     """Return what the policy needs of a message; a request is refused, like by the batcher."""
     message = archived.message
     if message.type is not MessageType.NOTIFICATION:
-        raise Refused(REQUEST, "A batcher gathers notifications, and answers nothing")
+        raise Refused(REQUEST, "A batcher accepts only notifications")
     member = member_of(number, parts)
     if len(parts) != 1:
         return ArrivingMessage(member=member, taken=False)

@@ -20,7 +20,7 @@ def test_a_condition_is_told_with_all_below_it() -> None:
     )
     assert holds(condition, looked_at)
     told = explain_condition(condition, looked_at.seen)
-    assert (told.text, told.held) == ("all of these hold", True)
+    assert (told.text, told.held) == ("all of these are true", True)
     one_of, negated, either = told.children
     assert one_of.text == "to equals one of Acme/Supply, Acme/Else"
     assert one_of.seen == ("Acme/Supply", "Acme/Billing")

@@ -133,7 +133,7 @@ def test_the_service_itself_may_ask_and_another_may_not(network: Served, receivi
     with network.client(MYBIZ) as mybiz, network.client(ACME) as acme, network.client(OTHER) as other:
         [session] = sent(mybiz, ACME, "1")
         assert [one.held for one in stops(mybiz, session)] == [ReleaseHold()]
-        assert f"held back until enough wait, or {ACME} asks for it" in succeeded(
+        assert f"waits for release until enough messages wait, or {ACME} requests it" in succeeded(
             "trace", session, "--data", network.data
         )
         for stranger in (mybiz, other):
@@ -172,4 +172,4 @@ def test_a_profile_by_which_nothing_would_ever_go_is_refused(network: Served) ->
     file.write_text(json.dumps({"postroad": 1, "organizations": {"Never": {"services": {"Inbox": wish}}}}))
     done = postroad("apply", file, "--yes", "--data", network.data)
     assert done.returncode != 0
-    assert "nothing would ever be released" in done.stdout + done.stderr
+    assert "no message would ever be released" in done.stdout + done.stderr

@@ -1,4 +1,4 @@
-"""A queue is bound in the browser: what decides is checked while typing, explained, switched off and removed."""
+"""A queue is bound in the browser: what decides is checked while typing, explained, disabled and removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules as a person writes them: checked while typing, tried on the bench, saved, changed, switched off, moved and removed."""
+"""Rules as a person writes them: checked while typing, tried on the bench, saved, changed, disabled, moved and removed."""
 
 from __future__ import annotations
 

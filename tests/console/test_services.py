@@ -76,4 +76,4 @@ def test_shows_whether_pushes_are_paused_and_tries_one_at_once(visitor: Callable
     assert "Not paused." in person.text()
     person.refusals_expected = True
     person.page.click("text=Try now")
-    assert "Nothing was pushed: nothing waits to be pushed." in person.text()
+    assert "Nothing was pushed: no message is waiting." in person.text()

@@ -113,7 +113,7 @@ RESULT = PostResult(
     transaction="0191f5a2b3c400112233445566778899",
     recipients=(
         RecipientResult(service="TheAcmeCompany/Supply"),
-        RecipientResult(service="Nobody/Here", code="recipient.unknown", detail="The recipient does not exist"),
+        RecipientResult(service="Nobody/Here", code="recipient.unknown", detail="No such recipient"),
     ),
 )
 POLL = PollRequest(

@@ -71,7 +71,8 @@ class StreamSlots:
         others = [place for place in self._places.values() if place.visit != visit]
         if sum(place.person == person for place in others) >= PER_PERSON:
             raise Refused(
-                "rate.exceeded", f"You have live pages open in {PER_PERSON} browsers; close one of them, then continue here"
+                "rate.exceeded",
+                f"You have live pages open in {PER_PERSON} browsers; close one of them, then continue here",
             )
         if organization and sum(place.organization == organization for place in others) >= PER_ORGANIZATION:
             raise Refused(

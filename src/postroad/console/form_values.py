@@ -102,13 +102,7 @@ def _parse_yaml_now(text: str, most: int) -> dict[str, Any]:
     except (YAMLError, ValueError, OverflowError) as error:  # the last two report invalid dates and numbers
         raise InvalidForm([DocumentError("", f"This is not YAML: {error}")]) from None
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise InvalidForm(
-            [
-                DocumentError(
-                    "", "Enter fields as `field: value`; anchors and aliases are not allowed"
-                )
-            ]
-        )
+        raise InvalidForm([DocumentError("", "Enter fields as `field: value`; anchors and aliases are not allowed")])
     return found
 
 

@@ -304,7 +304,9 @@ def _fields(body: bytes) -> Form:
     try:
         fields = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:  # not UTF-8, or too many fields
-        raise Refused("request.malformed", "The form could not be read; reload the page and send the form again") from None
+        raise Refused(
+            "request.malformed", "The form could not be read; reload the page and send the form again"
+        ) from None
     return dict(fields)
 
 

@@ -140,8 +140,8 @@ def batches(folder: Path, asked: RowFilter) -> MartReport:
     shown = list_days(asked.first, asked.last)
     return MartReport(
         title="Batches",
-        lead="Batches of send ports: what they gathered and sent, which criteria closed them, how long messages waited, and which "
-        "need attention.",
+        lead="Batches of send ports: what they gathered and sent, which criteria closed them, how long messages waited, and "
+        "which need attention.",
         columns=(
             *("send port", "batches", "messages", "bytes", "usually closed by", "waiting s", "sending s"),
             *("under way", "suspended", "dropped", "rejected"),

@@ -82,13 +82,15 @@ def _positions(form: Form) -> dict[str, Any]:
 def _put(entry: dict[str, Any], name: str, choice: str, made: Any) -> None:
     if choice == WRITTEN:
         if name not in entry:
-            raise InvalidForm(
-                [DocumentError(f"/{name}", "enter it in the text, or choose another value in the field")]
-            )
+            raise InvalidForm([DocumentError(f"/{name}", "enter it in the text, or choose another value in the field")])
         return
     if name in entry:
         raise InvalidForm(
-            [DocumentError(f"/{name}", "is set both in the fields and in the text; choose “other”, or clear one of them")]
+            [
+                DocumentError(
+                    f"/{name}", "is set both in the fields and in the text; choose “other”, or clear one of them"
+                )
+            ]
         )
     entry[name] = made()
 

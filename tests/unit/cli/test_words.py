@@ -140,7 +140,7 @@ def test_files_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         read_configuration_files([str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")], str, {})
     assert [fault.partition(": ")[2] for fault in caught.value.faults] == [
         "postroad: the files disagree about it",
-        "organizations: A is in another file too; keep it in one place",
+        "organizations: A is also in another file; keep it in one place",
         "this is not a configuration; it begins with `postroad: 1` and lists organizations",
     ]
 
@@ -164,10 +164,10 @@ def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
     ("connection", "environment", "source"),
     [
         (NetworkConnection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
-        (NetworkConnection(key="x", key_file="a.key"), {}, "the key that --key gives"),
+        (NetworkConnection(key="x", key_file="a.key"), {}, "the key given by --key"),
         (NetworkConnection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
         (NetworkConnection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, set by POSTROAD_KEY_FILE"),
-        (NetworkConnection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
+        (NetworkConnection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; use --key-file for another"),
     ],
 )
 def test_who_is_refused_for_a_key_learns_which_one_it_was(
@@ -179,7 +179,7 @@ def test_who_is_refused_for_a_key_learns_which_one_it_was(
     def asked(connection: NetworkConnection) -> None:
         raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
 
-    with pytest.raises(Refused, match=r"own credentials \(this was asked with the key in a\.key\)") as caught:
+    with pytest.raises(Refused, match=r"own credentials \(the request used the key in a\.key\)") as caught:
         asked(url="", key="", key_file="a.key", data="")
     assert caught.value.session == "s"
 
@@ -221,7 +221,7 @@ def test_a_plan_reads_like_a_difference() -> None:
         "1 to add, 1 to change, 1 to remove.",
     ]
     assert [line.plain for line in plan_lines(PlannedChanges(version="v"))] == [
-        "Nothing to change: the network is as the files say."
+        "Nothing to change: the network matches the files."
     ]
 
 
@@ -264,7 +264,7 @@ def test_a_trace_is_a_tree_with_times() -> None:
 
 def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
     translated = HistoryEvent(
-        seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out"
+        seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 omitted"
     )
     stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=False, state="queued", size=9, events=[translated])
     came = ArrivalNotes(notes=["said to be text/xml"], message_id="<1@mybiz>", mic="abc=, sha256", layers=["signed"])
@@ -279,7 +279,7 @@ def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
         "    ├── by AS2 as <1@mybiz>, signed; MIC abc=, sha256",
         "    ├── note: said to be text/xml",
         "    └── A/B  waiting",
-        "        └── translated by network: from as2 to dime; 2 left out  +2.0 ms",
+        "        └── translated by network: from as2 to dime; 2 omitted  +2.0 ms",
     ]
 
 
@@ -373,10 +373,10 @@ def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (gaierror(-2, "Name or service not known"), "host: there is no host nosuch"),
+        (gaierror(-2, "Name or service not known"), "host: nosuch does not exist"),
         (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is not an address of this machine"),
-        (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is taken"),
-        (OSError(EACCES, "no"), "port: nosuch:8470 is for administrators alone"),
+        (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is in use"),
+        (OSError(EACCES, "no"), "port: nosuch:8470 requires administrator rights"),
     ],
 )
 def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: str) -> None:
@@ -396,7 +396,7 @@ def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
     assert no_organization("Cedar Foods", directory) == ""
     assert (
         explain_missing_bill("cedar foods", "2026-10", directory)
-        == "cedar foods used nothing in 2026-10 that costs anything"
+        == "cedar foods has no billable use in 2026-10"
     )
 
 

@@ -74,7 +74,7 @@ def test_the_report_as_json_page_and_rows(spark: SparkSession, network: Path) ->
 def test_the_report_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     show_report(Output(), report(reasons=(ChangeReason(text="because", messages=1),) * 25))
     shown = capsys.readouterr().out
-    assert "1200 messages: 150 would take another way, 1000 would not" in shown
+    assert "1200 messages: 150 would take another route, 1000 would not" in shown
     assert "50 cannot be decided" in shown
     assert "3 were refused when posted" in shown
     assert "refused: <script" in shown

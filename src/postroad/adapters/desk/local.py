@@ -24,7 +24,7 @@ from postroad.errors import Unavailable
 from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, JournalStep, NewRecord, Outcome
 
 MAX_ATTEMPTS = 20
-NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
+NOT_STORED_EITHER = "A concurrent conflicting request could not be stored; try again"
 
 
 class LocalDesk(LocalQueues):

@@ -71,16 +71,16 @@ class KeyView(StrictShape):
     label: str
     created_at: str | None
     expires_at: str | None
-    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
+    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: never")]
     warning: Annotated[str, Field(description="What needs attention soon; empty when empty_answer does")]
 
 
 class NewKey(KeyView):
-    key: Annotated[str, Field(description="Shown once, now; the network keeps only a hash")]
+    key: Annotated[str, Field(description="Shown only once; the network stores only a hash")]
 
 
 class LoginLink(StrictShape):
-    url: Annotated[str, Field(description="Opens the console and logs in, once; shown this once")]
+    url: Annotated[str, Field(description="Opens the console and logs in, once; shown only once")]
 
 
 class KeyPage(StrictShape):

@@ -40,7 +40,8 @@ MEDIA_TYPES = {
 }
 FILE: dict[str, Any] = {kind: {"schema": {} if kind.endswith("json") else {"type": "string"}} for kind in ASSET_TYPES}
 IfNoneMatch = Annotated[
-    str | None, Header(alias="If-None-Match", max_length=200, description="* saves only what is not there yet")
+    str | None,
+    Header(alias="If-None-Match", max_length=200, description="* saves the asset only if it does not exist yet"),
 ]
 
 
@@ -50,7 +51,7 @@ class AssetView(StrictShape):
     kind: AssetKind
     name: str
     description: str
-    digest: Annotated[str, Field(description="Of the content: the beginning of its SHA-256")]
+    digest: Annotated[str, Field(description="The beginning of the content's SHA-256")]
     bytes: int
     version: int
 
@@ -61,11 +62,11 @@ class AssetPage(StrictShape):
 
 
 class AssetQuery(PageQuery):
-    kind: Annotated[AssetKind | None, Field(description="Only of this kind")] = None
+    kind: Annotated[AssetKind | None, Field(description="Only assets of this kind")] = None
 
 
 class SaveQuery(StrictShape):
-    description: Annotated[Prose | None, Field(description="Stays as it is when left out")] = None
+    description: Annotated[Prose | None, Field(description="Default: unchanged")] = None
 
 
 def asset_view(api: ApiContext, asset: Asset) -> dict[str, Any]:
@@ -113,7 +114,7 @@ async def read_asset(request: Request, api: Api, caller: Asking, service: str, k
 @contents.put(
     ASSET,
     response_model=AssetView,
-    responses={201: {"model": AssetView, "description": "It is new"}},
+    responses={201: {"model": AssetView, "description": "The asset is new"}},
     openapi_extra={"requestBody": {"required": True, "content": FILE}},
 )
 async def save_asset(

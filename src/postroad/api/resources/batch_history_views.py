@@ -15,11 +15,11 @@ class GatheredView(StrictShape):
     """The batch that a message joined, and what happened to it there."""
 
     batch: str
-    state: Annotated[str, Field(description="Of the batch; `left` when the message is not in it any more")]
-    interchange: Annotated[str, Field(description="Session of the stream that was made of the batch")]
-    reference: Annotated[str, Field(description="Control number by which the partner knows that")]
-    document: Annotated[str, Field(description="What the message's document is called in it")]
-    verdict: Annotated[str, Field(description="The partner's verdict on it")]
+    state: Annotated[str, Field(description="State of the batch; `left` if the message is no longer in it")]
+    interchange: Annotated[str, Field(description="Session ID of the batch's interchange")]
+    reference: Annotated[str, Field(description="Control number of that interchange")]
+    document: Annotated[str, Field(description="Reference of the message's document in it")]
+    verdict: Annotated[str, Field(description="The partner's functional acknowledgment of it")]
     reasons: list[str]
 
 
@@ -38,13 +38,13 @@ class PartnerAnswerView(StrictShape):
     session: Annotated[str, Field(description="Session of the message with this acknowledgment")]
     verdict: str
     detail: str
-    otherwise: Annotated[int, Field(description="Members whose verdict differs from that of the whole")]
+    otherwise: Annotated[int, Field(description="Number of messages whose status differs from the whole")]
 
 
 class ContainedView(StrictShape):
     """The contents of an interchange."""
 
-    batch: Annotated[str, Field(description="Empty for an answer to a partner's interchange")]
+    batch: Annotated[str, Field(description="Empty for an acknowledgment of a partner's interchange")]
     members: int
     standard: str
     numbers: list[DrawnView]

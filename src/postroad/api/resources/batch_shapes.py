@@ -22,9 +22,11 @@ StateName = BatchState | Literal["", "all"]
 
 
 class BatchQuery(PageQuery):
-    service: Annotated[Line, Field(description="GCID or address of the batcher; all of yours when left out")] = ""
+    service: Annotated[Line, Field(description="GCID or address of the batcher; default: all of your organization")] = (
+        ""
+    )
     state: Annotated[
-        StateName, Field(description="Only those in this state; empty: all that are still to be sent; all: every one")
+        StateName, Field(description="Only batches in this state; empty: all that have not been sent; all: every batch")
     ] = ""
 
 
@@ -39,31 +41,31 @@ class ReasonedWish(StrictShape):
 class CriterionView(StrictShape):
     """The reading of one criterion of a batch's policy."""
 
-    criterion: Annotated[Criterion | None, Field(description="None when the batch is past all of them")]
-    at: Annotated[str | None, Field(description="When it is fulfilled, if nothing more comes; none: not by itself")]
-    share: Annotated[float, Field(description="How much of it is fulfilled, from 0 to 1")]
+    criterion: Annotated[Criterion | None, Field(description="None if no criterion applies any more")]
+    at: Annotated[str | None, Field(description="When the criterion is met without further messages; none: unknown")]
+    share: Annotated[float, Field(description="Progress, from 0 to 1")]
     told: Annotated[str, Field(description="In words")]
 
 
 class BatchView(StrictShape):
     id: str
-    version: Annotated[int, Field(description="Grows with every change; the ETag")]
+    version: Annotated[int, Field(description="Incremented with every change; the ETag")]
     service: Annotated[str, Field(description="Address of the batcher")]
     gcid: str
     state: BatchState
-    key: Annotated[list[str], Field(description="What its members have in common")]
+    key: Annotated[list[str], Field(description="Common values of its messages")]
     kind: Annotated[str, Field(description="The type of its first document")]
     members: int
     bytes: int
     opened_at: str
-    latest_at: Annotated[str, Field(description="When the latest member came")]
+    latest_at: Annotated[str, Field(description="When the latest message arrived")]
     closed_at: str | None
     closed_by: Criterion | None
     held: Annotated[bool, Field(description="Paused: it is not assembled before it is resumed")]
-    controlled: Annotated[bool, Field(description="Its application decides when it ends")]
+    controlled: Annotated[bool, Field(description="Its application decides when it closes")]
     why: Annotated[str, Field(description="It was closed or suspended")]
-    nearest: Annotated[CriterionView, Field(description="Which criterion is nearest, or why it has not been sent")]
-    interchange: Annotated[str, Field(description="Session of the stream that was made of it")]
+    nearest: Annotated[CriterionView, Field(description="The nearest criterion, or why it has not been sent")]
+    interchange: Annotated[str, Field(description="Session ID of its interchange")]
 
 
 class BatchPage(StrictShape):
@@ -78,7 +80,7 @@ class SendingView(StrictShape):
     delivery: int
     state: str
     attempts: int
-    next_at: Annotated[str | None, Field(description="When it is tried again")]
+    next_at: Annotated[str | None, Field(description="When it is retried")]
     expires_at: str | None
     reason: str
 
@@ -94,12 +96,12 @@ class BatchChangeView(StrictShape):
 
 
 class BatchDetails(BatchView):
-    criteria: Annotated[list[CriterionView], Field(description="The reading of each, while the batch is open")]
+    criteria: Annotated[list[CriterionView], Field(description="State of each criterion, while the batch is open")]
     standard: str
     numbers: list[DrawnView]
     sending: SendingView | None
     answers: list[PartnerAnswerView]
-    changes: Annotated[list[BatchChangeView], Field(description="The latest of all that happened to it, oldest first")]
+    changes: Annotated[list[BatchChangeView], Field(description="Its latest events, oldest first")]
 
 
 class BatchMemberView(StrictShape):
@@ -109,11 +111,11 @@ class BatchMemberView(StrictShape):
     kind: str
     bytes: int
     state: str
-    in_batch: Annotated[bool, Field(description="False when it has left: expired, cancelled or taken out")]
+    in_batch: Annotated[bool, Field(description="False if it has left: expired, cancelled or removed")]
     since: str
     group: Annotated[str, Field(description="Control number of its group in the interchange")]
-    document: Annotated[str, Field(description="What its document is called there")]
-    verdict: Annotated[str, Field(description="The partner's verdict on it")]
+    document: Annotated[str, Field(description="Reference of its document there")]
+    verdict: Annotated[str, Field(description="The partner's functional acknowledgment of it")]
     reasons: list[str]
 
 

@@ -23,14 +23,14 @@ CONTENT_CHARS = 100_000
 class BindingTrial(StrictShape):
     """Exactly one of message and session; without a binding, all that you may see are tried."""
 
-    message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
-    session: Annotated[Word | None, Field(description="A message that was posted")] = None
+    message: Annotated[dict[str, Any] | None, Field(description="A message in JSON, as for a post")] = None
+    session: Annotated[Word | None, Field(description="Session ID of a stored message")] = None
     binding: bench.TriedBinding | None = None
 
     @model_validator(mode="after")
     def has_one_message(self) -> Self:
         if (self.message is None) == (self.session is None):
-            raise ValueError("try it on exactly one of message and session")
+            raise ValueError("use exactly one of message and session")
         return self
 
 
@@ -39,14 +39,14 @@ class TriedBindingView(StrictShape):
     queue: str
     outcome: Literal["goes", "fails"]
     explanation: str
-    content_type: Annotated[str | None, Field(description="Of what the binding makes of the message")] = None
-    content: Annotated[str | None, Field(description="Left out: it goes as it came")] = None
+    content_type: Annotated[str | None, Field(description="Content type of the binding's result")] = None
+    content: Annotated[str | None, Field(description="Default: the message unchanged")] = None
     error: str | None = None
 
 
 class TrialResult(StrictShape):
-    tried: Annotated[int, Field(description="How many bindings there are to meet")]
-    items: Annotated[list[TriedBindingView], Field(description="Those that say yes, and those that fail")]
+    tried: Annotated[int, Field(description="Number of bindings that were tested")]
+    items: Annotated[list[TriedBindingView], Field(description="Bindings that match, and bindings that fail")]
 
 
 async def run_binding_trial(api: ApiContext, caller: Caller, exchange: Service, wish: BindingTrial) -> dict[str, Any]:

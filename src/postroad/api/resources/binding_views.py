@@ -17,7 +17,7 @@ from postroad.flow.administration.bindings import describe_queue
 
 
 class NewBinding(BindingEntry):
-    name: Annotated[Name | None, Field(description="Left out, it is made of the queue's; the same for the same")] = None
+    name: Annotated[Name | None, Field(description="Default: derived from the queue's name")] = None
 
 
 class BindingView(BindingEntry):
@@ -28,7 +28,7 @@ class BindingView(BindingEntry):
 class BindingState(StrictShape):
     """How a binding is decided, and its counts on this node since its exchange was first used there."""
 
-    standing: Annotated[str, Field(description="shared, prefiltered, always, or none: it takes part in nothing")]
+    standing: Annotated[str, Field(description="shared, prefiltered, always, or none: it never matches")]
     explanation: str
     matched: int
     matched_at: str | None = None
@@ -47,9 +47,11 @@ class BindingPage(StrictShape):
 
 
 class BindingExplanation(BindingState):
-    condition: Annotated[str, Field(description="That decides, or without which the engine is not asked")]
-    reason: Annotated[str, Field(description="Why the condition alone does not decide")]
-    position: Annotated[int | None, Field(description="The character of the query where that shows, 1 is first")] = None
+    condition: Annotated[
+        str, Field(description="The condition that decides, or that must be true before the engine is asked")
+    ]
+    reason: Annotated[str, Field(description="Why the condition alone is not sufficient")]
+    position: Annotated[int | None, Field(description="Position in the query of that reason, starting at 1")] = None
 
 
 def version_of(api: ApiContext, binding: Binding) -> int:

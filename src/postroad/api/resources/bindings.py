@@ -42,7 +42,7 @@ BINDING = BINDINGS + "/{name:binding}"
 
 
 class BindingQuery(PageQuery):
-    queue: Annotated[Line, Field(description="Only those of this service, by GCID or address")] = ""
+    queue: Annotated[Line, Field(description="Only bindings of this service, by GCID or address")] = ""
 
 
 def _answer(api: ApiContext, caller: Caller, binding: Binding, status: int = 200, **headers: str) -> Response:

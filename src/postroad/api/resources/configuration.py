@@ -25,7 +25,7 @@ Document = Annotated[dict[str, Any], Field(description="The document; its schema
 
 class PlanWish(StrictShape):
     document: Document
-    prune: Annotated[StrictBool, Field(description="Also remove what the document does not name")] = False
+    prune: Annotated[StrictBool, Field(description="Also remove objects that the document does not name")] = False
 
 
 class ApplyWish(PlanWish):
@@ -57,7 +57,7 @@ class PlanView(StrictShape):
     change: int
     remove: int
     steps: list[StepView]
-    warnings: Annotated[list[WarningView], Field(description="What will not work yet, and does not stop the plan")]
+    warnings: Annotated[list[WarningView], Field(description="Problems that do not prevent the plan")]
     applied: bool
 
 

@@ -16,7 +16,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 
 
 class PendingView(StrictShape):
-    id: Annotated[str, Field(description="Of the credential, or the member's e-mail address")]
+    id: Annotated[str, Field(description="ID of the credential, or the member's e-mail address")]
     kind: Annotated[str, Field(description="key, password, certificate or member")]
     name: str
     made_by: Annotated[str, Field(description="The operator")]

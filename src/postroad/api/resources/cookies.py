@@ -28,7 +28,7 @@ class CookieWish(StrictShape):
 
 
 class CookieView(CookieWish):
-    sender: Annotated[str, Field(description="GCID of the sender whose messages it comes with")]
+    sender: Annotated[str, Field(description="GCID of the sender whose messages it is delivered with")]
 
 
 class CookiePage(StrictShape):

@@ -40,12 +40,14 @@ class NewServiceCertificate(StrictShape):
     challenge: Annotated[str, Field(max_length=300, description="From POST /v1/certificate-challenges")] = ""
     signature: Annotated[
         str,
-        Field(max_length=4_096, description="Of the challenge, made with the certificate's key (SHA-256), in base64"),
+        Field(
+            max_length=4_096, description="Signature of the challenge with the certificate's key (SHA-256), in base64"
+        ),
     ] = ""
 
 
 class Challenge(StrictShape):
-    challenge: Annotated[str, Field(description="Sign this with the key of the certificate, within 15 minutes")]
+    challenge: Annotated[str, Field(description="Sign this with the certificate's private key within 15 minutes")]
 
 
 class CredentialView(StrictShape):
@@ -53,18 +55,18 @@ class CredentialView(StrictShape):
     kind: CredentialKind
     label: str
     created_at: str | None
-    starts_at: Annotated[str | None, Field(description="Of a certificate: not accepted before")]
+    starts_at: Annotated[str | None, Field(description="Start of a certificate's validity")]
     expires_at: str | None
-    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: it never does")]
+    days_left: Annotated[int | None, Field(description="Whole days until it expires; null: never")]
     warning: Annotated[str, Field(description="What needs attention soon; empty when empty_answer does")]
-    fingerprint: Annotated[str, Field(description="Of a certificate: SHA-256 of its DER form")]
+    fingerprint: Annotated[str, Field(description="SHA-256 of a certificate's DER encoding")]
     unconfirmed: Annotated[
-        str, Field(description="The operator who made it, while no owner has confirmed it; it is refused until then")
+        str, Field(description="The operator who created it, until an owner confirms it; it is refused until then")
     ]
 
 
 class NewCredential(CredentialView):
-    key: Annotated[str | None, Field(description="Of a key: shown once, now")] = None
+    key: Annotated[str | None, Field(description="For keys: shown only once")] = None
 
 
 class CredentialPage(StrictShape):

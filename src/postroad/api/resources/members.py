@@ -35,9 +35,7 @@ class MemberView(StrictShape):
     role: RoleName
     unconfirmed: Annotated[
         str,
-        Field(
-            description="The operator who added them, while no owner has confirmed it; they cannot log in until then"
-        ),
+        Field(description="The operator who added them, until an owner confirms it; they cannot log in until then"),
     ]
     version: int
 

@@ -20,7 +20,7 @@ from postroad.flow.administration.messages import search as finding
 router = APIRouter(route_class=GuardedRoute, tags=["messages"])
 
 SOMETHING = r"^[^\x00-\x1f\x7f]*[^\x00-\x20\x7f][^\x00-\x1f\x7f]*$"  # a line that is not blank
-By = Annotated[list[str], Field(description="As what the text was found: session, token, handle, order …")]
+By = Annotated[list[str], Field(description="Kind of the match: session, token, handle, order …")]
 
 
 class FindQuery(PageQuery):
@@ -28,8 +28,8 @@ class FindQuery(PageQuery):
         StrictStr,
         StringConstraints(min_length=1, max_length=finding.MAX_ASKED, pattern=SOMETHING),
         Field(
-            description="What you know of it, whole: session, token, handle, control number, a partner's reference, "
-            "the id of a batch, a business key; or the GCID or address of a service"
+            description="Complete search key: session ID, token, handle, control number, a partner's reference, the ID of a "
+            "batch, a declared search key; or the GCID or address of a service"
         ),
     ]
 
@@ -37,16 +37,16 @@ class FindQuery(PageQuery):
 class WhereaboutsView(StrictShape):
     """Where one copy of a message is, in plain words."""
 
-    recipient: Annotated[str, Field(description="Empty where the message was refused as a whole")]
+    recipient: Annotated[str, Field(description="Empty if the message was refused as a whole")]
     state: str
     where: str
     since: str | None
     why: Annotated[str, Field(description="The reason, as its source stated it")]
     next: Annotated[str, Field(description="What happens next, or what to do")]
-    next_at: Annotated[str | None, Field(description="When; none: unknown")]
-    expires_at: Annotated[str | None, Field(description="When it is too late, as long as it waits")]
-    batch: Annotated[str, Field(description="Id of the batch that it waits in")]
-    text: Annotated[str, Field(description="All of it, as sentences")]
+    next_at: Annotated[str | None, Field(description="When that is; none: unknown")]
+    expires_at: Annotated[str | None, Field(description="When it expires, while it waits")]
+    batch: Annotated[str, Field(description="ID of the batch that it waits in")]
+    text: Annotated[str, Field(description="The complete status as text")]
 
 
 class FoundMessageView(StrictShape):
@@ -57,9 +57,9 @@ class FoundMessageView(StrictShape):
     sender: str = Field(alias="from")
     recipients: list[str]
     handle: str
-    state: Annotated[str, Field(description="What became of it; empty where its recipients differ")]
+    state: Annotated[str, Field(description="Its state; empty if its recipients differ")]
     whereabouts: Annotated[
-        list[WhereaboutsView], Field(description="Of each recipient's copy, where the message is all that was found")
+        list[WhereaboutsView], Field(description="Status of each recipient's copy, if the message is the only match")
     ]
 
 

@@ -20,11 +20,11 @@ from postroad.core.visibility.isolation import visible_recipients
 
 IN_WORDS = {
     "queued": "waiting in the mailbox of {service}",
-    "delivered": "taken over by {service}",
+    "delivered": "delivered to {service}",
     "rejected": "rejected at {service}",
-    "failed": "given up at {service} and kept as a dead letter",
-    "expired": "expired before {service} took it",
-    "cancelled": "withdrawn before {service} took it",
+    "failed": "failed at {service} and kept as a dead letter",
+    "expired": "expired before {service} received it",
+    "cancelled": "cancelled before {service} received it",
 }
 
 
@@ -122,7 +122,7 @@ def _recipient_status(copy: CopyHistory) -> dict[str, Any]:
     if last.gathered is not None and (last.state, last.gathered.state) in IN_BATCHES:
         words = IN_BATCHES[last.state, last.gathered.state].format(service=last.service, batch=last.gathered.batch)
     elif last.held is not None:
-        words = f"held back for {last.service}"
+        words = f"waiting for release at {last.service}"
     elif last.state == "queued" and (moves := _moves(last)):
         words += f"; last {moves[-1].what}"
     return {"recipient": copy.recipient, "state": last.state, "inWords": words, "code": "", "route": copy.route}

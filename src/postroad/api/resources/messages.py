@@ -32,17 +32,17 @@ StateName = Literal["", "queued", "delivered", "rejected", "failed", "expired", 
 
 class MessageQuery(PageQuery):
     box: Box = "sent"
-    service: Annotated[Line, Field(description="GCID or address; all of your services when left out")] = ""
+    service: Annotated[Line, Field(description="GCID or address; default: all of your services")] = ""
     type: Kind = ""
     topic: Line = ""
-    state: Annotated[StateName, Field(description="Of received messages")] = ""
+    state: Annotated[StateName, Field(description="State of received messages")] = ""
 
     @model_validator(mode="after")
     def filters_fit_the_box(self) -> Self:
         if self.state and self.box != "received":
-            raise ValueError("state selects among received messages; ask for box=received with it")
+            raise ValueError("state applies only to received messages; use it with box=received")
         if self.box == "refused" and (self.type or self.topic):
-            raise ValueError("type and topic select among accepted messages; leave both out with box=refused")
+            raise ValueError("type and topic apply only to accepted messages; omit both with box=refused")
         return self
 
 
@@ -56,7 +56,7 @@ class MessageSummary(StrictShape):
     topic: str
     handle: str
     size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
+    wire_size: Annotated[int, Field(description="Bytes on the wire, as received; 0 for viewers other than the sender")]
     state: str
     code: str
 
@@ -83,7 +83,7 @@ class MessageStatus(StrictShape):
     topic: str
     handle: str
     size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
+    wire_size: Annotated[int, Field(description="Bytes on the wire, as received; 0 for viewers other than the sender")]
     recipients: list[RecipientStatus]
     code: str
     detail: str
@@ -98,7 +98,7 @@ class EventView(StrictShape):
 
 
 class HeldBackView(StrictShape):
-    until: Annotated[str | None, Field(description="None: until enough wait, or on request")]
+    until: Annotated[str | None, Field(description="None: until enough messages wait, or on request")]
 
 
 class PausedView(StrictShape):
@@ -108,11 +108,11 @@ class PausedView(StrictShape):
 
 
 class StopView(StrictShape):
-    delivery: Annotated[int, Field(description="Number of the delivery, by which its contents are read")]
+    delivery: Annotated[int, Field(description="Number of the delivery; its contents are read with it")]
     service: str
     gcid: str
     in_transit: bool
-    role: Annotated[str, Field(description="Of the service: `inTransit` or `recipient`")]
+    role: Annotated[str, Field(description="Role of the service: `inTransit` or `recipient`")]
     status: Annotated[
         str,
         Field(
@@ -122,13 +122,13 @@ class StopView(StrictShape):
     ]
     state: str
     size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    invoker: Annotated[str, Field(description="Who brought the service into the route")]
-    rule: Annotated[str, Field(description="By which of its rules; empty when named in the message")]
+    invoker: Annotated[str, Field(description="The service that inserted this service into the route")]
+    rule: Annotated[str, Field(description="The rule that inserted it; empty if named in the message")]
     events: list[EventView]
-    gathered: Annotated[GatheredView | None, Field(description="Where the service gathers messages in batches")]
-    held: Annotated[HeldBackView | None, Field(description="While it waits and the service's `release` holds it back")]
+    gathered: Annotated[GatheredView | None, Field(description="Set if the service batches messages")]
+    held: Annotated[HeldBackView | None, Field(description="Set while it waits for release")]
     paused: Annotated[
-        PausedView | None, Field(description="While it waits and most pushes to the service have failed")
+        PausedView | None, Field(description="Set while it waits because pushes to the service are paused")
     ] = None
 
 
@@ -136,7 +136,7 @@ class CopyView(StrictShape):
     recipient: str
     code: str
     detail: str
-    state: Annotated[str, Field(description="What became of this copy in the end; `under way` until then")]
+    state: Annotated[str, Field(description="Final state of this copy; `under way` until then")]
     route: list[str]
     stops: list[StopView]
 
@@ -147,9 +147,9 @@ class ArrivalView(StrictShape):
     notes: Annotated[
         list[str], Field(description="Where its declaration differed from its content, and which errors were tolerated")
     ]
-    message_id: Annotated[str, Field(description="By AS2: what its sender calls it")]
-    mic: Annotated[str, Field(description="By AS2: the digest that the receipt confirms")]
-    layers: Annotated[list[str], Field(description="By AS2: signed, encrypted, compressed, from the outside in")]
+    message_id: Annotated[str, Field(description="AS2: its Message-ID")]
+    mic: Annotated[str, Field(description="AS2: the digest that the MDN confirms")]
+    layers: Annotated[list[str], Field(description="AS2: signed, encrypted, compressed, outermost first")]
 
 
 class MessageView(StrictShape):
@@ -161,19 +161,19 @@ class MessageView(StrictShape):
     topic: str
     handle: str
     size: Annotated[int, Field(description="Bytes of the documents and attachments")]
-    wire_size: Annotated[int, Field(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
+    wire_size: Annotated[int, Field(description="Bytes on the wire, as received; 0 for viewers other than the sender")]
     form: str
     directory: int
     answers: str
-    code: Annotated[str, Field(description="Why the whole post was rejected; empty when it was accepted")]
-    detail: Annotated[str, Field(description="The same in words")]
+    code: Annotated[str, Field(description="Why the whole post was rejected; empty if it was accepted")]
+    detail: Annotated[str, Field(description="The reason as text")]
     forwards: Annotated[
-        str, Field(description="The session of the message that an exchange or a model forwards with this one")
+        str, Field(description="Session ID of the message that an exchange or a model forwards with this one")
     ]
     copies: list[CopyView]
-    came: Annotated[ArrivalView | None, Field(description="For its sender to know")]
+    came: Annotated[ArrivalView | None, Field(description="Visible to its sender")]
     contained: Annotated[
-        ContainedView | None, Field(description="Of an interchange, for the organization that made it")
+        ContainedView | None, Field(description="Contents of an interchange, for the organization that created it")
     ]
 
 

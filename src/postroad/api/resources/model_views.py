@@ -29,9 +29,9 @@ class PartsQuery(PageQuery):
 
 
 class ReceiversQuery(PartsQuery):
-    topic: Annotated[Topic, Field(description="Of the message")]
-    node: Annotated[Line, Field(description="Where it would be published; left out, the sender's node")] = ""
-    sender: Annotated[Line, Field(description="A producer, by GCID or address; left out, anybody at the node")] = ""
+    topic: Annotated[Topic, Field(description="Session ID of the message")]
+    node: Annotated[Line, Field(description="Where it would be published; default: the sender's node")] = ""
+    sender: Annotated[Line, Field(description="A producer, by GCID or address; default: any producer at the node")] = ""
 
 
 # ---- what is shown ---------------------------------------------------------------------------------------------------
@@ -40,9 +40,9 @@ class ReceiversQuery(PartsQuery):
 class ModelView(StrictShape):
     service: str
     nodes: int
-    attachments: Annotated[int | None, Field(description="For those who look after the model")] = None
+    attachments: Annotated[int | None, Field(description="Visible to people who manage the model")] = None
     root: str | None = None
-    topics: Annotated[dict[str, TopicShape], Field(description="Those that do not simply go down")]
+    topics: Annotated[dict[str, TopicShape], Field(description="Strategies other than the default (down)")]
 
 
 class NodeView(NodeShape):
@@ -78,16 +78,16 @@ class Shadow(StrictShape):
     node: str
     path: list[str]
     producers: Annotated[
-        list[str], Field(description="The producers that apply there instead; empty for those who may not know")
+        list[str], Field(description="The producers that apply there instead; empty if you may not see them")
     ]
 
 
 class ReceiverPage(StrictShape):
     topic: str
-    node: Annotated[str | None, Field(description="Where the message begins; null: above the root")]
+    node: Annotated[str | None, Field(description="Node where the message starts; null: above the root")]
     strategy: TopicShape
-    total: Annotated[int, Field(description="Services that would get it, each once")]
-    shadowed: Annotated[list[Shadow], Field(description="Where it ends, since another produces the topic there")]
+    total: Annotated[int, Field(description="Services that would receive it, each once")]
+    shadowed: Annotated[list[Shadow], Field(description="Nodes below which another producer applies")]
     items: list[Receiver]
     next: str | None = None
 

@@ -158,5 +158,5 @@ def _reception(index: ModelIndex, query: ReceiversQuery, sender: str) -> Deliver
     if sender:
         return preview_from_service(index, sender, query.topic, query.node)
     if not query.node:
-        raise Refused("value.invalid", "Say where the message would be published: name a node, or a sender")
+        raise Refused("value.invalid", "Specify where the message would be published: a node, or a sender")
     return preview_at_node(index, query.node, query.topic)

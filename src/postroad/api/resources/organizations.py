@@ -26,11 +26,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 class OrganizationChange(StrictShape):
     description: Prose = ""
     posts_per_s: Annotated[
-        Rate | None, Field(alias="postsPerSecond", description="Left out: as it is. For operators")
+        Rate | None, Field(alias="postsPerSecond", description="Default: unchanged. For operators")
     ] = None
-    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are. For operators")] = (
-        None
-    )
+    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Default: unchanged. For operators")] = None
 
 
 class OrganizationView(StrictShape):
@@ -58,8 +56,8 @@ class Usage(StrictShape):
     """An organization's usage of its quotas; its own posts count, not messages sent to it."""
 
     organization: str
-    posts_per_s: Annotated[int, Field(alias="postsPerSecond", description="As many as allowed; 0: no limit")]
-    message_bytes: Annotated[int, Field(description="Of the largest message that is allowed")]
+    posts_per_s: Annotated[int, Field(alias="postsPerSecond", description="Maximum number; 0: no limit")]
+    message_bytes: Annotated[int, Field(description="Maximum size of a message")]
     stored_bytes: Used
     queued_messages: Used
 

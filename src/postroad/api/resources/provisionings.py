@@ -42,7 +42,7 @@ class NewProvisioning(StrictShape):
 
 
 class Visit(StrictShape):
-    token: Annotated[StrictStr, Field(max_length=64, description="As it came to the provider's page")]
+    token: Annotated[StrictStr, Field(max_length=64, description="As sent to the provider's page")]
 
 
 class ProvisioningView(StrictShape):
@@ -58,7 +58,9 @@ class ProvisioningView(StrictShape):
 
 
 class BegunProvisioning(ProvisioningView):
-    redirect: Annotated[str, Field(description="Where the person goes now; it holds the token, and is shown once")]
+    redirect: Annotated[
+        str, Field(description="Page to send the person to; contains the token, and is shown only once")
+    ]
 
 
 class ProvisioningPage(StrictShape):

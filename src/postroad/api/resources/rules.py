@@ -32,7 +32,9 @@ RULE = RULES + "/{name}"
 AS_XML: dict[str, Any] = {XML: {"schema": {"type": "string"}}}
 IN_XML = {"requestBody": {"content": AS_XML}}
 
-Place = Annotated[StrictInt, Field(ge=1, le=changing.MAX_RULES, description="Among the service's rules, 1 is first")]
+Place = Annotated[
+    StrictInt, Field(ge=1, le=changing.MAX_RULES, description="Position among the service's rules, starting at 1")
+]
 
 
 class NewRule(RuleEntry):
@@ -56,7 +58,7 @@ class RuleAdjustment(StrictShape):
     @model_validator(mode="after")
     def says_something(self) -> Self:
         if self.enabled is None and self.place is None:
-            raise ValueError("say enabled or place, or both")
+            raise ValueError("use enabled or place, or both")
         return self
 
 
@@ -113,7 +115,9 @@ async def replace_rule(
     rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
     seen = check_if_match(if_match, _version(api, rule))
     if wish.name.casefold() != rule.name.casefold():
-        raise Refused("value.invalid", "A rule keeps its name; make a new one and remove this one", pointer="/name")
+        raise Refused(
+            "value.invalid", "A rule cannot be renamed; create a new one and remove this one", pointer="/name"
+        )
     wanted = rule_of(wish, rule.service, 0)
     return _answer(request, api, await changing.replace_rule(api.administration, caller, wanted, seen))
 

@@ -26,24 +26,24 @@ class SchemaToTry(StrictShape):
 
     kind: Annotated[AssetKind, Field(description="schema, dtd or jsonschema")] = AssetKind.SCHEMA
     name: Name = "tried"
-    service: Annotated[Word | None, Field(description="Whose catalogue; by GCID or address")] = None
-    content: Annotated[Content | None, Field(description="Its text; left out: the one that is saved")] = None
+    service: Annotated[Word | None, Field(description="Service that owns the schemas, by GCID or address")] = None
+    content: Annotated[Content | None, Field(description="Its text; default: the saved schema")] = None
 
     @model_validator(mode="after")
     def is_somewhere(self) -> Self:
         if self.kind not in SCHEMA_KINDS:
             raise ValueError("a schema's kind is schema, dtd or jsonschema")
         if self.content is None and self.service is None:
-            raise ValueError("needs the schema's content, or the service where it is saved")
+            raise ValueError("needs the schema's content, or the service that stores it")
         return self
 
 
 async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, parts: Iterable[Part]) -> list[str]:
     """Return the validation errors of the first document; empty if it is valid."""
     if not caller.has_role(caller.organization, Role.DEVELOPER):
-        raise permission_denied("Only a person with the role developer may try schemas")
+        raise permission_denied("Only a person with the role developer may test schemas")
     if api.validator is None:
-        raise Refused("request.not-implemented", "This network validates no documents")
+        raise Refused("request.not-implemented", "This network does not support validation")
     document = next((part for part in parts if not part.attachment), None)
     if document is None:
         raise Refused("message.incomplete", "The message has no document to validate")

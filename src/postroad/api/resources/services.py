@@ -84,7 +84,7 @@ class DirectoryPage(StrictShape):
 
 
 class ServiceQuery(PageQuery):
-    organization: Annotated[Line, Field(description="For operators: whose services")] = ""
+    organization: Annotated[Line, Field(description="For operators: organization of the services")] = ""
 
 
 class DirectoryQuery(PageQuery):

@@ -158,7 +158,11 @@ def _held_back(held: ReleaseHold, service: str) -> str:
 
 def _made_of(contained: InterchangeContents) -> Iterator[str]:
     numbers = ", ".join(f"{one.scope} {number_text(one)}" for one in contained.numbers)
-    what = f"of batch {contained.batch}, members: {contained.members}" if contained.batch else "an acknowledgment to a partner"
+    what = (
+        f"of batch {contained.batch}, members: {contained.members}"
+        if contained.batch
+        else "an acknowledgment to a partner"
+    )
     yield f"{contained.standard} interchange {what}; control numbers: {numbers or 'none'}"
     for answer in contained.answers:
         otherwise = f", different for {answer.otherwise} of its messages" if answer.otherwise else ""

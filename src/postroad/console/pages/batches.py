@@ -53,12 +53,16 @@ LIVING = (BatchState.OPEN, BatchState.CLOSED)
 MOVES = {
     "release": BatchMove(step=steering.release, title="Release now", told="The batch was released.", states=LIVING),
     "hold": BatchMove(
-        step=steering.hold, title="Pause", told="The batch is paused: it gathers messages, and is not sent.", states=LIVING, held=False
+        step=steering.hold,
+        title="Pause",
+        told="The batch is paused: it gathers messages, and is not sent.",
+        states=LIVING,
+        held=False,
     ),
-    "let-go": BatchMove(
-        step=steering.let_go, title="Resume", told="The batch was resumed.", states=LIVING, held=True
+    "let-go": BatchMove(step=steering.let_go, title="Resume", told="The batch was resumed.", states=LIVING, held=True),
+    "resume": BatchMove(
+        step=steering.resume, title="Resume", told="The batch was resumed.", states=(BatchState.SUSPENDED,)
     ),
-    "resume": BatchMove(step=steering.resume, title="Resume", told="The batch was resumed.", states=(BatchState.SUSPENDED,)),
     "drop": BatchMove(
         step=steering.drop,
         title="Drop",

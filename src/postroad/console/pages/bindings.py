@@ -114,7 +114,9 @@ async def make_binding(request: Request) -> Response:
         return _form(request, exchange, form, faulty.faults)
     except Refused as refusal:
         return _form(request, exchange, form, refusal_errors(refusal))
-    return redirect(_path(made), "Saved. The binding applies from the next message on." if made.enabled else "Saved, disabled.")
+    return redirect(
+        _path(made), "Saved. The binding applies from the next message on." if made.enabled else "Saved, disabled."
+    )
 
 
 async def edit_binding(request: Request) -> Response:

@@ -55,9 +55,7 @@ async def attach(request: Request) -> Response:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
         return await _shown(request, form, refusal_errors(refusal))
-    return redirect(
-        _path(request, form.get("at", "")), f"{wish.service} is attached, starting with the next message."
-    )
+    return redirect(_path(request, form.get("at", "")), f"{wish.service} is attached, starting with the next message.")
 
 
 async def detach(request: Request) -> Response:
@@ -67,9 +65,7 @@ async def detach(request: Request) -> Response:
     except InvalidForm as faulty:
         return await _shown(request, form, faulty.faults)
     await _carry_out(request, piece, "detached")
-    return redirect(
-        _path(request, form.get("at", "")), "The service was detached."
-    )
+    return redirect(_path(request, form.get("at", "")), "The service was detached.")
 
 
 async def add_node(request: Request) -> Response:

@@ -99,7 +99,9 @@ async def make_rule(request: Request) -> Response:
         return _form(request, service, form, faulty.faults)
     except Refused as refusal:
         return _form(request, service, form, refusal_errors(refusal))
-    return redirect(_path(made), "Rule created. It applies from the next message on." if made.enabled else "Rule created, disabled.")
+    return redirect(
+        _path(made), "Rule created. It applies from the next message on." if made.enabled else "Rule created, disabled."
+    )
 
 
 async def edit_rule(request: Request) -> Response:

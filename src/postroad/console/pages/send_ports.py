@@ -63,7 +63,9 @@ async def change_port(request: Request) -> Response:
         return _form(request, service, form, faulty.faults)
     except Refused as refusal:
         return _form(request, service, form, refusal_errors(refusal))
-    return redirect(f"/batches?service={service.gcid}", f"{service.address}: saved. The settings apply from the next message on.")
+    return redirect(
+        f"/batches?service={service.gcid}", f"{service.address}: saved. The settings apply from the next message on."
+    )
 
 
 async def check(request: Request) -> Response:

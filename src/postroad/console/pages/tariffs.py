@@ -98,7 +98,8 @@ def _document(text: str) -> dict[str, Any]:
         raise InvalidForm(
             [
                 DocumentError(
-                    "", f"This page accepts only billing settings and tariffs; {', '.join(map(str, others))} is configured elsewhere"
+                    "",
+                    f"This page accepts only billing settings and tariffs; {', '.join(map(str, others))} is configured elsewhere",
                 )
             ]
         )

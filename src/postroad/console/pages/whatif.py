@@ -127,9 +127,7 @@ def _check_document(value: Any) -> None:
         for item in value:
             _check_document(item)
     elif isinstance(value, str) and value.startswith(("file:", "env:")):
-        raise InvalidForm(
-            [DocumentError("", f"{value[:60]!r} cannot be used in a browser; enter the content itself")]
-        )
+        raise InvalidForm([DocumentError("", f"{value[:60]!r} cannot be used in a browser; enter the content itself")])
 
 
 def _is_day(text: str) -> bool:

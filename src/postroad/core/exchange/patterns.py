@@ -1,6 +1,6 @@
 """Patterns of ``matches()`` that have the same meaning in XPath and in RE2.
 
-Rule: a pattern is taken only if every character of it is known to mean the same; all others are the engine's.
+Rule: a pattern is taken only if every character of it is known to mean the same; all others need the engine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _ANY_BUT_LINE_ENDS = r"[^\n\r]"
 
 
 def to_re2_pattern(pattern: str) -> str | None:
-    """The pattern as RE2 is to have it, or None if it is the engine's."""
+    """The pattern as RE2 is to have it, or None if it needs the engine."""
     pieces: list[str] = []
     at = 0
     while at < len(pattern):

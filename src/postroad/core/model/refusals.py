@@ -39,9 +39,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "as2.authentication-failed": RefusalCode(422, "The AS2 message is not signed by its sender"),
     "as2.integrity-check-failed": RefusalCode(422, "The AS2 message differs from what its sender signed"),
     "as2.decompression-failed": RefusalCode(422, "The AS2 message cannot be decompressed"),
-    "as2.insufficient-security": RefusalCode(
-        403, "The AS2 message lacks the agreed signature or encryption"
-    ),
+    "as2.insufficient-security": RefusalCode(403, "The AS2 message lacks the agreed signature or encryption"),
     "as2.message-id-reused": RefusalCode(409, "The AS2 Message-ID has been used by another message"),
     "as2.unsupported-format": RefusalCode(415, "The structure of the AS2 message is not supported"),
     "as2.unsupported-mic-algorithms": RefusalCode(422, "The requested digest of the MDN is not supported"),

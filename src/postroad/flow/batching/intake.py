@@ -41,7 +41,7 @@ REFUSED = Status(
     "batch.request",
     "A batcher accepts only notifications: post a notification, or send the request to the service itself",
 )
-FAILED = Status("service.failed", "The batcher failed on this message; its owner is told")
+FAILED = Status("service.failed", "The batcher failed on this message; its owner is notified")
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class BatchIntake:
         network = self._network
         receiver = network.directory.service(batching.sends_to)
         if receiver is None:
-            detail = f"there is no service {batching.sends_to}; correct sendsTo, and resend this"
+            detail = f"service {batching.sends_to} does not exist; correct sendsTo, and resend this"
             await network.ending.fail(queued.number, make_reason("recipient.unknown", detail=detail))
             return
         delivered = network.handed_out(queued, body)

@@ -163,7 +163,7 @@ class ForwardStage:
             self._note_expiry(step)
         elif forward.once and outcome.key == forward.once:
             raise Unavailable(
-                "network.unavailable", "The same interchange came twice at the same time; it is looked at again"
+                "network.unavailable", "The same interchange arrived twice at the same time; it is checked again"
             )
         return isinstance(outcome, Committed)
 

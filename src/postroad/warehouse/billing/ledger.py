@@ -123,5 +123,5 @@ class BillingLedger:
 def _open_table(folder: Path, name: str) -> DeltaTable:
     path = str(folder / name)
     if not DeltaTable.is_deltatable(path):
-        raise Misconfigured([f"there is no table {name} in {folder}; {RUN_FIRST}"])
+        raise Misconfigured([f"table {name} does not exist in {folder}; {RUN_FIRST}"])
     return DeltaTable(path)

@@ -25,8 +25,8 @@ def held(until_us: int) -> History:
 @pytest.mark.parametrize(
     ("until_us", "words"),
     [
-        (3_000_000, "held back until 1970-01-01T00:00:03Z at the latest"),
-        (0, "held back until enough wait, or Acme/orders asks for it"),
+        (3_000_000, "waits for release until 1970-01-01T00:00:03Z at the latest"),
+        (0, "waits for release until enough messages wait, or Acme/orders requests it"),
     ],
 )
 def test_it_says_until_when(until_us: int, words: str) -> None:
@@ -36,7 +36,7 @@ def test_it_says_until_when(until_us: int, words: str) -> None:
     assert build_history(msgspec.convert(trace_view(found, shows_counters=True), HistoryShape)) == found
     assert words in lines(found)
     [status] = status_view(found.messages[0])["recipients"]
-    assert (status["state"], status["inWords"]) == ("queued", "held back for Acme/orders")
+    assert (status["state"], status["inWords"]) == ("queued", "waiting for release at Acme/orders")
 
 
 def test_what_just_waits_does_not() -> None:

@@ -103,9 +103,9 @@ async def test_what_waits_has_an_end_and_fetching_makes_room(trade: Trade, limit
 @pytest.mark.req("Z6")
 async def test_what_could_never_wait_is_told_so_and_not_to_try_again(trade: Trade) -> None:
     await trade.limit(stored_bytes=99, queued_messages=1)
-    assert (await trade.refused(size=100)).detail.startswith("The message takes up 100 of 99 bytes")
+    assert (await trade.refused(size=100)).detail.startswith("The message takes 100 of at most 99")
     refusal = await trade.refused(to=(*SUPPLY, *SUPPLY))
-    assert refusal.detail.startswith("The message takes up 2 of 1 deliveries")
+    assert refusal.detail.startswith("The message takes 2 of at most 1")
     await trade.post(99)
     assert "post again" in (await trade.refused(size=1)).detail
 

@@ -115,7 +115,7 @@ async def test_what_has_left_its_batch_is_told_as_withdrawn_though_another_copy_
         cancel = Message(type=MessageType.CANCEL, reference=posted.session)
         result = await port.network.post(port.caller("MyBiz/Sales"), cancel)
         assert [one.code for one in result.recipients] == ["", "cancel.too-late"]
-        assert result.recipients[1].detail == "Not withdrawn: it is delivered"
+        assert result.recipients[1].detail == "Not cancelled: it is delivered"
 
 
 @pytest.mark.req("M9", "M5")

@@ -428,7 +428,7 @@ async def test_nothing_is_resent_on_a_way_that_leads_through_who_is_suspended() 
         end = town.network.directory.service("Town/End")
         assert end is not None
         await town.network.configuration.change("test", [build_save(replace(end, suspended="unpaid"))])
-        with pytest.raises(Refused, match=r"recipient\.suspended: A service on its way"):
+        with pytest.raises(Refused, match=r"recipient\.suspended: A service on its route"):
             await resending.resend(town.network, clerk, found.letter.id, "")
         await town.network.configuration.change("test", [build_save(end)])
         assert (await resending.resend(town.network, clerk, found.letter.id, "")).delivery

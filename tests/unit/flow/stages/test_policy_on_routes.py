@@ -47,7 +47,7 @@ async def test_a_weaker_service_may_not_be_on_the_way(way: Way, policy: Connecti
         refusal = await way(at)
         assert refusal is not None
         assert refusal.code == code
-        assert f"{WORK} does not promise it" in refusal.detail
+        assert f"{WORK} does not guarantee" in refusal.detail
         assert "policy.exceptFor" in refusal.detail
 
 
@@ -78,7 +78,7 @@ async def test_one_owner_does_not_speak_for_another() -> None:
         await demanding(at, replace(CERTIFICATE, except_for=("Transmatics",)), SUPPLY)
         refusal = await at.post(SUPPLY, WORK)
         assert refusal is not None
-        assert refusal.detail.startswith(f"{BUYER} asks")
+        assert refusal.detail.startswith(f"{BUYER} requires")
 
 
 @pytest.mark.req("Z1")

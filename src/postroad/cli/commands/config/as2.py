@@ -118,7 +118,13 @@ def as2() -> None:
 @click.option(
     "--out", "file", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A new private file."
 )
-@click.option("--days", default=1_095, show_default=True, type=click.IntRange(1, 36_500), help="How long the certificate is valid.")
+@click.option(
+    "--days",
+    default=1_095,
+    show_default=True,
+    type=click.IntRange(1, 36_500),
+    help="How long the certificate is valid.",
+)
 @click.option("--bits", default="2048", show_default=True, type=click.Choice(["2048", "3072", "4096"]),
               help="Size of the RSA key.")  # fmt: skip
 def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
@@ -128,9 +134,7 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     printed is for the partner.
     """
     if not name.strip():
-        raise click.UsageError(
-            "NAME is the subject of the certificate, such as the AS2 name; it cannot be empty"
-        )
+        raise click.UsageError("NAME is the subject of the certificate, such as the AS2 name; it cannot be empty")
     made = make_station_key(name, days, int(bits))
     write_private(file, made.key_pem + made.certificate_pem.strip())
     out.value({"name": name, "file": str(file), "fingerprint": made.fingerprint, "certificate": made.certificate_pem})

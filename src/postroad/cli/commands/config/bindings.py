@@ -36,7 +36,9 @@ def with_binding_options(function: Any) -> Any:
 @click.argument("exchange")
 @click.argument("queue")
 @with_binding_options
-@click.option("--name", default="", help="Name of the binding; replaces an existing binding with this name. Default: generated.")
+@click.option(
+    "--name", default="", help="Name of the binding; replaces an existing binding with this name. Default: generated."
+)
 @click.option("--description", default="", help="Description.")
 @click.option("--off", is_flag=True, help="Save it disabled, until `postroad bindings enable`.")
 @with_connection

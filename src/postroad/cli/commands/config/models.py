@@ -230,7 +230,9 @@ def detach(
 @click.argument("model")
 @click.argument("topic")
 @click.option("--at", "node", default="", metavar="NODE", help="Where the message would be published.")
-@click.option("--from", "sender", default="", metavar="SERVICE", help="The publishing service: a producer of the topic.")
+@click.option(
+    "--from", "sender", default="", metavar="SERVICE", help="The publishing service: a producer of the topic."
+)
 @with_connection
 def who_receives(out: Output, model: str, topic: str, node: str, sender: str, connection: NetworkConnection) -> None:
     """Show who would receive a message, by which path, and which producers are in between; nothing is sent."""

@@ -13,7 +13,9 @@ from postroad.cli.framework.output import Output
 if TYPE_CHECKING:
     from postroad.client import Client
 
-ORGANIZATION = click.option("--organization", default="", help="Organization; default: your own.", metavar="ORGANIZATION")
+ORGANIZATION = click.option(
+    "--organization", default="", help="Organization; default: your own.", metavar="ORGANIZATION"
+)
 
 
 @click.group()

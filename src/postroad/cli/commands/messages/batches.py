@@ -21,7 +21,9 @@ MEMBERS_SHOWN = 20
 
 @command
 @click.argument("service", default="")
-@click.option("--state", type=click.Choice(STATES), help="Only batches in this state; default: all that have not been sent.")
+@click.option(
+    "--state", type=click.Choice(STATES), help="Only batches in this state; default: all that have not been sent."
+)
 @with_connection
 def batches(out: Output, service: str, state: str | None, connection: NetworkConnection) -> None:
     """List batches: how full each is, when it will be sent, and why it has not been sent yet.

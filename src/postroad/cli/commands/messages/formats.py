@@ -107,7 +107,9 @@ FORMATS = click.Choice([format.value for format in (*PLAIN, *OWN)])
 @click.option("--to", "wanted", required=True, type=FORMATS, help="Target format.")
 @click.option("--out", "target", default="", help="File to write to; default: standard output.", metavar="FILE")
 @click.option("--content-type", default="", help="Content type of the message.")
-@click.option("--headers", "headers_file", default="", help="File with the header lines of the message.", metavar="FILE")
+@click.option(
+    "--headers", "headers_file", default="", help="File with the header lines of the message.", metavar="FILE"
+)
 @click.option("--with-headers", is_flag=True, help="Write its headers and an empty line first.")
 @click.option("--whole-only", is_flag=True, help="Fail if the format cannot carry everything.")
 def convert(
@@ -123,9 +125,7 @@ def convert(
     for sentence in given.dropped:
         click.echo(f"omitted: {sentence}", err=True)
     if given.dropped and whole_only:
-        out.error(
-            "mediation.lossy", f"{wanted} cannot carry all of it; omit --whole-only to convert it anyway"
-        )
+        out.error("mediation.lossy", f"{wanted} cannot carry all of it; omit --whole-only to convert it anyway")
         sys.exit(ExitCode.ERROR)
     data = given.entity_head + b"\r\n" + given.data if with_headers or wanted == Format.AS2 else given.data
     _write(out, target, data, given)

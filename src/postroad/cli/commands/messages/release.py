@@ -27,4 +27,6 @@ def _said(service: str, going: int, not_before: str | None) -> str:
     if not going:
         return f"{service}: no message waits for release (to retry a paused push now: `postroad services try-push {service}`)"
     messages = "1 message is" if going == 1 else f"{going} messages are"
-    return f"{service}: {messages} released" + (f", when the delivery window opens at {not_before}" if not_before else "")
+    return f"{service}: {messages} released" + (
+        f", when the delivery window opens at {not_before}" if not_before else ""
+    )

@@ -109,7 +109,9 @@ STATES = {"accepted": "cyan", "queued": "yellow", "delivered": "green"}
 @click.option("--service", default="", help="Only of this service; default: all of your organization.")
 @click.option("--box", "boxes", multiple=True, type=click.Choice(BOXES), help="Only sent, received or refused ones.")
 @click.option("--topic", default="", help="Only with this topic.")
-@click.option("--last", default=10, type=click.IntRange(0, 200), help="Number of messages to start with.", show_default=True)
+@click.option(
+    "--last", default=10, type=click.IntRange(0, 200), help="Number of messages to start with.", show_default=True
+)
 @click.option(
     "--every", "pause_s", default=1.0, type=click.FloatRange(0.1), help="Seconds between polls.", show_default=True
 )

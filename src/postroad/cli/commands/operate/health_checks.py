@@ -169,9 +169,7 @@ def check_expiry(settings: Settings) -> HealthFinding:
         return HealthFinding(
             "credentials", "warning", "; ".join(expiry_text(one, now_us) for one in due[:MAX_LISTED]) + more
         )
-    return HealthFinding(
-        "credentials", "ok", f"none of {len(things)} that expire end within {CERTIFICATE_WARNING_DAYS} days"
-    )
+    return HealthFinding("credentials", "ok", f"none of {len(things)} expires within {CERTIFICATE_WARNING_DAYS} days")
 
 
 def check_secrets(settings: Settings) -> HealthFinding:
@@ -216,7 +214,9 @@ def check_as2(settings: Settings) -> HealthFinding:
     if faults:
         return HealthFinding("as2", "warning", "; ".join(faults[:MAX_LISTED]))
     return HealthFinding(
-        "as2", "ok", f"the network's key is available for all partners ({len(found)})" if found else "there are no partners"
+        "as2",
+        "ok",
+        f"the network's key is available for all partners ({len(found)})" if found else "there are no partners",
     )
 
 

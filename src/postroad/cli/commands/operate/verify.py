@@ -85,7 +85,9 @@ class JournalCheck(NamedTuple):
 
 
 @command
-@click.option("--no-index", is_flag=True, help="Do not compare with the index; a truncated journal may then go unnoticed.")
+@click.option(
+    "--no-index", is_flag=True, help="Do not compare with the index; a truncated journal may then go unnoticed."
+)
 @click.option(
     "--head",
     "heads",

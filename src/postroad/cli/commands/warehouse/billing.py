@@ -130,7 +130,9 @@ def invoices(out: Output, period: str, organization: str, settings: Settings) ->
 
 @command
 @click.argument("period")
-@click.option("--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 if there is anything to issue.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 if there is anything to issue."
+)
 @with_warehouse_folder
 @with_record_options
 def close(

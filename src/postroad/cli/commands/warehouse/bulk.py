@@ -46,7 +46,9 @@ POLICY_ORGANIZATION = "Archive"  # in which a policy is at home that belongs to 
 @click.option("--until", type=click.DateTime(), help="End of time after the last message (UTC); default: never.")
 @click.option("--release", is_flag=True, help="Close batches that are still open at the end, as if released.")
 @click.option(
-    "--largest", type=click.IntRange(1), help="Maximum bytes of a batch's messages; a server uses nine tenths of message_bytes."
+    "--largest",
+    type=click.IntRange(1),
+    help="Maximum bytes of a batch's messages; a server uses nine tenths of message_bytes.",
 )
 @click.option(
     "--first-number", "numbers", multiple=True, metavar="[SCOPE=]NUMBER",

@@ -64,7 +64,9 @@ def report_command(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--plot", type=click.Path(path_type=Path), help="Draw it to a .png or .svg file."),
         click.option("--top", type=click.IntRange(1), default=TOP, show_default=True, help="Maximum number of rows."),
         click.option("--to", "end", type=click.DateTime(["%Y-%m-%d"]), help="Last day (UTC); default: the latest."),
-        click.option("--from", "begin", type=click.DateTime(["%Y-%m-%d"]), help="First day (UTC); default: the earliest."),
+        click.option(
+            "--from", "begin", type=click.DateTime(["%Y-%m-%d"]), help="First day (UTC); default: the earliest."
+        ),
     ):
         run = option(run)
     return with_settings(run)

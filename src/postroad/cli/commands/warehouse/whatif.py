@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 @click.option(
     "--model", "trees", multiple=True, metavar="MODEL=FILE", help="A model, and the tree it would have; repeatable."
 )
-@click.option("--from", "begin", type=click.DateTime(), help="Start of the traffic (UTC); default: the beginning of the journal.")
+@click.option(
+    "--from", "begin", type=click.DateTime(), help="Start of the traffic (UTC); default: the beginning of the journal."
+)
 @click.option("--to", "end", type=click.DateTime(), help="End of the traffic (UTC), exclusive; default: now.")
 @click.option("--data", default="", metavar="FOLDER", help="Data folder of the network.")
-@click.option("--prune", is_flag=True, help="In the organizations that the files name, also remove objects that the files do not name.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="In the organizations that the files name, also remove objects that the files do not name.",
+)
 @click.option(
     "--baseline",
     type=click.Choice(["today", "then"]),

@@ -184,7 +184,9 @@ def _paused(stop: Stop, last: HistoryEvent | None) -> _StatusText | None:
     if pause is None or stop.held is not None or (last is not None and last.what not in ("push failed", "given back")):
         return None
     return _StatusText(
-        where=f"It waits at {stop.service}." if last is None else f"It waits at {stop.service}, which did not accept it.",
+        where=f"It waits at {stop.service}."
+        if last is None
+        else f"It waits at {stop.service}, which did not accept it.",
         why=last.why if last is not None else "",
         next=f"Pushes to {stop.service} are paused because {pause.why}. The next push is attempted.",
         next_us=pause.until_us,
@@ -215,7 +217,11 @@ def _held_back(stop: Stop) -> _StatusText | None:
     if stop.held is None:
         return None
     until_us = stop.held.until_us
-    next_ = "It is pushed with all other waiting messages." if until_us else "It is pushed when enough messages wait, or on request."
+    next_ = (
+        "It is pushed with all other waiting messages."
+        if until_us
+        else "It is pushed when enough messages wait, or on request."
+    )
     return _StatusText(where=f"It waits for release at {stop.service}.", next=next_, next_us=until_us)
 
 

@@ -93,7 +93,7 @@ def waterfall_svg(message: MessageHistory, now_us: int) -> str:
         [
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{height}" viewBox="0 0 {WIDTH} {height}" '
             'role="img" aria-labelledby="title desc">',
-            '<title id="title">The life of the message</title>',
+            '<title id="title">Timeline of the message</title>',
             f'<desc id="desc">{text_value(words)}</desc>',
             f"<style>{STYLE}</style>",
             f'<rect class="ground" width="{WIDTH}" height="{height}"/>',
@@ -136,7 +136,7 @@ def _in_words(line: StopLine) -> str:
     waited = sum([piece.end_us - piece.begin_us for piece in line.pieces if piece.kind == "wait"])
     worked = sum([piece.end_us - piece.begin_us for piece in line.pieces if piece.kind == "work"])
     failed = f", {len(line.failures)} failures" if line.failures else ""
-    return f"{line.service}: waited {_length(waited)}, worked on for {_length(worked)}{failed}"
+    return f"{line.service}: waited {_length(waited)}, processed for {_length(worked)}{failed}"
 
 
 def _length(us: int) -> str:

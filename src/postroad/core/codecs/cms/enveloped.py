@@ -47,7 +47,7 @@ def encrypt(
 ) -> bytes:
     """An enveloped message in DER. ``oaep`` wraps the key with RSA-OAEP (SHA-256) in place of PKCS#1 v1.5."""
     if not recipients:
-        raise ValueError("a message without recipients can be read by no one")
+        raise ValueError("a message without recipients cannot be decrypted")
     chosen = find_cipher(cipher)
     key, vector = randomness(chosen.key_bytes), randomness(chosen.vector_bytes)
     pieces, tag = chosen.sealed(as_pieces(content), key, vector)

@@ -51,7 +51,7 @@ def recipient_info(recipient: x509.Certificate, key: bytes, *, oaep: bool) -> by
     """The content's key, wrapped for one recipient."""
     marks = marks_of(recipient)
     if not isinstance(marks.key, rsa.RSAPublicKey):
-        raise unsupported("Only RSA certificates can be encrypted for; register one of the recipient's")
+        raise unsupported("Encryption needs an RSA certificate; register one of the recipient")
     way: Padding = padding.OAEP(padding.MGF1(_SHA256.hash), _SHA256.hash, None) if oaep else padding.PKCS1v15()
     try:
         wrapped = element(OCTET_STRING, marks.key.encrypt(key, way))
@@ -101,7 +101,7 @@ def _key_transports(recipient_infos: BerElement) -> list[BerElement]:
 
 def _wrapped_key(identity: Identity, algorithm: BerElement, wrapped: BerElement) -> WrappedKey:
     if not isinstance(identity.key, rsa.RSAPrivateKey):
-        raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of ours")
+        raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of the network")
     return WrappedKey(
         key=identity.key,
         rejection_secret=identity.rejection_secret,
@@ -116,7 +116,7 @@ def _way(algorithm: BerElement) -> Padding:
     if oid == oids.RSA:
         return padding.PKCS1v15()
     if oid != oids.RSA_OAEP:
-        raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
+        raise unsupported("The message's key encryption is not supported; use RSA PKCS#1 or OAEP")
     parameters = fields.maybe(SEQUENCE)
     return _oaep(parameters) if parameters else padding.OAEP(padding.MGF1(SHA1.hash), SHA1.hash, None)
 
@@ -132,5 +132,5 @@ def _oaep(parameters: BerElement) -> padding.OAEP:
 def _label(source: BerElement) -> bytes | None:
     fields = source.fields()
     if fields.take("label", OID).oid() != oids.P_SPECIFIED:
-        raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
+        raise unsupported("The message's key encryption is not supported; use RSA PKCS#1 or OAEP")
     return fields.take("label").string("label").octets() or None

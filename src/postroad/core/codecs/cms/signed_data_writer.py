@@ -44,7 +44,7 @@ def sign(
     ``content_digest`` spares a caller who has counted the content's digest already from its being counted again.
     """
     if not signers:
-        raise ValueError("a message without signers proves nothing")
+        raise ValueError("a signed message needs at least one signer")
     chosen = find_digest(digest)
     attributes = _attributes(content_digest or chosen.of(content), signed_at)
     signer_infos = [_signer_info(signer, chosen, attributes, pss=pss) for signer in signers]

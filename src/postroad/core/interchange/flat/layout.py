@@ -85,7 +85,7 @@ def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
     if name == "nel":
         return b"\x15" if codec in EBCDIC else encode_text("\x85", codec) if codec == "latin-1" else _no_nel(codec)
     if name not in _ENDS:
-        raise unfit_value("record_end", f"{name!r} is none of {', '.join(_ENDS)}, nel")
+        raise unfit_value("record_end", f"{name!r} is not one of {', '.join(_ENDS)}, nel")
     if name == "none" and (delimited or not facts.get("record_length")):
         raise unfit_value("record_end", "only positional records with a record_length need no end")
     # The line feed of EBCDIC is its own (25), and not the new line that text is written with.
@@ -100,7 +100,7 @@ def _member_end(facts: Mapping[str, str], *, differs: bool) -> str | None:
 
 
 def _no_nel(codec: str) -> bytes:
-    raise unfit_value("record_end", f"{codec} has no new line; say crlf, lf or cr")
+    raise unfit_value("record_end", f"{codec} has no new line; use crlf, lf or cr")
 
 
 def _length(facts: Mapping[str, str], delimited: bool) -> int:
@@ -120,7 +120,7 @@ def _total(text: str, delimited: bool) -> tuple[int, tuple[int, int] | None]:
         return int(text), None
     if not delimited and found and int(found[1]) <= int(found[2]):
         return 0, (int(found[1]) - 1, int(found[2]))
-    raise unfit_value("total", f"{text!r} is no {'column' if delimited else 'first-last byte'}, from 1")
+    raise unfit_value("total", f"{text!r} is not a {'column' if delimited else 'first-last byte'} of 1 or more")
 
 
 def _mark(name: str, text: str, codec: str) -> bytes:

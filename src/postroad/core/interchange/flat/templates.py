@@ -49,7 +49,7 @@ class Template:
         if unknown := sorted(set(names) - NAMES):
             raise unfit_value(self._what, f"{unknown[0]!r} is not a value; the values are {', '.join(sorted(NAMES))}")
         if len(set(names)) < len(names) or not text or text.startswith("{"):
-            raise unfit_value(self._what, "it must begin with text by which it is known, and have each value once")
+            raise unfit_value(self._what, "it must begin with an identifying text, and have each value once")
         for field, behind in pairwise(self._parts[:-1]):
             if isinstance(field, _Field) and not field.width and not behind:
                 raise unfit_value(self._what, f"{field.name!r} needs a width, or text between it and the next value")
@@ -65,7 +65,7 @@ class Template:
         raw = self._raw(value.zfill(field.width) if field.name in NUMBERS else value)
         if field.width and len(raw) > field.width:
             raise unfit_value(
-                field.name, f"{value!r} is longer than the {field.width} bytes that the {self._what} has for it"
+                field.name, f"{value!r} is longer than the {field.width} bytes that the {self._what} allows"
             )
         return raw + self._raw(" ") * (field.width - len(raw))
 

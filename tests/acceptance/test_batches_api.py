@@ -202,7 +202,7 @@ async def test_a_batch_is_held_back_let_go_and_released(asked: Asked) -> None:
     gathered = await gathered_in_birch(asked)
     held = (await steered(asked, gathered, "hold")).json()
     assert (held["state"], held["held"], held["version"]) == ("open", True, gathered.batch.version + 1)
-    assert held["nearest"]["told"].endswith("then it waits, because it is held back")
+    assert held["nearest"]["told"].endswith("then it waits, because it is paused")
     assert (await steered(asked, gathered, "let-go")).json()["held"] is False
     released = await steered(asked, gathered, "release")
     assert (released.json()["state"], released.json()["closedBy"]) == ("closed", "request")

@@ -122,13 +122,13 @@ def test_a_queue_is_bound_and_unbound_from_the_command_line(market: Market, tmp_
     assert shown == {"west": {"queue": "Auditors/Archive", "query": query.read_text(), "enabled": True}}
     assert "shared: ?order?region = 'west'" in market.run("bindings", "explain", EXCHANGE, "west", who="auditors")
     assert "west: off" in market.run("bindings", "disable", EXCHANGE, "west", who="auditors")
-    assert "switched off: nothing goes this way" in market.run("bindings", EXCHANGE, who="auditors")
+    assert "disabled" in market.run("bindings", EXCHANGE, who="auditors")
     assert "west: on" in market.run("bindings", "enable", EXCHANGE, "west", who="auditors")
     with market.client("auditors") as auditors:
         binding = auditors.bindings.binding(EXCHANGE, "west")
     assert (binding["version"], binding["enabled"], binding["query"]) == (3, True, query.read_text())
     off = market.run("bind", EXCHANGE, "Auditors/Archive", "--name", "west", "--off", who="auditors")
-    assert "version 4, switched off" in off
+    assert "version 4, disabled" in off
     assert "removed" in market.run("unbind", EXCHANGE, "west", who="auditors")
     market.post({"order": {"region": "west"}})
     market.post(LARGE)  # the exchange keeps the order: once this has gone through, the one before it has
@@ -154,7 +154,7 @@ def test_a_script_decides_too_and_is_installed_and_bound_by_its_name(market: Mar
     assert json.loads(market.got("auditors")[0].parts[0].data) == {"heavy": "again"}
     assert "script.invalid" in market.refused(*bind, "--script", "def route(:", who="auditors")
     market.run("assets", "remove", EXCHANGE, "script", "heavy")
-    assert market.state("heavy")["explanation"] == "the routing heavy is not installed: nothing goes this way"
+    assert market.state("heavy")["explanation"] == "the routing heavy is not installed, so nothing matches"
     market.run("unbind", EXCHANGE, "heavy", who="auditors")
 
 
@@ -225,7 +225,7 @@ def test_a_message_is_tried_without_being_sent(market: Market, tmp_path: Path) -
     assert "north: goes to Acme/North as it came\n  shared: /order/region = 'north'" in tried
     assert "slips: goes to Acme/Warehouse as application/xml" in tried
     assert '<pick sku="A-1" quantity="10"/>' in tried
-    assert "3 of 4 bindings say yes; nothing was sent." in tried
+    assert "3 of 4 bindings match; nothing was sent." in tried
     query = "for $o in $msg/order where $o/total > 1000 return <big>{$o/@id}</big>"
     [one] = json_lines(market.run("bindings", "try", EXCHANGE, order, "--query", query, "--json", who="auditors"))
     assert (one["tried"], one["items"][0]["content"]) == (1, '<big id="4711"/>')

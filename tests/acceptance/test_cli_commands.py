@@ -277,10 +277,10 @@ def test_services_are_listed_by_address(network: Served) -> None:
 def test_an_unreachable_network_is_named(tmp_path: Path) -> None:
     done = postroad("poll", "--key", "x", cwd=tmp_path, environment={"POSTROAD_DATA": "nothing-here"})
     assert done.returncode == 4
-    assert "No answer from http://127.0.0.1:8470 " in done.stderr
+    assert "No response from http://127.0.0.1:8470 " in done.stderr
     assert "No network was found in nothing-here" in done.stderr
     named = postroad("poll", "--key", "x", "--url", "http://127.0.0.1:9", cwd=tmp_path)
-    assert "No answer from http://127.0.0.1:9 " in named.stderr
+    assert "No response from http://127.0.0.1:9 " in named.stderr
     assert "No network was found" not in named.stderr
 
 

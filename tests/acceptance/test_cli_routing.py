@@ -156,7 +156,7 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path, network: Served) -> N
 def test_explain_tells_and_draws(ruled: Served, order: Path, tmp_path: Path) -> None:
     text = succeeded("explain", order, "--to", SELLER, *using(ruled, BUYER))
     assert f"{BUYER} -> {WORKER} -> {SELLER}" in text
-    assert '[x] body /Order/Total (as number) is greater than 100; saw "150"' in text
+    assert '[x] body /Order/Total (as number) is greater than 100; found "150"' in text
     message = Message(to=(Recipient(SELLER),), parts=(Part(id="1", content_type="text/xml", data=order.read_bytes()),))
     soap = tmp_path / "message.xml"
     soap.write_bytes(SOAP11.encode_post(message))

@@ -73,7 +73,7 @@ async def test_a_single_message_says_where_it_is_and_what_happens_next_in_fields
     assert found["by"] == ["session"]
     assert (where["recipient"], where["state"], where["since"]) == ("Birch/Public", "waiting", found["at"])
     assert where["where"] == "It waits in the mailbox of Birch/Public."
-    assert where["next"] == "Birch/Public fetches its messages itself, and has not asked since."
+    assert where["next"] == "Birch/Public polls for its messages, and has not polled since."
     assert (where["nextAt"], where["why"], where["batch"]) == (None, "", "")
     expected = f"{where['where']} Since {found['at']}. {where['next']} It expires {where['expiresAt']}."
     assert where["text"] == expected

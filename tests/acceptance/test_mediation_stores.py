@@ -60,7 +60,7 @@ async def require_handed_out(node: RunningNetwork) -> None:
     records = (await node.network.journal.read(0, 1 << 20)).records
     [noted] = [entry for one in records if isinstance(entry := decode(one.facts), DeliveryTranslated)]
     assert (noted.by, noted.form, noted.format) == (OTHER.gcid, "mime", "dime")
-    assert noted.dropped == ("part 2: that it is a document, not an attachment, has no place in DIME",)
+    assert noted.dropped == ("part 2: that it is a document, not an attachment, cannot be represented in DIME",)
     history = await node.network.trace(other.delivered.session, None)
     assert history is not None
     events = [event.what for copy in history.messages[0].copies for event in copy.stops[-1].events]

@@ -143,4 +143,4 @@ def test_owners_confirm_on_the_command_line(served: Served) -> None:
     assert made["id"] in listed.stdout, listed.stderr
     done = postroad("confirmations", "accept", made["id"], *access)
     assert done.stdout == f"{made['id']}: confirmed\n", done.stderr
-    assert postroad("confirmations", "list", *access).stdout == "Nothing waits for an owner.\n"
+    assert postroad("confirmations", "list", *access).stdout == "Nothing waits for an owner's confirmation.\n"

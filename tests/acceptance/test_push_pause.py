@@ -43,8 +43,8 @@ def test_a_pause_is_shown_and_a_try_at_once_ends_it(tmp_path: Path) -> None:
                     stranger.change("POST", f"/v1/services/{ACME}/push/try")
             receiving.answers.pop(path_of(ACME))
             said = succeeded("services", "try-push", ACME, "--data", network.data)
-            assert said == f"{ACME}: delivered session {sessions[0]}; everything else that waits follows\n"
+            assert said == f"{ACME}: delivered session {sessions[0]}; the other waiting messages follow\n"
             eventually(lambda: all(stops(mybiz, one)[0].state == "delivered" for one in sessions))
             assert mybiz.trace(sessions[0]).messages[0].copies[0].stops[0].paused is None
         said = succeeded("services", "try-push", ACME, "--data", network.data)
-        assert said == f"{ACME}: nothing was pushed: nothing waits to be pushed\n"
+        assert said == f"{ACME}: nothing was pushed: no message is waiting\n"

@@ -239,7 +239,7 @@ def test_refusals_and_outages_are_told_apart(network: Served, buyer: Client) -> 
     with (
         Client("http://127.0.0.1:1", "x", retrying=Retrying(tries=2, first_s=0.01)) as nowhere,
         pytest.raises(
-            Unavailable, match=r"network\.unreachable: No answer from http://127\.0\.0\.1:1 \(connection refused\)"
+            Unavailable, match=r"network\.unreachable: No response from http://127\.0\.0\.1:1 \(connection refused\)"
         ),
     ):
         nowhere.poll()

@@ -84,7 +84,7 @@ async def test_two_nodes_take_every_interchange_apart_once(tmp_path: Path, postg
         assert len({one.parts[0].data for one in documents}) == 3 * INTERCHANGES
         assert sorted(int(one.reference) for one in answers) == list(range(1, 2 * INTERCHANGES + 1))
         told = Counter(bool(x12.read_answers(one).interchanges) for one in answers)
-        assert told == {False: INTERCHANGES, True: INTERCHANGES}, "a TA1 says that it came before"
+        assert told == {False: INTERCHANGES, True: INTERCHANGES}, "a TA1 says that it is a duplicate"
 
         async def all_duplicates() -> bool:
             return len(await letters(first)) >= INTERCHANGES

@@ -172,4 +172,4 @@ def test_a_profile_by_which_nothing_would_ever_go_is_refused(network: Served) ->
     file.write_text(json.dumps({"postroad": 1, "organizations": {"Never": {"services": {"Inbox": wish}}}}))
     done = postroad("apply", file, "--yes", "--data", network.data)
     assert done.returncode != 0
-    assert "nothing would ever be released" in done.stdout + done.stderr
+    assert "no message would ever be released" in done.stdout + done.stderr

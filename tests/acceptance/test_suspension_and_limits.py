@@ -146,7 +146,7 @@ def test_operators_suspend_and_resume_from_the_command_line(running: Served, nam
         for arguments in (("suspend", name, "--reason", "me"), ("resume", name)):
             denied = postroad(*arguments, "--url", running.url, "--key-file", running.key("Acme/Supply"))
             assert (denied.returncode, "permission.denied" in denied.stderr) == (3, True)
-        assert operating(running, "resume", name) == f"{name}: takes part again\n"
+        assert operating(running, "resume", name) == f"{name}: is active again\n"
         [waiting] = supply.poll()
         assert waiting.session == first.session
         supply.acknowledge(waiting)

@@ -33,7 +33,7 @@ def _try(person: Person, what: str, **fields: str) -> str:
             person.page.select_option(f"#{name}", value)
         else:
             person.page.fill(f"#{name}", value)
-    person.page.click("button:has-text('Try it')")
+    person.page.click("button:text-is('Test')")
     found = person.page.query_selector("#result")
     return found.inner_text() if found else person.page.inner_text("#faults")
 
@@ -42,20 +42,20 @@ def _try(person: Person, what: str, **fields: str) -> str:
 def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
     order = "<Order><Total>4711</Total></Order>"
     told = _try(person, "binding", service=f"{HOUSE}/Orders", text=QUERY, document=order)
-    assert "1 of 1 binding says yes" in told
+    assert "1 of 1 binding matches" in told
     assert "shared" in told
     person.snap("bench-binding")
-    person.page.click("text=Write it into the form")
+    person.page.click("text=Copy to the form")
     assert person.page.input_value("#program") == "$msg/Order/Total > 1000"
     told = _try(person, "stylesheet", text=STYLESHEET, document=order, parameters="word: total")
     assert "<Told>total 4711</Told>" in told
     told = _try(person, "translation", format="mime", document=SOAP)
-    assert "It came as soap" in told
+    assert "Detected soap" in told
     assert "<Order><Total>5</Total></Order>" in told
-    assert "Nothing is left out" in told
+    assert "Nothing is omitted" in told
     person.snap("bench-translation")
     person.refusals_expected = True
-    assert "give the session" in _try(person, "translation", format="mime")
+    assert "enter the session ID" in _try(person, "translation", format="mime")
     assert "There is nothing of that name" in _try(person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32)
 
 
@@ -87,7 +87,7 @@ def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], wo
     viewer = visitor(scripts=False)
     viewer.log_in(PEOPLE["viewer"], PASSWORD)
     viewer.go(f"/messages/{session}")
-    viewer.page.click("text=Try something on it")
+    viewer.page.click("text=Test with this message")
     assert viewer.page.input_value("#session") == session
     viewer.refusals_expected = True
     assert "role developer" in _try_denied(viewer, "stylesheet", text=STYLESHEET, document="<a/>")
@@ -102,7 +102,7 @@ def _try_denied(person: Person, what: str, **fields: str) -> str:
     person.go(f"/bench?what={what}")
     for name, value in fields.items():
         person.page.fill(f"#{name}", value)
-    person.page.click("button:has-text('Try it')")
+    person.page.click("button:text-is('Test')")
     return person.text()
 
 

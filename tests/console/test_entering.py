@@ -32,7 +32,7 @@ def test_registers_works_and_logs_in_again(visitor: Callable[..., Person]) -> No
     person.go("/account")
     person.page.fill("#label", "laptop")
     person.page.fill("#key-password", PASSWORD)
-    person.page.click("text=Make a key")
+    person.page.click("text=Create key")
     assert person.page.inner_text("#new-key").startswith("pr_")
     person.snap("account")
     person.page.click("[aria-label='Revoke laptop']")

@@ -1,4 +1,4 @@
-"""A queue is bound in the browser: what decides is checked while typing, explained, switched off and removed."""
+"""A queue is bound in the browser: what decides is checked while typing, explained, disabled and removed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: 
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.go(f"/services/{workshop.gcids['Orders']}")
-    person.page.click("text=Its bindings")
+    person.page.click("main >> a:text-is('Bindings')")
     person.page.click("text=Bind a queue")
     person.page.fill("#name", "expensive")
     person.page.fill("#queue", f"{HOUSE}/Desk")
@@ -27,12 +27,12 @@ def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: 
     person.page.fill("#program", "$msg/Order/Total > 1000")
     person.page.press("#program", "Tab")
     person.page.wait_for_selector("#faults:not(:has(.fault))", state="attached")
-    person.page.click("text=Bind it")
-    assert "It holds from the next message on" in person.text()
+    person.page.click("text=Create binding")
+    assert "The binding applies from the next message on" in person.text()
     assert "shared" in person.text()
     person.snap("binding")
-    person.page.click("text=Switch off")
-    assert "nothing goes this way" in person.text()
+    person.page.click("button:text-is('Disable')")
+    assert "Binding disabled" in person.text()
     person.page.click("main >> text=Edit")
     person.page.fill("#routingKey", "orders")
     person.page.click("button:has-text('Save')")
@@ -40,9 +40,9 @@ def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: 
     assert "topic orders" in person.text()
     person.snap("bindings")
     person.page.click("text=expensive")
-    person.page.click("text=Remove the binding")
-    person.page.click("text=Remove it")
-    assert "is removed" in person.text()
+    person.page.click("text=Delete the binding")
+    person.page.click("button:text-is('Delete')")
+    assert "was deleted" in person.text()
 
 
 def test_others_see_no_exchange_that_is_closed_to_them(visitor: Callable[..., Person], workshop: Workshop) -> None:
@@ -54,7 +54,7 @@ def test_others_see_no_exchange_that_is_closed_to_them(visitor: Callable[..., Pe
     stranger = visitor(scripts=False)
     stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.go("/exchanges")
-    assert "There is no exchange that you may bind to" in stranger.text()
+    assert "There are no exchanges that you may bind to" in stranger.text()
     stranger.refusals_expected = True
     stranger.go(f"/exchanges/{workshop.gcids['Orders']}")
     assert "nothing that you may see" in stranger.text()

@@ -26,7 +26,7 @@ def test_registers_makes_a_service_and_leaves(visitor: Callable[..., Person]) ->
     person.page.keyboard.press("Enter")
     person.page.wait_for_selector("nav[aria-label]")
     person.page.keyboard.press("Tab")
-    assert _focused(person) == "Skip to the page"
+    assert _focused(person) == "Skip to main content"
     person.page.keyboard.press("Enter")
     assert person.page.evaluate("document.activeElement.id") == "main"
     _tab_to(person, "Services")

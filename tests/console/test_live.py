@@ -21,17 +21,17 @@ def test_watches_what_happens(visitor: Callable[..., Person], demo: Demo) -> Non
     person.page.context.clear_cookies()
     cedar = house(demo, person, "Cedar & Sons", "cedar@cedar.example")
     person.page.click("nav >> text=Live")
-    person.page.wait_for_selector("text=Up to date as things happen")
+    person.page.wait_for_selector("text=Updated live")
     cedar.send("hello")
     person.page.wait_for_selector("#rows >> text=hello")
-    assert "Nothing has happened lately" not in person.text()
+    assert "No recent events" not in person.text()
     cedar.fail(2, why="no <i>ink</i>")
     person.page.wait_for_selector("#figures >> text=failed-in-transit")
     assert "no <i>ink</i>" in person.page.inner_text("#figures")
     person.page.wait_for_selector("#figures th:has-text('Cedar & Sons/seller')")  # something waits there
     person.snap("live")
-    person.page.click("text=Hold")
-    assert "Held" in person.text()
+    person.page.click("button:text-is('Pause')")
+    assert "Paused" in person.text()
     cedar.send("later")
     person.page.wait_for_timeout(1_500)
     assert "later" not in person.page.inner_text("#rows")
@@ -40,7 +40,7 @@ def test_watches_what_happens(visitor: Callable[..., Person], demo: Demo) -> Non
     assert person.page.locator("#rows >> text=hello").count() == 2  # sent and arrived, each told once
     person.page.select_option("#what", "failed")
     person.page.click("button:has-text('Show')")
-    person.page.wait_for_selector("text=Up to date as things happen")
+    person.page.wait_for_selector("text=Updated live")
     assert person.page.locator("#rows tr").count() == 2
     person.page.click("nav >> text=Overview")
     assert "2" in person.page.inner_text(".card:has-text('dead letters')")
@@ -56,8 +56,8 @@ def test_serves_without_scripts_and_shows_nothing_of_others(visitor: Callable[..
     person.go("/live")
     assert "secret-topic" in person.text()
     assert "failed-in-transit" in person.text()
-    assert "Load them again" in person.text()
-    assert "Hold" not in person.text()
+    assert "State as of" in person.text()
+    assert "Pause" not in person.text()
     stranger.register("Elm Ltd", "elm@elm.example", PASSWORD)
     for path in ("/", "/live", "/dead-letters", "/live?service=Dogwood%20Ltd/seller"):
         stranger.go(path)
@@ -68,15 +68,15 @@ def test_serves_without_scripts_and_shows_nothing_of_others(visitor: Callable[..
 
 def test_a_sample_says_that_it_is_one() -> None:
     text = Rendering().text("live_rows.html", {"rows": [], "left_out": 950})
-    assert "950 more happened that are not shown here" in text
+    assert "950 more are not shown" in text
     assert Rendering().text("live_rows.html", {"rows": [], "left_out": 0}).strip() == ""
 
 
 def test_operators_see_all_of_it(operator: Callable[[], Person]) -> None:
     person = operator()
     person.page.click("nav >> text=Live")
-    person.page.wait_for_selector("text=Up to date as things happen")
-    assert "all there are" in person.page.inner_text("#service")
+    person.page.wait_for_selector("text=Updated live")
+    assert "of your organization" not in person.page.inner_text("#service")
     assert "MyBiz/Purchasing" in person.page.inner_text("#service")
     person.page.click("nav >> text=Overview")
     assert "The network" in person.text()
@@ -86,10 +86,10 @@ def test_one_browser_has_one_stream_and_it_ends_with_the_visit(visitor: Callable
     person = visitor()
     person.register("Fir Ltd", "fir@fir.example", PASSWORD)
     person.go("/live")
-    person.page.wait_for_selector("text=Up to date as things happen")
+    person.page.wait_for_selector("text=Updated live")
     second = person.page.context.new_page()
     second.goto(f"{person.url}/live")
-    second.wait_for_selector("text=Up to date as things happen")
-    person.page.wait_for_selector("text=This continues in another tab")
+    second.wait_for_selector("text=Updated live")
+    person.page.wait_for_selector("text=The live page is open in another tab")
     person.page.click("text=Log out")
     second.wait_for_selector("text=Your session has ended")

@@ -43,23 +43,23 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
     assert "TheAcmeCompany/Supply" in buyer.text()
     buyer.snap("message")
     session = buyer.page.url.rpartition("/")[2]
-    buyer.page.click("text=What it says, stop by stop")
-    assert "What changed since the stop before" in buyer.text()
+    buyer.page.click("text=Contents at each stop")
+    assert "Changes since the previous stop" in buyer.text()
     buyer.snap("message-contents")
     with buyer.page.expect_download() as download:
-        buyer.page.click("section:has-text('As KeepEmOut/filter was given it') >> text=Download it")
+        buyer.page.click("section:has-text('As delivered to KeepEmOut/filter') >> text=Download")
     assert "BX0045012" in Path(download.value.path()).read_text()
     buyer.go(f"/messages/{session}")
-    buyer.page.click("text=Why it went this way")
+    buyer.page.click("text=Explain the route")
     buyer.snap("message-explanation")
     buyer.page.fill("#q", session)
     buyer.page.press("#q", "Enter")
     assert buyer.page.url.endswith(session)
     buyer.page.fill("#q", "nobody knows this")
-    buyer.page.click("text=Find")
-    assert "Nothing is known by" in buyer.text()
+    buyer.page.click("text=Search")
+    assert "No matches for" in buyer.text()
     buyer.page.fill("#q", "TheAcmeCompany/Supply")
-    buyer.page.click("text=Find")
+    buyer.page.click("text=Search")
     assert "/directory/" in buyer.page.url
 
 
@@ -94,7 +94,7 @@ def test_strangers_find_nothing(visitor: Callable[..., Person], demo: Demo) -> N
     person = visitor(scripts=False)
     person.register("Willow Ltd", "willow@willow.example", PASSWORD)
     person.go(f"/find?q={session}")
-    assert "Nothing is known by" in person.text()
+    assert "No matches for" in person.text()
     person.refusals_expected = True
     for path in ("", "/contents", "/explanation", "/route.svg", "/life.svg", "/parts/1", "/stops/1/parts/1"):
         response = person.page.goto(f"{demo.url}/messages/{session}{path}")
@@ -118,15 +118,15 @@ def test_a_message_is_found_by_what_its_partners_call_it(visitor: Callable[..., 
         person.page.fill("#q", known)
         person.page.press("#q", "Enter")
         assert person.page.url.endswith(only), known
-    assert "fetches its messages itself" in person.text()
-    assert "It expires" in person.text()
+    assert "polls for its messages" in person.text()
+    assert "Expires" in person.text()
     assert person.page.locator("dd a:has-text('PO-12')").get_attribute("href") == "/find?q=PO-12"
     person.page.set_viewport_size({"width": 390, "height": 800})
     person.snap("message-phone")
     person.page.set_viewport_size({"width": 1280, "height": 800})
     person.page.fill("#q", "4711")
     person.page.press("#q", "Enter")
-    assert "2 messages are known by" in person.text()
+    assert "2 messages match" in person.text()
     assert person.page.locator("tbody tr").count() == 2
     person.snap("find-several")
     person.page.fill("#q", "H-78")
@@ -142,7 +142,7 @@ def test_a_message_is_found_by_what_its_partners_call_it(visitor: Callable[..., 
     stranger.register("Holly Ltd", "holly@holly.example", PASSWORD)
     for known in ("PO-12", "H-77", "4711", "H-78"):
         stranger.go(f"/find?q={known}")
-        assert "Nothing is known by" in stranger.text()
+        assert "No matches for" in stranger.text()
 
 
 def test_what_failed_says_why_and_what_to_do(visitor: Callable[..., Person], demo: Demo) -> None:
@@ -172,4 +172,4 @@ def test_a_batch_that_has_not_gone_is_found_by_its_id(visitor: Callable[..., Per
     assert "has gathered it in a batch, which is open" in person.text()
     stranger.register("Linden Ltd", "linden@linden.example", PASSWORD)
     stranger.go(f"/find?q={batch}")
-    assert "Nothing is known by" in stranger.text()
+    assert "No matches for" in stranger.text()

@@ -19,14 +19,14 @@ def test_operators_look_after_the_network(operator: Callable[[], Person], visito
     person.snap("organization")
     person.refusals_expected = True
     person.page.click("button:has-text('Suspend')")
-    assert "Say why" in person.text()
+    assert "Enter a reason" in person.text()
     person.page.fill("#reason", "does not pay")
     person.page.click("button:has-text('Suspend')")
     assert "is suspended" in person.text()
-    person.page.click("text=Let it take part again")
-    assert "takes part again" in person.text()
+    person.page.click("text=End the suspension")
+    assert "is active again" in person.text()
     person.page.fill("#queued_messages", "500")
-    person.page.click("text=Set the limits")
+    person.page.click("main >> button:text-is('Save')")
     assert person.page.input_value("#queued_messages") == "500"
     person.page.click("nav >> text=Health")
     assert "entries in the journal" in person.text()

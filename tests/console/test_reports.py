@@ -89,7 +89,9 @@ def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Per
     partners = _csv(person, "partners")
     assert ["to", "XpandiCo", "20", "20", "14000", "0"] in partners
     assert ["from", f"'{STRANGE}", "10", "10", "7000", "0"] in partners, "what a spreadsheet would take for a formula"
-    assert ["from", "(sent on to you)", "10", "10", "7000", "10"] in partners, "who stands behind is not theirs to know"
+    assert ["from", "(forwarded to you)", "10", "10", "7000", "10"] in partners, (
+        "who stands behind is not theirs to know"
+    )
     batches = dict(zip(*_csv(person, "batches"), strict=True))
     assert (batches["batches"], batches["suspended"], batches["waiting s"]) == ("30", "10", "2.0")
     person.refusals_expected = True
@@ -126,7 +128,7 @@ def test_says_what_to_do_where_nothing_is_counted_yet(
     try:
         for path in ("/reports", "/reports/batches", "/billing"):
             member.go(path)
-            assert "The network's operators set it up" in member.text()
+            assert "The network's operators set up the warehouse" in member.text()
             person.go(path)
             assert "postroad pipeline run" in person.text()
         person.snap("reports-missing")

@@ -1,4 +1,4 @@
-"""Rules as a person writes them: checked while typing, tried on the bench, saved, changed, switched off, moved and removed."""
+"""Rules as a person writes them: checked while typing, tried on the bench, saved, changed, disabled, moved and removed."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], works
     person.page.fill("#service", "Workshop/Desk")
     person.page.press("#service", "Tab")
     person.page.wait_for_selector("#faults:not(:has(.fault))", state="attached")
-    person.page.click("text=Try it first")
+    person.page.click("main >> button:text-is('Test')")
     person.page.fill("#document", '{"total": 4000}')
     person.page.fill("#to", "TheAcmeCompany/Supply")
-    person.page.click("button:has-text('Try it')")
+    person.page.click("button:text-is('Test')")
     result = person.page.inner_text("#result")
-    assert "It holds" in result
+    assert "The rule applies" in result
     assert "4000" in result
     person.snap("bench-rule")
-    person.page.click("text=Write it into the form")
+    person.page.click("text=Copy to the form")
     assert person.page.input_value("#path") == "$.total"
-    person.page.click("text=Make the rule")
-    assert "holds from the next message on" in person.text()
+    person.page.click("text=Create rule")
+    assert "applies from the next message on" in person.text()
     person.snap("rule")
     person.page.click("main >> text=Edit")
     assert person.page.input_value("#value") == "1000"
@@ -57,8 +57,8 @@ def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], works
     person.page.click("button:has-text('Save')")
     person.page.click("details:has-text('1 field')")
     assert "2000" in person.page.inner_text("details:has-text('1 field')")
-    person.page.click("text=Switch off")
-    assert "nothing happens by it" in person.text()
+    person.page.click("button:text-is('Disable')")
+    assert "Rule disabled" in person.text()
 
 
 def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop: Workshop, demo: Demo) -> None:
@@ -78,19 +78,19 @@ def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop:
     person.page.click("[aria-label='Move second up']")
     assert person.page.locator("tbody th a").all_inner_texts() == ["second", "first"]
     person.page.click("tbody >> text=second")
-    person.page.click("text=Remove the rule")
-    person.page.click("text=Remove it")
-    assert "is removed" in person.text()
+    person.page.click("text=Delete the rule")
+    person.page.click("button:text-is('Delete')")
+    assert "was deleted" in person.text()
     person.refusals_expected = True
     person.go(f"{rules}/new")
     person.page.fill("#name", "first")
     person.page.fill("#more", EXPENSIVE)
-    person.page.click("text=Make the rule")
-    assert "is in the fields and in the text" in person.text()
+    person.page.click("text=Create rule")
+    assert "is set both in the fields and in the text" in person.text()
     assert person.page.input_value("#more").strip() == EXPENSIVE.strip()
     person.page.select_option("#operator", "written")
     person.page.select_option("#action", "written")
-    person.page.click("text=Make the rule")
+    person.page.click("text=Create rule")
     assert "has a rule with this name" in person.text()
     assert person.page.get_attribute("#name", "aria-invalid") == "true"
     viewer = visitor(scripts=False)

@@ -63,9 +63,9 @@ class Walk:
         self.page.fill("#name", "orders")
         self.page.fill("#description", "Sends our orders")
         self.picture("service")
-        self.page.click("text=Make the service")
+        self.page.click("text=Create service")
         self.page.fill("#label", "the shop's program")
-        self.page.click("text=Make a key")
+        self.page.click("text=Create key")
         return self.page.inner_text("#new-key")
 
     def find_whom_to_send_to(self) -> None:

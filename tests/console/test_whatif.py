@@ -53,8 +53,8 @@ def test_a_report_is_read(operator: Callable[[], Person], demo: Demo) -> None:
     answer = person.page.request.get(f"{demo.url}/whatif/{RUN}/report.html")
     assert answer.headers["content-disposition"].startswith("attachment")
     assert "sandbox" in answer.headers["content-security-policy"]
-    person.page.click("text=Remove it")
-    assert "It was removed" in person.text()
+    person.page.click("main >> button:text-is('Delete')")
+    assert "The run was deleted" in person.text()
 
 
 def test_a_run_is_started_watched_and_stopped(operator: Callable[[], Person]) -> None:
@@ -67,18 +67,18 @@ def test_a_run_is_started_watched_and_stopped(operator: Callable[[], Person]) ->
         ("postroad: 1\norganizations: {MyBiz: {services: {Purchasing: {nonsense: true}}}}", "nonsense"),
     ):  # fmt: skip
         person.page.fill("#change", change)
-        person.page.click("text=Try it")
+        person.page.click("main >> button:text-is('Start')")
         assert told in person.page.inner_text("#faults")
         assert person.page.input_value("#change") == change
     person.page.fill("#change", "postroad: 1\norganizations: {MyBiz: {services: {Approval: {}}}}")
-    person.page.click("text=Try it")
-    assert "at work" in person.text()
+    person.page.click("main >> button:text-is('Start')")
+    assert "running" in person.text()
     person.page.wait_for_timeout(2_500)  # the part is asked for again
     person.snap("whatif-working")
-    person.page.click("text=Stop it")
-    person.page.wait_for_selector("text=It ended without a report", timeout=20_000)
-    person.page.click("text=Remove it")
-    assert "It was removed" in person.text()
+    person.page.click("main >> button:text-is('Cancel')")
+    person.page.wait_for_selector("text=The run ended without a report", timeout=20_000)
+    person.page.click("main >> button:text-is('Delete')")
+    assert "The run was deleted" in person.text()
 
 
 def test_nobody_else_sees_or_starts_any(visitor: Callable[..., Person]) -> None:

@@ -62,7 +62,7 @@ async def verdicts(engine: SaxonQueries, *queries: str) -> list[QueryVerdict]:
     [
         (MEMORY_BOMB, "more than 512 MiB of memory"),
         (FLOOD, "more bytes than are allowed"),
-        (BOTTOMLESS, "the engine broke down over it"),
+        (BOTTOMLESS, "the engine failed"),
         (BACKTRACKING, "backtracking"),
         (LONG_FAULT, "xxxx"),
     ],

@@ -74,10 +74,10 @@ async def verdicts(engine: StarlarkScripts, *scripts: str) -> list[QueryVerdict]
         (FLOOD, "more bytes than are allowed"),
         (LONG_FAULT, "xxxx"),
         (BLANK_FAULT, "line 2: it failed"),
-        (NESTED_LIST, "the engine broke down over it"),
+        (NESTED_LIST, "the engine failed"),
         (CYCLE, "Cycle detected"),
-        (BRACKETS, "the engine broke down over it"),
-        (SIGNS, "the engine broke down over it"),
+        (BRACKETS, "the engine failed"),
+        (SIGNS, "the engine failed"),
     ],
     ids=[
         "doubling",

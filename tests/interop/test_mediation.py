@@ -55,7 +55,7 @@ REFUSED = {
     "mime_swa/cpython-email/msg_33.txt": ("wire.malformed", "names its boundary"),
     "mime_swa/cpython-email/msg_38.txt": ("wire.malformed", "of a header cannot be read"),
     "mime_swa/cpython-email/msg_47.txt": ("wire.malformed", "of a header cannot be read"),
-    "mime_swa/mime4j-torture/badbound.msg": ("wire.malformed", "does not come in the body"),
+    "mime_swa/mime4j-torture/badbound.msg": ("wire.malformed", "does not occur in the body"),
     "mime_swa/mime4j-torture/multi-bad.msg": ("wire.malformed", "no closing boundary"),
     "mime_swa/mime4j-torture/multipartemptypart.msg": ("wire.malformed", "at least one part"),
     "mime_swa/mime4j-torture/multipartnopart.msg": ("wire.malformed", "at least one part"),

@@ -45,5 +45,5 @@ def _loaded(point: EntryPoint, kind: type[Plug]) -> Plug:
     if not isinstance(found, kind):
         raise Refused("interchange.unfit", f"it is a {type(found).__name__}, and not a {kind.__name__}")
     if found.name != point.name:
-        raise Refused("interchange.unfit", f"it calls itself {found.name!r}; its entry point must have the same name")
+        raise Refused("interchange.unfit", f"its name is {found.name!r}; its entry point must have the same name")
     return found

@@ -35,21 +35,21 @@ class OperatorsSecrets:
     def file(self, service: Service, reference: str) -> str:
         kind, _, name = reference.partition(":")
         if kind != "file":
-            raise Misconfigured(["push.secretFrom must name what is sent as proof: file:NAME or env:PUSH_SECRET_GCID…"])
+            raise Misconfigured(
+                ["push.secretFrom must be the location of the secret: file:NAME or env:PUSH_SECRET_GCID…"]
+            )
         own = (self._folder / service.organization).resolve()
         path = (own / name).resolve()
         if not path.is_relative_to(own):
-            raise Misconfigured(
-                [f"{reference} lies outside the folder of {service.organization} in {self._folder.name}"]
-            )
+            raise Misconfigured([f"{reference} is outside the folder of {service.organization} in {self._folder.name}"])
         if not path.is_file():
-            raise Misconfigured([f"{reference}: the operator has put no such file in {self._folder.name}"])
+            raise Misconfigured([f"{reference}: this file does not exist in {self._folder.name}"])
         return str(path)
 
     def _variable(self, service: Service, name: str) -> str:
         own = f"{VARIABLE}{service.gcid}"
         if not name.casefold().startswith(own.casefold()):
-            raise Misconfigured([f"env:{name}: this service may name variables that begin with {own.upper()}"])
+            raise Misconfigured([f"env:{name}: this service may use variables that begin with {own.upper()}"])
         if name not in self._environment:
             raise Misconfigured([f"env:{name}: the operator has not set this variable"])
         return self._environment[name]

@@ -222,9 +222,9 @@ def _of_framework(request: Request, error: Exception) -> Response:
         detail = f"Here you can use {', '.join(allowed)}"
         return _response(problem("method.not-allowed", detail, headers={"Allow": ", ".join(allowed)}))
     if status == 404:
-        return _response(problem("not-found", "There is nothing at this address"))
+        return _response(problem("not-found", "This address does not exist"))
     code = next((code for code, refusal in REFUSALS.items() if refusal.status == status), "request.malformed")
-    return _response(problem(code, "The request could not be understood"))
+    return _response(problem(code, "The request is malformed"))
 
 
 def _fast_path(path: str) -> str:

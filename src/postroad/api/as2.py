@@ -61,7 +61,7 @@ class As2Endpoint:
             answer_unavailable(reply, JSON_FORM, unavailable)
         except Exception as error:
             log_error(request.method, request.path, error)
-            answer_refused(reply, JSON_FORM, Refused("internal", "The message was not taken; send it again"))
+            answer_refused(reply, JSON_FORM, Refused("internal", "The message was not accepted; send it again"))
 
     def _incoming(self, request: FastRequest) -> As2Request:
         return As2Request(
@@ -76,7 +76,7 @@ class As2Endpoint:
     def _charge(self, caller: Caller) -> None:
         rate = self._rate(caller, 1)
         if not rate.allowed:
-            detail = f"Your organization's allowance is used up; try again in {rate.retry_after_s} seconds"
+            detail = f"Your organization's rate limit is exceeded; try again in {rate.retry_after_s} seconds"
             raise Refused("rate.exceeded", detail, retry_after_s=rate.retry_after_s)
 
 

@@ -18,7 +18,7 @@ def error_page() -> bytes:
     )
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>postroad: errors</title></head><body>'
-        f"<h1>Errors</h1><p>An answer's detail says what to do next.</p><dl>{entries}</dl></body></html>"
+        f"<h1>Errors</h1><p>The detail of an error says what to do next.</p><dl>{entries}</dl></body></html>"
     ).encode()
 
 

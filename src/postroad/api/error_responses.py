@@ -34,7 +34,7 @@ def answer_unavailable(reply: FastReply, codec: Codec, unavailable: Unavailable)
 def answer_limited(reply: FastReply, codec: Codec, rate: RateState) -> None:
     """More than the organization's allowance: nothing was posted."""
     seconds = rate.retry_after_s
-    refusal = Refused("rate.exceeded", f"Your organization's allowance is used up; try again in {seconds} seconds")
+    refusal = Refused("rate.exceeded", f"Your organization's rate limit is exceeded; try again in {seconds} seconds")
     body = refusal_bytes(codec, refusal)
     reply(http_status(codec, refusal.code), body, codec.refusal_media_type.encode(), rate_headers(rate))
 

@@ -50,7 +50,7 @@ def check_addressed(posting: Posting) -> None:
         known = ", ".join(sorted(CODECS))
         raise Refused(
             "recipient.missing",
-            f"Taken for a message in the external format {posting.form}, this needs its recipients beside it, in Postroad-To; "
+            f"Detected a message in the external format {posting.form}, which needs its recipients in the header Postroad-To; "
             f"the network's native formats are posted as {known}",
             pointer="Postroad-To",
         )
@@ -87,7 +87,7 @@ def read_next_request(query: bytes, limits: WireLimits) -> PollRequest:
     given = {name: values[-1] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
     unknown = next((name for name in given if name not in ("wait", "lease")), None)
     if unknown is not None:
-        raise malformed(f"the parameter {unknown[:40]!r} is not known; there are wait and lease, in seconds")
+        raise malformed(f"the parameter {unknown[:40]!r} is not known; use wait and lease, in seconds")
     return check_poll(PollRequest(max=1, wait_s=_seconds(given, "wait"), lease_s=_seconds(given, "lease")), limits)
 
 

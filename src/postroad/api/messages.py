@@ -93,7 +93,7 @@ class MessageEndpoints(PostEndpoints):
             except Exception as error:
                 log_error(request.method, request.path, error)
                 if not reply.answered:
-                    answer_refused(reply, codec, Refused("internal", "The request was not carried out; try again"))
+                    answer_refused(reply, codec, Refused("internal", "The request failed; try again"))
 
         return handler
 
@@ -158,7 +158,7 @@ class MessageEndpoints(PostEndpoints):
     def _next(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
         """The next message as itself."""
         if request.method == b"HEAD":
-            refusal = Refused("method.not-allowed", "Messages are taken with GET, which leases them")
+            refusal = Refused("method.not-allowed", "Use GET to receive messages, which leases them")
             answer_refused(reply, codec, refusal, ((b"allow", b"GET"),))
             return
         plain = wants_external_format(caller, read_message_headers(request).accept)

@@ -97,4 +97,4 @@ def link_to_next(request: Request, cursor: str) -> str:
 
 
 def _invalid() -> Refused:
-    return Refused("cursor.invalid", "Use the cursor of a page that you were given, with the same filters, or none")
+    return Refused("cursor.invalid", "Use the cursor of a previous page, with the same filters, or none")

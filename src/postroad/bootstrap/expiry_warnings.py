@@ -54,7 +54,7 @@ def list_as2_certificates(directory: Directory, secrets: Secrets) -> Iterator[Ex
         if service.as2.secret_from:
             with suppress(Misconfigured):  # messages fail with that, and say so
                 own = secrets.secret(service, service.as2.secret_from)
-                yield from _last(f"our AS2 certificate {service.as2.own_name!r} ({service.address})", (own,))
+                yield from _last(f"the network's AS2 certificate {service.as2.own_name!r} ({service.address})", (own,))
 
 
 def _last(what: str, pems: Iterable[str]) -> Iterator[Expiring]:

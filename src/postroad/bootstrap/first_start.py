@@ -48,7 +48,7 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
         kind=CredentialKind.KEY,
         secret=key.hash,
         person=OPERATOR,
-        label="made at the first start",
+        label="created at the first start",
         created_at_us=network.clock.now_us(),
     )
     _write_private(data / OPERATOR_KEY_FILE, key.text)
@@ -99,7 +99,10 @@ async def ensure_own_service(network: Network) -> None:
         hosted=Hosting.PROVISIONING,
     )
     if house is not None:
-        log.error("there is no %s, because an organization of that name exists; rename it and restart", service.address)
+        log.error(
+            "%s could not be created, because an organization with this name exists; rename it and restart",
+            service.address,
+        )
         return
     own = Organization(name=OWN_ORGANIZATION, description="This network itself")
     changes = [build_save(own, 0), build_save(service), *build_address_claims(None, service, network.directory)]

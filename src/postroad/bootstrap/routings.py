@@ -26,7 +26,7 @@ def load_routings(settings: Sequence[str]) -> dict[str, Routing]:
         if not name:
             faults.append(f"routings: {setting}: it needs a name; write name=package.module:function")
         elif name in found:
-            faults.append(f"routings: {setting}: {name} is named twice")
+            faults.append(f"routings: {setting}: {name} is repeated")
         found[name] = routing
     if faults:
         raise Misconfigured(faults)

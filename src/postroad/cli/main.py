@@ -28,7 +28,7 @@ ENTRIES = {
     "trace": CommandEntry(COMMANDS + "messages.trace", "Show the whole history of a message's transaction."),
     "explain": CommandEntry(COMMANDS + "messages.explain", "Show the route of a message, and why it takes it."),
     "cancel": CommandEntry(
-        COMMANDS + "messages.cancel", "Withdraw the copies of a message that have not been delivered yet."
+        COMMANDS + "messages.cancel", "Cancel the copies of a message that have not been delivered yet."
     ),
     "dead-letters": CommandEntry(
         COMMANDS + "messages.dead_letters", "List, resend and drop messages that failed for good."
@@ -38,7 +38,7 @@ ENTRIES = {
         "List batches: how full each is, when it will be sent, and why it has not been sent yet.",
     ),
     "batch": CommandEntry(COMMANDS + "messages.batches", "Manage one batch of messages that leave together."),
-    "release": CommandEntry(COMMANDS + "messages.release", "Push everything that is held back for a service."),
+    "release": CommandEntry(COMMANDS + "messages.release", "Push all messages that wait for release at a service."),
     "services": CommandEntry(COMMANDS + "config.services", "List services, and register their certificates."),
     "rules": CommandEntry(COMMANDS + "config.rules", "Manage the rules of services."),
     "assets": CommandEntry(
@@ -60,7 +60,7 @@ ENTRIES = {
         COMMANDS + "config.confirmations",
         "Confirm credentials and members that operators have made for your organization.",
     ),
-    "support": CommandEntry(COMMANDS + "operate.support", "Ask the network's operators, and read their answers."),
+    "support": CommandEntry(COMMANDS + "operate.support", "Contact the network's operators, and read their replies."),
     "try": CommandEntry(
         COMMANDS + "messages.try_out", "Try a rule, a condition, a stylesheet or a schema before it is enabled."
     ),
@@ -95,7 +95,7 @@ ENTRIES = {
     ),
     "simulate": CommandEntry(
         COMMANDS + "operate.simulate",
-        "Write the journal of a made-up network, for tests, benchmarks and the warehouse.",
+        "Write the journal of a simulated network, for tests, benchmarks and the warehouse.",
     ),
 }
 

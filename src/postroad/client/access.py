@@ -61,7 +61,7 @@ def _key_in_file(path: str | PathLike[str]) -> str:
     except (OSError, UnicodeDecodeError) as error:
         raise Misconfigured([f"the key file {path} cannot be read: {_reason(error)}"]) from error
     if not key:
-        raise Misconfigured([f"the key file {path} is empty; `postroad keys make --output FILE` makes a key"])
+        raise Misconfigured([f"the key file {path} is empty; `postroad keys make --output FILE` creates a key"])
     return key
 
 
@@ -81,8 +81,4 @@ def _address_faults(url: str) -> list[str]:
 def _key_faults(authorization: str) -> list[str]:
     """Return errors in the key; it is not quoted, because it may be nearly right."""
     is_one_word = authorization.isascii() and authorization.isprintable() and len(authorization.split()) in (0, 2)
-    return (
-        []
-        if is_one_word
-        else ["the key is not one word of plain letters, digits and _; pass it alone, as it was issued"]
-    )
+    return [] if is_one_word else ["the key must consist of ASCII letters, digits and _; pass it exactly as issued"]

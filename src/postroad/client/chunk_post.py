@@ -45,7 +45,7 @@ class ChunkPost:
             return
         found = responses.parse_posts(outcome)
         if len(found) != len(self._answers):
-            raise Unavailable("answer.unreadable", f"{len(found)} answers came to {len(self._answers)} messages")
+            raise Unavailable("answer.unreadable", f"{len(found)} results for {len(self._answers)} messages")
         self._answers = [new if _may_pass(old) else old for old, new in zip(self._answers, found, strict=True)]
 
     def answers(self) -> list[Answer]:

@@ -133,5 +133,5 @@ def _microseconds(moment: datetime) -> int:
 
 def _aware(moment: datetime) -> datetime:
     if moment.tzinfo is None:
-        raise ValueError(f"{moment.isoformat()} names no time zone; use an aware datetime, such as datetime.now(UTC)")
+        raise ValueError(f"{moment.isoformat()} has no time zone; use an aware datetime, such as datetime.now(UTC)")
     return moment

@@ -11,14 +11,14 @@ import httpx2
 from postroad.client.steps import NoResponse
 
 WORDS: tuple[tuple[type[BaseException], str], ...] = (
-    (ssl.SSLCertVerificationError, "the server's certificate is not trusted; SSL_CERT_FILE names another authority"),
+    (ssl.SSLCertVerificationError, "the server's certificate is not trusted; use SSL_CERT_FILE for another authority"),
     (ssl.SSLError, "the TLS handshake failed; does the server support TLS, or is its address http://?"),
     (socket.gaierror, "the host does not exist"),
     (ConnectionRefusedError, "connection refused"),
     (httpx2.ConnectTimeout, "it took too long to connect"),
-    (httpx2.ReadTimeout, "it took too long to answer"),
-    (httpx2.RemoteProtocolError, "the connection broke off before a whole answer came"),
-    (ConnectionResetError, "the connection broke off before a whole answer came"),
+    (httpx2.ReadTimeout, "the response took too long"),
+    (httpx2.RemoteProtocolError, "the connection was closed before the complete response arrived"),
+    (ConnectionResetError, "the connection was closed before the complete response arrived"),
 )
 
 

@@ -36,7 +36,7 @@ def check_name(model: Model, address: str) -> None:
     if model.name.casefold() != name.casefold():
         raise Refused(
             "value.invalid",
-            f"the file is of model {model.name!r}, not of {name!r}; name that one, or change `name` in the file",
+            f"the file is for model {model.name!r}, not {name!r}; use that model, or change `name` in the file",
             pointer="/name",
         )
 

@@ -52,12 +52,12 @@ class ProvisioningVisit:
         given = [(name, value) for name, value in pairs if name in PARAMETERS]
         found = dict(given)
         if len(given) != len(PARAMETERS) or len(found) != len(PARAMETERS):
-            raise Refused("value.invalid", "A visit brings serviceID, token and returnURL, each once")
+            raise Refused("value.invalid", "The request must have serviceID, token and returnURL, each once")
         visit = cls(gcid=found["serviceID"], token=found["token"], return_url=found["returnURL"])
         if not (HEX.fullmatch(visit.gcid) and HEX.fullmatch(visit.token)):
-            raise Refused("value.invalid", "serviceID and token are 16 hex digits each; begin again at the network")
+            raise Refused("value.invalid", "serviceID and token must be 16 hex digits each; start again at the network")
         if not _leads_to(visit.return_url, network):
-            raise Refused("value.invalid", f"returnURL does not lead to {network}; begin again at the network")
+            raise Refused("value.invalid", f"returnURL does not lead to {network}; start again at the network")
         return visit
 
 
@@ -114,8 +114,8 @@ def send_and_wait(talks: Conversations, prepared: Message, *, gcid: str = "", th
             return
     raise Unavailable(
         "answer.late",
-        f"{OWN_SERVICE} has not answered, or another consumer of this service took the answer; `postroad trace "
-        f"{posted.session}` tells",
+        f"{OWN_SERVICE} has not responded, or another consumer of this service received the response; see `postroad trace "
+        f"{posted.session}`",
     )
 
 

@@ -67,9 +67,7 @@ def _read(outcome: RequestOutcome, decode: Callable[[bytes], _Value]) -> _Value:
     try:
         return decode(body)
     except (Refused, msgspec.DecodeError, UnicodeDecodeError) as error:
-        detail = (
-            "The answer could not be read; is this the address of a postroad network, and of one as new as this client?"
-        )
+        detail = "The response could not be read; is this the address of a postroad network, as new as this client?"
         raise Unavailable("answer.unreadable", detail) from error
 
 
@@ -87,7 +85,7 @@ def require_success(outcome: RequestOutcome) -> ApiResponse:
 def build_error(outcome: RequestOutcome) -> PostroadError:
     if isinstance(outcome, NoResponse):
         where = outcome.url or "the network"
-        detail = f"No answer from {where} ({outcome.reason}); check the address and that the network is running"
+        detail = f"No response from {where} ({outcome.reason}); check the address and that the network is running"
         return Unavailable("network.unreachable", detail)
     problem = _problem(outcome)
     if outcome.status in LATER or outcome.status >= 500:

@@ -12,10 +12,10 @@ from postroad.console.page_guards import Form
 
 CHECKED = "yes"
 DECIDERS = (
-    ("", "the routing key alone; without one, every message"),
+    ("", "the routing key only; without one, every message"),
     ("query", "a query (XQuery), below"),
     ("script", "a script, below"),
-    ("routing", "a routing that is installed, by its name below"),
+    ("routing", "an installed routing, named below"),
 )
 FIELDS = ("name", "queue", "routingKey", "decider", "program", "description", "enabled")
 EMPTY = dict.fromkeys(FIELDS, "") | {"enabled": CHECKED}

@@ -71,15 +71,16 @@ class StreamSlots:
         others = [place for place in self._places.values() if place.visit != visit]
         if sum(place.person == person for place in others) >= PER_PERSON:
             raise Refused(
-                "rate.exceeded", f"You watch in {PER_PERSON} browsers already; close one of them, then continue here"
+                "rate.exceeded",
+                f"You have live pages open in {PER_PERSON} browsers; close one of them, then continue here",
             )
         if organization and sum(place.organization == organization for place in others) >= PER_ORGANIZATION:
             raise Refused(
                 "rate.exceeded",
-                f"{PER_ORGANIZATION} browsers of your organization watch already; close one of them first",
+                f"{PER_ORGANIZATION} browsers of your organization have live pages open; close one of them first",
             )
         if len(others) >= TOTAL:
-            raise Refused("rate.exceeded", "Too many people are watching; load the page again to see the current state")
+            raise Refused("rate.exceeded", "Too many live pages are open; reload the page to see the current state")
 
 
 class EventStream(StreamingResponse):

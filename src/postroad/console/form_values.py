@@ -28,7 +28,7 @@ MAX_NUMBER = (1 << 63) - 1  # that a store can hold
 MAX_DIGITS = len(str(MAX_NUMBER))
 MAX_DEPTH = 100
 BRACKETS = re.compile(r"[][{}]")
-FOLLOWING = "after validation"  # said of a list whose items are at fault already
+FOLLOWING = "after validation"  # in errors of a list whose items already have errors
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -51,7 +51,7 @@ def validate_values(model: type[Model], values: Mapping[str, Any]) -> Model:
 
 
 def readable_errors(faults: Sequence[DocumentError]) -> list[DocumentError]:
-    """Return errors with readable field names, each field once."""
+    """Return one error per field, with readable field names."""
     found: dict[str, DocumentError] = {}
     for fault in faults:
         place = "".join(f"/{step}" for step in fault.pointer.split("/")[1:] if "[" not in step)
@@ -95,20 +95,14 @@ def _parse_yaml_now(text: str, most: int) -> dict[str, Any]:
         return {}
     if len(text) > most or _depth(text) > MAX_DEPTH:
         raise InvalidForm(
-            [DocumentError("", f"Write at most {most} characters, and not more than {MAX_DEPTH} brackets deep")]
+            [DocumentError("", f"The text may have at most {most} characters and {MAX_DEPTH} nested brackets")]
         )
     try:
         found = from_shallow_yaml(text) if _has_no_aliases(text) else None
-    except (YAMLError, ValueError, OverflowError) as error:  # dates and numbers that are none are told by the last two
+    except (YAMLError, ValueError, OverflowError) as error:  # the last two report invalid dates and numbers
         raise InvalidForm([DocumentError("", f"This is not YAML: {error}")]) from None
     if not isinstance(found, dict) or not all(isinstance(name, str) for name in found):
-        raise InvalidForm(
-            [
-                DocumentError(
-                    "", "Write fields here, each with its name: `field: value`; anchors and aliases are not for forms"
-                )
-            ]
-        )
+        raise InvalidForm([DocumentError("", "Enter fields as `field: value`; anchors and aliases are not allowed")])
     return found
 
 
@@ -120,7 +114,7 @@ def _has_no_aliases(text: str) -> bool:
             return False
         depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
         if depth > MAX_DEPTH:
-            raise InvalidForm([DocumentError("", f"Write it not more than {MAX_DEPTH} deep")])
+            raise InvalidForm([DocumentError("", f"The text may be nested at most {MAX_DEPTH} deep")])
     return True
 
 

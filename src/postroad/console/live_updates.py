@@ -23,7 +23,7 @@ QUEUES_S = 3.0  # how old the lengths of queues may be, which are counted for al
 ASKED_AGAIN_S = 5.0
 SILENT_S = 14.0  # after which something is sent all the same
 OVER = "Your session has ended. Log in again to continue."
-TAKEN = "This continues in another tab of your browser. Continue here to move it back."
+TAKEN = "The live page is open in another tab of this browser. Continue here to use this tab."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

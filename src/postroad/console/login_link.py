@@ -11,7 +11,7 @@ from postroad.flow.administration.base import Administration
 async def login_link(running: RunningNetwork) -> str:
     """Return address and key for readers of the server's output; the operator of the first start logs in with it."""
     person = running.network.directory.person(OPERATOR)
-    if person is None:  # the operators have put somebody else in their place, who has a password
+    if person is None:  # the operators have replaced this account by another one, which has a password
         return f"{running.own_address.url}/login"
     key = await make_link(Administration(running.network, running.passwords), person)
     return f"{running.own_address.url}/login/link?once={key}"

@@ -23,7 +23,7 @@ class NavigationGroup:
     items: tuple[NavigationItem, ...]  # not a method of dict, and templates read it as an attribute
 
 
-WORK = NavigationGroup(
+MAIN = NavigationGroup(
     title="",
     items=(
         NavigationItem(path="/", title="Overview"),
@@ -34,32 +34,32 @@ WORK = NavigationGroup(
         NavigationItem(path="/directory", title="Directory"),
     ),
 )
-WAYS = NavigationGroup(
-    title="Ways of messages",
+ROUTING = NavigationGroup(
+    title="Routing",
     items=(
         NavigationItem(path="/rules", title="Rules"),
         NavigationItem(path="/exchanges", title="Exchanges"),
         NavigationItem(path="/models", title="Models"),
         NavigationItem(path="/batches", title="Batches"),
-        NavigationItem(path="/bench", title="Bench"),
+        NavigationItem(path="/bench", title="Test"),
     ),
 )
-NUMBERS = NavigationGroup(
-    title="Numbers",
+ANALYTICS = NavigationGroup(
+    title="Analytics",
     items=(
         NavigationItem(path="/reports", title="Reports"),
         NavigationItem(path="/billing", title="Billing"),
     ),
 )
-YOURS = NavigationGroup(
-    title="Yours",
+SETTINGS = NavigationGroup(
+    title="Settings",
     items=(
         NavigationItem(path="/organization", title="Organization"),
         NavigationItem(path="/account", title="Account"),
         NavigationItem(path="/support", title="Support"),
     ),
 )
-OPERATORS_OWN = NavigationGroup(title="Yours", items=YOURS.items[1:])  # they belong to no organization
+OPERATOR_SETTINGS = NavigationGroup(title="Settings", items=SETTINGS.items[1:])  # they belong to no organization
 OPERATORS = NavigationGroup(
     title="Network",
     items=(
@@ -73,4 +73,6 @@ OPERATORS = NavigationGroup(
 
 
 def navigation_groups(person: Person) -> tuple[NavigationGroup, ...]:
-    return (WORK, WAYS, NUMBERS, OPERATORS_OWN, OPERATORS) if person.operator else (WORK, WAYS, NUMBERS, YOURS)
+    if person.operator:
+        return (MAIN, ROUTING, ANALYTICS, OPERATOR_SETTINGS, OPERATORS)
+    return (MAIN, ROUTING, ANALYTICS, SETTINGS)

@@ -216,9 +216,9 @@ def _same_site_only(page: Page) -> Page:
         site = request.headers.get("sec-fetch-site", "")
         origin = request.headers.get("origin", "")
         if not is_own_navigation(request):
-            raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
+            raise Refused("permission.denied", "The request came from another site; nothing was changed")
         if not site and origin and origin.partition("://")[2] != request.headers.get("host", ""):
-            raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
+            raise Refused("permission.denied", "The request came from another site; nothing was changed")
         return await page(request)
 
     return checked
@@ -230,7 +230,7 @@ def _with_csrf_check(page: Page) -> Page:
         if not console_of(request).visits.is_own(request.state.key, proof):
             raise Refused(
                 "permission.denied",
-                "This form was shown in another visit, or not by us; open the page again and send it",
+                "The form belongs to another browser session; reload the page and send the form again",
             )
         return await page(request)
 
@@ -256,13 +256,13 @@ def _mistake_page(request: Request, error: Exception) -> Response:
     incident = console_of(request).network.randomness.bytes(6).hex()
     places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     log.error("incident %s: %s failed with %s\n%s", incident, request.url.path, type(error).__qualname__, places)
-    detail = f"The page could not be made. Try again, and if it stays so, report incident {incident}"
-    return render_page(request, "refused.html", {"title": "Our mistake", "code": "internal", "detail": detail}, 500)
+    detail = f"The page could not be created. Try again; if the error persists, report incident {incident}"
+    return render_page(request, "refused.html", {"title": "Internal error", "code": "internal", "detail": detail}, 500)
 
 
 def refusal_page(request: Request, error: Refused | Unavailable) -> Response:
     known = REFUSALS.get(error.code)
-    title = known.title if known is not None else "Not now"
+    title = known.title if known is not None else "Try again later"
     status = known.status if known is not None else 503
     headers = {"Retry-After": str(error.retry_after_s)} if error.retry_after_s else None
     return render_page(
@@ -284,14 +284,14 @@ async def missing_page(request: Request) -> Response:
 
 async def _read_form(request: Request) -> Form:
     if request.headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
-        raise Refused("wire.unsupported", f"Forms are sent as {FORM}")
+        raise Refused("wire.unsupported", f"Send forms as {FORM}")
     caller: Caller | None = getattr(request.state, "caller", None)
     limit = FORM_BYTES if caller is not None else OPEN_FORM_BYTES
     pieces, size = [], 0
     async for piece in request.stream():
         size += len(piece)
         if size > limit:
-            raise Refused("wire.too-large", f"A form has at most {limit} bytes")
+            raise Refused("wire.too-large", f"A form may have at most {limit} bytes")
         pieces.append(piece)
     body = b"".join(pieces)
     if caller is None or size <= LARGE_BYTES:
@@ -304,11 +304,13 @@ def _fields(body: bytes) -> Form:
     try:
         fields = parse_qsl(body.decode("ascii"), keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:  # not UTF-8, or too many fields
-        raise Refused("request.malformed", "The form could not be read; open the page again and resend it") from None
+        raise Refused(
+            "request.malformed", "The form could not be read; reload the page and send the form again"
+        ) from None
     return dict(fields)
 
 
-WRONG = "E-mail or password is wrong. Check both, letter by letter; passwords are case-sensitive."
+WRONG = "Wrong e-mail address or password. Passwords are case-sensitive."
 
 
 async def verify_password(request: Request, email: str, password: str) -> Caller:

@@ -30,7 +30,7 @@ from postroad.core.audit.percentiles import percentile_ms
 SHARES = (0.5, 0.9, 0.99)
 MAX_CURVES = 5
 OTHERS = "others"
-UNNAMED = "(sent on to you)"  # by somebody who stands between
+UNNAMED = "(forwarded to you)"  # by somebody who stands between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,7 +56,7 @@ def usage(folder: Path, asked: RowFilter) -> MartReport:
     rows = [(service, labels.get(role, role), *counts) for service, role, *counts in marts.rows(USAGE, *asked.values)]
     return MartReport(
         title="Usage",
-        lead="How many messages each service sent, received, or worked on in transit.",
+        lead="Messages that each service sent, received, or processed in transit.",
         columns=("service", "part", "messages", "bytes"),
         rows=rows,
         plot=Plot(title="Messages a day", unit="messages", days=shown, curves=curves),
@@ -75,8 +75,7 @@ def errors(folder: Path, asked: RowFilter) -> MartReport:
     shown = list_days(asked.first, asked.last)
     return MartReport(
         title="Errors",
-        lead="What went wrong: posts and recipients that were refused, error responses that services gave, and messages that "
-        "ended at them otherwise than they should.",
+        lead="Refused posts and recipients, error responses of services, and messages that expired or failed at services.",
         columns=("what", "code", "count"),
         rows=[(*key, count) for key, count in sums.most_common()],
         plot=Plot(
@@ -100,8 +99,8 @@ def latency(folder: Path, asked: RowFilter) -> MartReport:
     what = "From request to response" if measure == "response" else "From the hand-out to the end"
     return MartReport(
         title="Latency",
-        lead="How long messages waited for each service, how long it worked on them, and how long a response took: half of them "
-        "no longer than p50, nine in ten no longer than p90, ninety-nine in a hundred no longer than p99.",
+        lead="Waiting time, processing time and response time per service, as percentiles: 50% of messages took at most p50, "
+        "90% at most p90, 99% at most p99.",
         columns=("service", "measure", "count", "p50 ms", "p90 ms", "p99 ms"),
         rows=rows,
         plot=Plot(
@@ -127,7 +126,7 @@ def partners(folder: Path, asked: RowFilter) -> MartReport:
     pair_names = ("sender", "recipient") if asked.house == ALL else ("way", "partner")
     return MartReport(
         title="Top partners",
-        lead="Who sends most to whom, requests and notifications; responses are not counted as messages of their own.",
+        lead="The pairs of sender and recipient with the most requests and notifications; responses are not counted separately.",
         columns=(*pair_names, "messages", "requests", "bytes", "undelivered"),
         rows=rows,
         plot=Plot(title="Messages a day", unit="messages", days=shown, curves=_ranked(days, shown)),
@@ -141,10 +140,10 @@ def batches(folder: Path, asked: RowFilter) -> MartReport:
     shown = list_days(asked.first, asked.last)
     return MartReport(
         title="Batches",
-        lead="What send ports gathered and sent, what closed their batches, how long messages waited for that, and which need "
-        "somebody.",
+        lead="Batches of send ports: what they gathered and sent, which criteria closed them, how long messages waited, and "
+        "which need attention.",
         columns=(
-            *("send port", "batches", "messages", "bytes", "closed mostly by", "waiting s", "sending s"),
+            *("send port", "batches", "messages", "bytes", "usually closed by", "waiting s", "sending s"),
             *("under way", "suspended", "dropped", "rejected"),
         ),
         rows=[tuple(_rounded(value) for value in row) for row in marts.rows(BATCHES, *asked.values)],

@@ -19,38 +19,38 @@ WRITTEN = "written"  # in the text, below the fields
 OPERATORS = (
     (ALWAYS, "every message"),
     (Comparing.EQUALS, "equals"),
-    (Comparing.NOT_EQUALS, "is there and does not equal"),
+    (Comparing.NOT_EQUALS, "exists and does not equal"),
     (Comparing.EQUALS_ONE_OF, "equals one of"),
     (Comparing.LESS_THAN, "is less than"),
     (Comparing.GREATER_THAN, "is greater than"),
-    (Comparing.EXISTS, "is there"),
+    (Comparing.EXISTS, "exists"),
     (Comparing.MATCHES, "matches the pattern"),
-    (WRITTEN, "something else: as written below"),
+    (WRITTEN, "other: in the text below"),
 )
 ROLES = (
-    (RuleRole.ANY, "whenever the service has to do with a message"),
+    (RuleRole.ANY, "whenever the service takes part in a message"),
     (RuleRole.SENDER, "when the service sends"),
-    (RuleRole.RECIPIENT, "when the service is to receive"),
-    (RuleRole.IN_TRANSIT, "when a message passes through the service"),
+    (RuleRole.RECIPIENT, "when the service is a recipient"),
+    (RuleRole.IN_TRANSIT, "when the service processes a message in transit"),
 )
 ACTIONS = (
-    (ActionKind.ADD_SERVICE_AFTER, "include a service after this one"),
-    (ActionKind.ADD_SERVICE_BEFORE, "include a service before this one"),
-    (ActionKind.ADD_SERVICE, "include a service between this one and the other party"),
-    (ActionKind.REDIRECT, "let another service receive it instead"),
-    (ActionKind.STOP_RULE_EVALUATION, "try no further rules of this service"),
-    (WRITTEN, "something else, or more than one: as written below"),
+    (ActionKind.ADD_SERVICE_AFTER, "insert a service after this one"),
+    (ActionKind.ADD_SERVICE_BEFORE, "insert a service before this one"),
+    (ActionKind.ADD_SERVICE, "insert a service between this one and the other party"),
+    (ActionKind.REDIRECT, "redirect to another service"),
+    (ActionKind.STOP_RULE_EVALUATION, "stop evaluating rules of this service"),
+    (WRITTEN, "other, or several: in the text below"),
 )
 PLACES = (
-    (MessageSection.HEADER, "an item of the header"),
-    (MessageSection.BODY, "a place in the document"),
-    (MessageSection.ATTACHMENT, "a place in an attachment"),
+    (MessageSection.HEADER, "a header field"),
+    (MessageSection.BODY, "a value in the document"),
+    (MessageSection.ATTACHMENT, "a value in an attachment"),
 )
 TYPES = ((ValueType.STRING, "text"), (ValueType.NUMBER, "a number"), (ValueType.DATE, "a date"))
 CONDITION = ("operator", "where", "path", "type", "value")
 ACTION = ("action", "service", "arguments", "topic", "pays", "isolate", "absorb")
 FIELDS = ("name", "role", "positions", "enabled", "description", *CONDITION, *ACTION, "more")
-CHECKED = "yes"  # what a checkbox says
+CHECKED = "yes"  # value of a checked box
 EMPTY = dict.fromkeys(FIELDS, "") | {
     "enabled": CHECKED, "role": RuleRole.ANY, "operator": Comparing.EQUALS, "where": MessageSection.HEADER, "path": "topic",
     "type": ValueType.STRING, "action": ActionKind.ADD_SERVICE,
@@ -82,13 +82,15 @@ def _positions(form: Form) -> dict[str, Any]:
 def _put(entry: dict[str, Any], name: str, choice: str, made: Any) -> None:
     if choice == WRITTEN:
         if name not in entry:
-            raise InvalidForm(
-                [DocumentError(f"/{name}", "write it in the text, or choose something else in the field")]
-            )
+            raise InvalidForm([DocumentError(f"/{name}", "enter it in the text, or choose another value in the field")])
         return
     if name in entry:
         raise InvalidForm(
-            [DocumentError(f"/{name}", "is in the fields and in the text; choose “as written below”, or clear it")]
+            [
+                DocumentError(
+                    f"/{name}", "is set both in the fields and in the text; choose “other”, or clear one of them"
+                )
+            ]
         )
     entry[name] = made()
 
@@ -124,7 +126,7 @@ def named_lines(text: str, place: str) -> dict[str, str]:
     for line in filter(None, map(str.strip, text.splitlines())):
         name, colon, value = line.partition(":")
         if not colon or not name.strip():
-            raise InvalidForm([DocumentError(place, f"{line[:40]}: write each argument in a line, as `name: value`")])
+            raise InvalidForm([DocumentError(place, f"{line[:40]}: enter one argument per line, as `name: value`")])
         found[name.strip()] = value.strip()
     return found
 
@@ -165,7 +167,7 @@ def _condition_fields(when: Any) -> dict[str, str] | None:
     kind = rest.pop("as", ValueType.STRING.value)
     if rest or len(where) != 1 or not isinstance(values, list) or not all(map(_is_plain, values)):
         return None
-    if operator == Comparing.EQUALS_ONE_OF and "" in values:  # an empty line says nothing
+    if operator == Comparing.EQUALS_ONE_OF and "" in values:  # empty lines are ignored
         return None
     return {
         "operator": operator, "where": where[0][0], "path": where[0][1], "type": kind, "value": "\n".join(values)

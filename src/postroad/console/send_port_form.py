@@ -39,5 +39,7 @@ def send_port_fields(entry: Mapping[str, Any]) -> dict[str, str]:
 
 def _number(text: str, name: str) -> int:
     if not (text.isascii() and text.isdigit()) or len(text) > 18:
-        raise InvalidForm([DocumentError(f"/{name}", "write a whole number; leave it empty if it is not a criterion")])
+        raise InvalidForm(
+            [DocumentError(f"/{name}", "enter a whole number, or leave the field empty to disable this criterion")]
+        )
     return int(text)

@@ -60,7 +60,7 @@ def static_url(name: str) -> str:
 async def serve_static(request: Request) -> Response:
     file = _BY_URL.get(request.url.path)
     if file is None:
-        return Response("There is no such file; load the page again.", 404, NO_CONTENT_POLICY, media_type="text/plain")
+        return Response("The file does not exist; reload the page.", 404, NO_CONTENT_POLICY, media_type="text/plain")
     return Response(
         file.content, headers=NO_CONTENT_POLICY | {"Cache-Control": CACHE_INDEFINITELY}, media_type=file.media_type
     )

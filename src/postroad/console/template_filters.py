@@ -20,7 +20,7 @@ ACCESSES = {
     "payload.read": "read the contents of a message",
     "explanation.read": "read the explanation of a route",
     "login.failed": "failed to log in",
-    "push.tried": "tried a push at once",
+    "push.tried": "triggered a push",
     "certificate.conflict": "registered a certificate that another service uses",
 }
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
@@ -65,7 +65,7 @@ def format_size(count: int) -> str:
         return f"{count} B"
     share = count / 1_000
     for unit in ("kB", "MB", "GB"):
-        if share < 999.95:  # what would be shown as 1000.0 is one of the next
+        if share < 999.95:  # otherwise it would be shown as 1000.0 of this unit
             return f"{share:.1f} {unit}"
         share /= 1_000
     return f"{share:.1f} TB"

@@ -21,8 +21,8 @@ from postroad.flow.network import Network
 LIMITS = WireLimits(body_bytes=FORM_BYTES)
 WHOLE, DOCUMENT = "message", "document"
 KINDS = (
-    (DOCUMENT, "a document alone; the fields beside it say the rest"),
-    (WHOLE, "a whole message, in JSON or SOAP as it is posted"),
+    (DOCUMENT, "a document only; the fields below set the header"),
+    (WHOLE, "a whole message, in JSON or SOAP"),
 )
 
 
@@ -31,13 +31,13 @@ async def read_message(network: Network, caller: Caller, form: Mapping[str, str]
     session, pasted = form.get("session", "").strip(), form.get("document", "").strip()
     if session and pasted:
         raise InvalidForm(
-            [DocumentError("/session", "take either a message that was posted, or what is pasted; clear one of both")]
+            [DocumentError("/session", "use either a stored message or a pasted one; clear one of the two fields")]
         )
     if session:
         return await load_posted_message(network, caller, session)
     if not pasted:
         raise InvalidForm(
-            [DocumentError("/document", "paste a document or a message, or give the session of one that was posted")]
+            [DocumentError("/document", "paste a document or a message, or enter the session ID of a stored message")]
         )
     if form.get("kind") == WHOLE:
         kind = "text/xml" if pasted.startswith("<") else "application/json"
@@ -47,7 +47,7 @@ async def read_message(network: Network, caller: Caller, form: Mapping[str, str]
 
 async def load_posted_message(network: Network, caller: Caller, session: str) -> Message:
     if not SESSION.match(session):
-        raise InvalidForm([DocumentError("/session", "this is not a session; it is shown on the page of the message")])
+        raise InvalidForm([DocumentError("/session", "not a session ID; the page of the message shows it")])
     return await load_stored_message(network, caller, session)
 
 

@@ -57,7 +57,7 @@ async def try_rule(console: Console, caller: Caller, form: TrialForm) -> Result:
 
 async def try_binding(console: Console, caller: Caller, form: TrialForm) -> Result:
     if not form.get("service", "").strip():
-        raise InvalidForm([DocumentError("/service", "name the exchange")])
+        raise InvalidForm([DocumentError("/service", "enter the exchange")])
     exchange = find_exchange(caller, console.network, form["service"].strip())
     given = parse_yaml_text(form.get("text", ""))
     wish = validate_values(binding_trial.TriedBinding, given) if given else None
@@ -78,7 +78,7 @@ async def try_stylesheet(console: Console, caller: Caller, form: TrialForm) -> R
 
 async def try_translation(console: Console, caller: Caller, form: TrialForm) -> Result:
     if form.get("format") not in set(Format):
-        raise InvalidForm([DocumentError("/format", "choose the format in which it is wanted")])
+        raise InvalidForm([DocumentError("/format", "choose the target format")])
     read = await _read(console.network, caller, form)
     made = convert_message(read, Format(form["format"]), console.now_us)
     return {"read": read, "made": made, "output": made.data.decode(errors="replace")[:SHOWN_CHARS]}
@@ -95,7 +95,7 @@ async def try_batches(console: Console, caller: Caller, form: TrialForm) -> Resu
 def _service(console: Console, caller: Caller, form: TrialForm) -> Service:
     named = form.get("service", "").strip()
     if not named:
-        raise InvalidForm([DocumentError("/service", "name a service of yours")])
+        raise InvalidForm([DocumentError("/service", "enter one of your services")])
     return trying.find_own_service(caller, console.directory, named)
 
 
@@ -111,7 +111,7 @@ def _sheet(console: Console, caller: Caller, form: TrialForm) -> str:
         return written
     if not (service and name):
         raise InvalidForm(
-            [DocumentError("/text", "paste a stylesheet, or name the service and the stylesheet that is saved there")]
+            [DocumentError("/text", "paste a stylesheet, or enter a service and the name of its saved stylesheet")]
         )
     return find_asset(caller, console.directory, service, AssetKind.STYLESHEET, name).content
 

@@ -54,7 +54,7 @@ class WhatIfRequest(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class RunState(StrEnum):
-    WORKING = "at work"
+    WORKING = "running"
     DONE = "done"
     FAILED = "failed"
 
@@ -142,7 +142,7 @@ class WhatIfRuns:
         with (self._folder / STARTING).open("w") as door:  # two who start at once find each other
             fcntl.flock(door, fcntl.LOCK_EX)
             if any(run.state is RunState.WORKING for run in self.all()):
-                raise Refused("value.invalid", "Another what-if is at work; wait until it is done, or stop it")
+                raise Refused("value.invalid", "Another what-if run is active; wait until it ends, or cancel it")
             run = WhatIfRun(folder=self._folder / name, wish=wish)
             run.folder.mkdir()
             (run.folder / CHANGE).write_text(change)

@@ -69,8 +69,8 @@ def other_journal_error(seq: int) -> Misconfigured:
     """Return the error for an index that belongs to a different journal."""
     return Misconfigured(
         [
-            f"index: it is at entry {seq}, where this journal is shorter or another one; put the right "
-            "journal in place, or run `postroad index rebuild` to rebuild the index from this one"
+            f"index: it is at entry {seq}, but this journal is shorter or a different one; restore the right journal, or "
+            "run `postroad index rebuild` to rebuild the index from this one"
         ]
     )
 

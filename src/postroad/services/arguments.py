@@ -24,7 +24,9 @@ class Arguments:
     def needed(self, name: str) -> str:
         value = self._given.get(name, "")
         if not value:
-            raise bad_argument(name, f"The argument {name!r} is missing; give it where the service is named")
+            raise bad_argument(
+                name, f"The argument {name!r} is missing; set it where the service is inserted or addressed"
+            )
         return value
 
     def choice(self, name: str, allowed: Collection[str], default: str = "") -> str:

@@ -39,10 +39,10 @@ class NullValidator:
     """A validator for networks that compile no schemas."""
 
     async def check(self, schema: Schema) -> None:
-        raise Refused("request.not-implemented", "This network compiles no schemas")
+        raise Refused("request.not-implemented", "This network does not support schemas")
 
     async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
-        raise Refused("request.not-implemented", "This network validates no documents")
+        raise Refused("request.not-implemented", "This network does not support validation")
 
     async def close(self) -> None: ...
 

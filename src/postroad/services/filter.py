@@ -53,7 +53,7 @@ async def _rules(asset: Asset, directory: Directory) -> FilterList:
 
 def _returned(why_not: str, message: Delivered) -> ServiceResult:
     if why_not:
-        return ServiceResult(status=Status(REJECTED, f"no message passes {why_not}"))
+        return ServiceResult(status=Status(REJECTED, f"messages {why_not} are rejected"))
     return ServiceResult(parts=() if not message.in_transit else None)
 
 

@@ -48,9 +48,9 @@ class JsonValues:
         try:
             found = select_json(self._root, read_json_path(path))
         except TooManyNodes:
-            raise bad_argument("element", f"{path} leads to more values than are looked at; be more precise") from None
+            raise bad_argument("element", f"{path} selects too many values; use a more precise path") from None
         if not all(isinstance(one, Scalar) for one in found):
-            raise bad_argument("element", f"{path} leads to an object or array; name the member that holds the value")
+            raise bad_argument("element", f"{path} selects an object or array; select the member with the value")
         self._found: list[Any] = found
 
     @property
@@ -64,7 +64,7 @@ class JsonValues:
             if text in replacements:
                 scalar.replace(replacements[text])
         if isinstance(self._root, Scalar) and self._root.removed:
-            raise bad_argument("element", "The whole of a document cannot be removed; name a member of it")
+            raise bad_argument("element", "A whole document cannot be removed; select a member")
         return _written(self._root).encode()
 
 

@@ -34,7 +34,7 @@ class LookupService:
         looked = await find_part_values(message, arguments, path)
         replacements = _replacements(list_values(looked), mapping, missing)
         if replacements is None:
-            detail = f"The table does not know a value that {path} leads to; add it, or say missing=keep"
+            detail = f"The table does not contain a value at {path}; add it, or use missing=keep"
             raise Refused("lookup.missing", detail)
         return ServiceResult(parts=await replace_values(message, looked, replacements))
 

@@ -60,7 +60,7 @@ def find_table_errors(content: str) -> list[DocumentError]:
     except csv.Error as error:
         return [
             DocumentError(
-                "", f"this is not CSV: {error}; put quotes around values with commas, and double quotes in them"
+                "", f"not valid CSV: {error}; put values with commas in quotes, and double the quotes in them"
             )
         ]
     return list(islice(_faults(table), MAX_FAULTS))
@@ -69,18 +69,20 @@ def find_table_errors(content: str) -> list[DocumentError]:
 def _faults(table: LookupTable) -> Iterator[DocumentError]:
     columns = table.columns
     if len(columns) < 2:
-        yield DocumentError("", "a table has a head line that names at least two columns, separated by commas")
+        yield DocumentError("", "a table needs a header line with at least two columns, separated by commas")
         return
     if len(columns) > MAX_COLUMNS or len(table.rows) > MAX_ROWS:
         yield DocumentError("", f"a table has at most {MAX_COLUMNS} columns and {MAX_ROWS} rows")
         return
     if "" in columns or len(set(columns)) < len(columns):
-        yield DocumentError("", "every column has a name, and no two have the same")
+        yield DocumentError("", "every column needs a unique name")
     first_at: dict[str, int] = {}
     for number, row in enumerate(table.rows, 1):
         if len(row) != len(columns):
-            yield DocumentError("", f"row {number} has {len(row)} values, and the head line {len(columns)}")
+            yield DocumentError("", f"row {number} has {len(row)} values, but the header line {len(columns)}")
             continue
         key = row[0].strip()
         if first_at.setdefault(key, number) != number:
-            yield DocumentError("", f"row {number} has the key {key[:80]!r} of row {first_at[key]}; keys are unique")
+            yield DocumentError(
+                "", f"row {number} repeats the key {key[:80]!r} of row {first_at[key]}; keys must be unique"
+            )

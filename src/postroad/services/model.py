@@ -31,7 +31,7 @@ class ModelService:
         index = await tools.models.opened(tools.service.gcid)
         if index is None:
             raise Refused(
-                "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner imports a tree"
+                "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner must import a tree"
             )
         source = find_producer(message, index, tools.service, tools.directory)
         consumers = index.publish(source.id, message.topic)
@@ -57,7 +57,7 @@ def find_producer(message: Delivered, index: ModelIndex, model: Service, directo
         raise Refused(
             "value.invalid",
             f"{message.sender} is a producer of topic {message.topic[:80]!r} at several nodes "
-            f"({', '.join(nodes[:MAX_NAMED])}); say at which in the property or argument {NODE!r}",
+            f"({', '.join(nodes[:MAX_NAMED])}); set the node in the property or argument {NODE!r}",
         )
     return sources[0]
 

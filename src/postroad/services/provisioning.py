@@ -57,7 +57,7 @@ def _cookie(message: Delivered, arguments: Arguments) -> Cookie | None:
         return None
     if len(documents) != 1:
         raise Refused(
-            "value.invalid", "Say in the argument cookie which document is the cookie, by its id", pointer="/documents"
+            "value.invalid", "Set the argument cookie to the ID of the document with the cookie", pointer="/documents"
         )
     try:
         return Cookie(documents[0].data.decode(), documents[0].content_type)

@@ -112,8 +112,8 @@ class Tools:
         if len(all_of_kind) != 1:
             raise Refused(
                 "value.invalid",
-                f"{self.service.address} has {len(all_of_kind)} assets of kind {kind.value}; "
-                f"name the one that is meant in the argument {kind.value!r}",
+                f"{self.service.address} has {len(all_of_kind)} assets of kind {kind.value}; select one with the argument "
+                f"{kind.value!r}",
                 pointer=f"/arguments/{kind}",
             )
         return all_of_kind[0]

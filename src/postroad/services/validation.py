@@ -100,7 +100,7 @@ async def _judgement(part: Part, schema: Schema | None, catalogue: SchemaCatalog
         return JudgedDocument(part=part, schema="", faults=(DocumentFault(text=refusal.detail),))
     if found is None:
         return JudgedDocument(
-            part=part, schema="", faults=(DocumentFault(text=f"no schema of {catalogue.owner} is for it"),)
+            part=part, schema="", faults=(DocumentFault(text=f"{catalogue.owner} has no schema for it"),)
         )
     faults = await tools.validator.validate(found, part.data)
     return JudgedDocument(part=part, schema=found.name, faults=faults)

@@ -81,13 +81,13 @@ class XmlValues:
             raise AssertionError("expat reported a tag where there is none")
         if text is not None and NOT_XML.search(text):
             raise Refused(
-                "value.invalid", "The new value has a character that XML cannot carry; correct it at its source"
+                "value.invalid", "The new value has a character that XML does not allow; correct it at its source"
             )
         if target.attribute:
             return _attribute_splice(tag, span.attributes.index(target.attribute), text)
         if text is None:
             if target.element == 0:
-                raise bad_argument("element", "The root of a document cannot be removed; name an element inside it")
+                raise bad_argument("element", "The root of a document cannot be removed; select an element inside it")
             return tag.start(), _end(self._utf8, tag, span), b""
         if tag[2].endswith(b"/"):
             return tag.end() - 2, tag.end(), b">%s</%s>" % (escape_text(text), tag[1])
@@ -98,12 +98,12 @@ def _targets(root: Tree, path: XmlPath, written: str) -> list[ValueTarget]:
     try:
         elements = select_elements(root, path, _ATTRIBUTES)
     except TooManyNodes:
-        raise bad_argument("element", f"{written} leads to more elements than are looked at; be more precise") from None
+        raise bad_argument("element", f"{written} selects too many elements; use a more precise path") from None
     numbers = _numbers(root, elements if path.finds is not Finds.ATTRIBUTES else set(_holders(elements, path)))
     if path.finds is Finds.ATTRIBUTES:
         return list(_attributes(_holders(elements, path), path.steps[-1].name, numbers))
     if any(len(element) for element in elements):
-        raise bad_argument("element", f"{written} leads to elements with elements inside; name the one with the value")
+        raise bad_argument("element", f"{written} selects elements with child elements; select the one with the value")
     return [ValueTarget(numbers[element], "", element.text or "") for element in elements]
 
 

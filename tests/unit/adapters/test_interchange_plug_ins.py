@@ -36,5 +36,5 @@ def test_every_fault_is_told_at_once() -> None:
         load_catalogue(broken)
     gone, loud, number = misconfigured.value.faults
     assert "cannot be loaded: ModuleNotFoundError" in gone
-    assert "calls itself 'shouting'" in loud
+    assert "its name is 'shouting'" in loud
     assert "a int, and not a Standard" in number

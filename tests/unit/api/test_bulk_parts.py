@@ -34,5 +34,5 @@ def test_a_folded_content_type_is_read_to_its_end() -> None:
 
 
 def test_a_bulk_that_does_not_say_what_it_is_is_told_so() -> None:
-    with pytest.raises(Refused, match="A call without a Content-Type carries no bulk; use "):
+    with pytest.raises(Refused, match="A missing Content-Type is not a bulk format; use "):
         read_bulk("", b"{}", DEFAULT_LIMITS, 10)

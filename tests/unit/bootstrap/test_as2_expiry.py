@@ -34,7 +34,7 @@ def told(*partners: Identity, own: str, secret_from: str = "file:as2.pem") -> di
 def test_both_sides_are_looked_at() -> None:
     assert told(ends(partner(), SOON), own=key_pem(ends(clerk(), LATER))) == {
         "the AS2 certificate of 'ACME' (Aster/Acme)": SOON,
-        "our AS2 certificate 'My Biz' (Aster/Acme)": LATER,
+        "the network's AS2 certificate 'My Biz' (Aster/Acme)": LATER,
     }
 
 

@@ -50,5 +50,5 @@ def test_what_is_wrong_with_one_is_told(setting: str, told: str) -> None:
 
 
 def test_a_name_stands_for_one_function() -> None:
-    with pytest.raises(Misconfigured, match="named twice"):
+    with pytest.raises(Misconfigured, match="is repeated"):
         load_routings([f"rush={HERE}:is_rush", f"rush={HERE}:is_rush"])

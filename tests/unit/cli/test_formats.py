@@ -68,7 +68,7 @@ def test_detect_says_why_a_message_cannot_be_taken_apart(tmp_path: Path) -> None
     file.write_bytes(SWA.body[:-20])
     result = run("detect", str(file), "--content-type", SWA.content_type)
     assert result.exit_code == ExitCode.OK
-    assert "cannot be taken apart" in result.stdout
+    assert "cannot be decoded" in result.stdout
     assert "[wire.malformed]" in result.stdout
 
 

@@ -184,7 +184,7 @@ def test_who_wants_no_colours_gets_none(no_color: str, is_coloured: bool, monkey
 
 def test_who_is_not_there_to_agree_is_told_how_to_agree_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO(""))
-    with pytest.raises(Misconfigured, match="nothing was applied, because nobody answered; --yes"):
+    with pytest.raises(Misconfigured, match="nothing was applied, because the prompt was not answered; --yes"):
         confirm_plan()
     monkeypatch.setattr("sys.stdin", io.StringIO("n\n"))
     with pytest.raises(click.Abort):

@@ -146,7 +146,7 @@ def test_files_that_contradict_each_other_are_refused(tmp_path: Path) -> None:
         read_configuration_files([str(tmp_path / name) for name in ("a.yaml", "b.yaml", "c.yaml")], str, {})
     assert [fault.partition(": ")[2] for fault in caught.value.faults] == [
         "postroad: the files disagree about it",
-        "organizations: A is in another file too; keep it in one place",
+        "organizations: A is also in another file; keep it in one place",
         "this is not a configuration; it begins with `postroad: 1` and lists organizations",
     ]
 
@@ -170,10 +170,10 @@ def test_a_connection_prefers_what_was_said(tmp_path: Path) -> None:
     ("connection", "environment", "source"),
     [
         (NetworkConnection(key_file="a.key"), {"POSTROAD_KEY": "x"}, "the key in a.key"),
-        (NetworkConnection(key="x", key_file="a.key"), {}, "the key that --key gives"),
+        (NetworkConnection(key="x", key_file="a.key"), {}, "the key given by --key"),
         (NetworkConnection(), {"POSTROAD_KEY": "x", "POSTROAD_KEY_FILE": "b.key"}, "the key in POSTROAD_KEY"),
         (NetworkConnection(), {"POSTROAD_KEY_FILE": "b.key"}, "the key in b.key, set by POSTROAD_KEY_FILE"),
-        (NetworkConnection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; --key-file names another"),
+        (NetworkConnection(data="d"), {"POSTROAD_KEY": "x"}, "the operator's key in d; use --key-file for another"),
     ],
 )
 def test_who_is_refused_for_a_key_learns_which_one_it_was(
@@ -185,7 +185,7 @@ def test_who_is_refused_for_a_key_learns_which_one_it_was(
     def asked(connection: NetworkConnection) -> None:
         raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
 
-    with pytest.raises(Refused, match=r"own credentials \(this was asked with the key in a\.key\)") as caught:
+    with pytest.raises(Refused, match=r"own credentials \(the request used the key in a\.key\)") as caught:
         asked(url="", key="", key_file="a.key", data="")
     assert caught.value.session == "s"
 
@@ -284,9 +284,7 @@ def test_a_trace_in_json_has_times_in_microseconds() -> None:
 
 
 def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
-    translated = HistoryEvent(
-        seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 left out"
-    )
+    translated = HistoryEvent(seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 omitted")
     stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=False, state="queued", size=9, events=[translated])
     came = ArrivalNotes(notes=["said to be text/xml"], message_id="<1@mybiz>", mic="abc=, sha256", layers=["signed"])
     message = MessageHistory(
@@ -301,7 +299,7 @@ def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
         "    ├── by AS2 as <1@mybiz>, signed; MIC abc=, sha256",
         "    ├── note: said to be text/xml",
         "    └── A/B  waiting",
-        "        └── translated by network: from as2 to dime; 2 left out  +2.0 ms",
+        "        └── translated by network: from as2 to dime; 2 omitted  +2.0 ms",
     ]
 
 
@@ -395,10 +393,10 @@ def test_errors_of_all_sources_of_settings_are_listed_together(tmp_path: Path, m
 @pytest.mark.parametrize(
     ("error", "words"),
     [
-        (gaierror(-2, "Name or service not known"), "host: there is no host nosuch"),
+        (gaierror(-2, "Name or service not known"), "host: nosuch does not exist"),
         (OSError(EADDRNOTAVAIL, "no"), "host: nosuch is not an address of this machine"),
-        (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is taken"),
-        (OSError(EACCES, "no"), "port: nosuch:8470 is for administrators alone"),
+        (OSError(EADDRINUSE, "no"), "port: nosuch:8470 is in use"),
+        (OSError(EACCES, "no"), "port: nosuch:8470 requires administrator rights"),
     ],
 )
 def test_who_cannot_listen_learns_which_setting_is_wrong(error: OSError, words: str) -> None:

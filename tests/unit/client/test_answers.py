@@ -57,7 +57,7 @@ def test_a_retry_after_that_is_no_number_of_seconds_means_soon(asked: str) -> No
     [
         (socket.gaierror(-2, "Name or service not known"), "the host does not exist"),
         (ssl.SSLError(1, "record layer failure"), "http://"),
-        (ConnectionResetError(104, "reset"), "broke off"),
+        (ConnectionResetError(104, "reset"), "closed before the complete response"),
         (ConnectionRefusedError(111, "refused"), "connection refused"),
     ],
 )
@@ -67,7 +67,7 @@ def test_why_no_answer_came_is_said_in_words(cause: OSError, words: str) -> None
     assert words in describe_no_response(error, "http://127.0.0.1:1").reason
     assert not describe_no_response(error, "http://127.0.0.1:1").was_sent
     broken = describe_no_response(httpx2.RemoteProtocolError("Server disconnected"), "")
-    assert ("broke off" in broken.reason, broken.was_sent) == (True, True)
+    assert ("closed before the complete response" in broken.reason, broken.was_sent) == (True, True)
 
 
 @pytest.mark.parametrize("url", ["127.0.0.1:8470", "localhost", "ftp://x", "http://[bad", "http://x:99999", "http://"])
@@ -115,4 +115,4 @@ def test_a_client_without_a_key_is_refused_when_it_is_made(monkeypatch: pytest.M
 
 def test_an_answer_that_never_came_names_the_address() -> None:
     error = build_error(describe_no_response(httpx2.ConnectError("it failed"), "http://127.0.0.1:9"))
-    assert "No answer from http://127.0.0.1:9 (" in str(error)
+    assert "No response from http://127.0.0.1:9 (" in str(error)

@@ -84,7 +84,7 @@ def test_busy_to_the_end_is_the_answer() -> None:
 
 
 def test_answers_that_do_not_fit_are_not_believed() -> None:
-    with pytest.raises(Unavailable, match="1 answers came to 2 messages"):
+    with pytest.raises(Unavailable, match="1 results for 2 messages"):
         Script([answers(accepted("s0"))]).play(conversations().post_many(orders(2), lambda done: None))
 
 

@@ -27,6 +27,6 @@ async def test_steps_lead_to_the_first_message_and_end_there() -> None:
             steps = list_first_steps(owner, running.network.directory, has_messages=False)
             assert [(one.path, one.is_done) for one in steps[:2]] == [("/services/new", True), (first, has_key)]
             await running.key_for(oak)
-        assert list_first_steps(viewer, directory, has_messages=False)[0].title == "Have a service made"
+        assert list_first_steps(viewer, directory, has_messages=False)[0].title == "Have a service created"
         assert list_first_steps(owner, directory, has_messages=True) == []
         assert list_first_steps(operator, directory, has_messages=False) == []

@@ -57,10 +57,10 @@ async def test_what_happened_once_is_not_told_in_the_plural(found: Inhabited) ->
     page = ""
     for _ in range(200):
         page = (await viewer.get(f"/exchanges/{exchange}/bindings/bound-viewer")).text
-        if "<dd>0 times" not in page[page.index("Said yes") : page.index("Failed")]:
+        if "<dd>0 times" not in page[page.index("Matched") : page.index("Failed")]:
             break
         await found.fetch(f"{HOUSE}/Desk")
-    assert "<dt>Said yes</dt><dd>once, last " in page
+    assert "<dt>Matched</dt><dd>once, last " in page
     assert "1 times" not in page
 
 
@@ -101,13 +101,13 @@ async def test_without_the_extra_operators_read_how_to_install_it_and_members_do
     install, run = page.index("pip install &#39;.[warehouse]&#39;"), page.index("postroad pipeline run")
     assert install < run
     page = (await people["owner"].get(path)).text
-    assert "The network's operators set it up." in page
+    assert "The network's operators set up the warehouse." in page
     assert "pip install" not in page
 
 
 async def test_the_what_if_form_says_what_a_change_resets(found: Inhabited) -> None:
     page = (await (await enter_all(found))["operator"].get("/whatif")).text
-    assert "fields that it leaves out of one that it names are reset to their defaults" in page
+    assert "omitted fields of a named object are reset to their defaults" in page
     assert "stays as it is" not in page
 
 

@@ -101,7 +101,7 @@ async def test_one_person_has_a_few_and_all_together_a_bounded_number() -> None:
         for place in range(TOTAL - PER_PERSON):
             await stack.enter_async_context(streams.place(f"p{place}@x.example", f"other {place}"))
         assert streams.every_s() == EVERY_S * TOTAL / FULL_RATE_STREAMS
-        with pytest.raises(Refused, match="Too many people"):
+        with pytest.raises(Refused, match="Too many live pages"):
             await stack.enter_async_context(streams.place("q@x.example", "last"))
     async with streams.place("p@x.example", "another"):
         assert streams.every_s() == EVERY_S

@@ -64,7 +64,7 @@ def test_a_report_that_an_older_program_has_left_is_still_a_report(tmp_path: Pat
         "csrf": "",
         "told": "",
     }
-    assert "Nothing would be different" in Rendering().text("whatif_report.html", values)
+    assert "The change would have no effect" in Rendering().text("whatif_report.html", values)
 
 
 def test_a_shared_network_is_told_where_nobody_else_reads_it(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_one_is_at_work_at_a_time_and_can_be_stopped(tmp_path: Path) -> None:
     known = runs(tmp_path, WAITS)
     run = known.start("0123456789ab", WISH, "postroad: 1")
     assert run.state is RunState.WORKING
-    with pytest.raises(Refused, match="at work"):
+    with pytest.raises(Refused, match="is active"):
         known.start("0123456789ac", WISH, "postroad: 1")
     run.remove()
     assert [one.id for one in known.all()] == [run.id], "what is at work is not removed"

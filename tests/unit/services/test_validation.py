@@ -91,8 +91,8 @@ async def test_what_is_not_valid_goes_on_marked_where_that_is_wanted() -> None:
 @pytest.mark.parametrize(
     ("part", "told"),
     [
-        (document('<order xmlns="urn:misspelt"/>'), "no schema of Hosts/Service is for it"),
-        (document("<order"), "no schema of Hosts/Service is for it"),
+        (document('<order xmlns="urn:misspelt"/>'), "Hosts/Service has no schema for it"),
+        (document("<order"), "Hosts/Service has no schema for it"),
         (document('<!DOCTYPE order [<!ENTITY e "x">]><order>&e;</order>'), "declare nothing itself"),
     ],
 )

@@ -88,7 +88,7 @@ def test_an_archive_becomes_interchanges_and_every_message_is_accounted_for(spar
         ((), "--port"),
         (("--policy", "{policy}", "--port", "Acme/orders"), "--port"),
         (("--policy", "{policy}", "--first-number", "segment=1"), "--first-number segment=1"),
-        (("--policy", "{endless}"), "nothing ever closes such a batch"),
+        (("--policy", "{endless}"), "no criterion would close a batch"),
         (("--policy", "{unknown}"), "standard"),
     ],
 )

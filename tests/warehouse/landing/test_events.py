@@ -81,7 +81,7 @@ def test_a_post_gives_a_row_per_copy() -> None:
     paid = Context(id=2, parent=1, payer=C, rule=f"{C}/check")
     copies = (
         Copy("acme/orders", (Hop(C, (), A, paid), Hop(B)), logical=(Hop(A),)),
-        Copy("nobody", code="recipient.unknown", detail="No such recipient"),
+        Copy("nobody", code="recipient.unknown", detail="The recipient does not exist"),
     )
     first, second = rows_of([posted(*copies, handle="h-1", explained=10)], body_length=100, first_seq=7)
     assert first["kind"] == "message.posted"
@@ -98,7 +98,11 @@ def test_a_post_gives_a_row_per_copy() -> None:
     assert [hop["service"] for hop in first["logical"]] == [A]
     assert "expires_at_us" not in first
     assert "code" not in first
-    assert (second["ordinal"], second["code"], second["detail"]) == (1, "recipient.unknown", "No such recipient")
+    assert (second["ordinal"], second["code"], second["detail"]) == (
+        1,
+        "recipient.unknown",
+        "The recipient does not exist",
+    )
     assert "delivery" not in second
     assert second["handle"] == "h-1"
     assert second["schema_version"] == SCHEMA_VERSION

@@ -111,7 +111,7 @@ def test_another_recipient_is_a_change_of_route() -> None:
     after = changed(redirect_all)
     difference, gained, lost, why = told(compared(order(1, 10), after), after)
     assert (difference, gained, lost) == (RouteDifference.ROUTE, ["Acme/Sales"], ["Acme/Supply"])
-    assert why == ("rule 'offers go to sales' of Acme/Supply holds: Acme/Sales takes the place of Acme/Supply",)
+    assert why == ("rule 'offers go to sales' of Acme/Supply holds: Acme/Sales replaces Acme/Supply",)
 
 
 @pytest.mark.req("P6")

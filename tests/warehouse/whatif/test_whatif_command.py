@@ -65,7 +65,7 @@ def test_the_report_as_json_page_and_rows(spark: SparkSession, network: Path) ->
     assert told["examples"][0]["after"] == ["Mill/Split", "Acme/Gate", "Acme/Supply"]
     assert "rule &#x27;large orders are split&#x27; of MyBiz/Purchasing holds" in page.read_text()
     assert re.search(r"Written [-\d]+ [:\d]+ UTC for ann@network\.example\.", page.read_text())
-    change = page.read_text().partition("<h2>The change that was tried</h2><pre>")[2]
+    change = page.read_text().partition("<h2>The tested change</h2><pre>")[2]
     assert "postroad: 1" in change
     kept = spark.read.parquet(str(rows)).where("verdict = 'changed'")
     assert [row["session"] for row in kept.orderBy("seq").collect()] == [one["session"] for one in told["examples"]]
@@ -74,7 +74,7 @@ def test_the_report_as_json_page_and_rows(spark: SparkSession, network: Path) ->
 def test_the_report_in_words(capsys: pytest.CaptureFixture[str]) -> None:
     show_report(Output(), report(reasons=(ChangeReason(text="because", messages=1),) * 25))
     shown = capsys.readouterr().out
-    assert "1200 messages: 150 would take another way, 1000 would not" in shown
+    assert "1200 messages: 150 would take another route, 1000 would not" in shown
     assert "50 cannot be decided" in shown
     assert "3 were refused when posted" in shown
     assert "refused: <script" in shown

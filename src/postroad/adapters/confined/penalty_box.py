@@ -33,8 +33,8 @@ class PenaltyBox:
         minutes = int((kills[0] + MEMORY_S - self._clock()) // 60) + 1
         raise Refused(
             "transform.suspended",
-            f"This {what} had to be stopped {len(kills)} times within an hour and is not run again for {minutes} minutes; "
-            "correct it and save it under its name, and the new text runs at once",
+            f"This {what} was stopped {len(kills)} times within an hour and is suspended for {minutes} minutes; correct and "
+            "save it, and the new version runs at once",
         )
 
     def suspects(self, source: str) -> bool:

@@ -149,5 +149,5 @@ def _death_refusal_text(death: Death, terms: WorkerTerms) -> str:
     return {
         Death.DEADLINE: f"it ran for {terms.deadline_s:g} seconds and was stopped",
         Death.MEMORY: f"it needed more than {terms.memory_bytes // 1024**2} MiB of memory",
-        Death.TOO_MUCH: "it made more output than is allowed from this document",
-    }.get(death, "the engine broke down over it")
+        Death.TOO_MUCH: "its output is larger than allowed for this document",
+    }.get(death, "the engine failed")

@@ -26,7 +26,7 @@ WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
 RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
 
-UNCERTAIN = "It is not certain whether this was stored; try again, a post with the handle or Idempotency-Key it had"
+UNCERTAIN = "It is unknown whether this was stored; try again, using the same handle or Idempotency-Key for a post"
 
 Done = Callable[[StepOutcome], None]
 DoneAll = Callable[[list[StepOutcome]], None]
@@ -71,7 +71,9 @@ class GroupCommit:
 
     def _add(self, steps: Sequence[JournalStep], size: int, done: Done | None, done_all: DoneAll | None) -> None:
         if self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
-            raise Unavailable("network.busy", "More is arriving than can be stored right now; try again in a moment")
+            raise Unavailable(
+                "network.busy", "Messages are arriving faster than they can be stored; try again in a moment"
+            )
         if not self._count():
             self._wake.set()
             self._idle.clear()

@@ -26,7 +26,7 @@ from postroad.flow.concurrency.commit import future_of
 from postroad.ports import BodyAt, Clock, Committed, Conflict, IndexReader, Journal, JournalStep, NewRecord, StepOutcome
 
 MAX_ATTEMPTS = 20
-NOT_STORED_EITHER = "What this collided with at the same moment could not be stored; try again"
+NOT_STORED_EITHER = "A concurrent conflicting request could not be stored; try again"
 
 
 class LocalDesk(LocalQueues):

@@ -53,8 +53,8 @@ def list_pending(current: int, where: str) -> tuple[Migration, ...]:
     if current > newest:
         raise Misconfigured(
             [
-                f"index {where}: its schema is version {current}, this postroad knows up to {newest}; start the newer "
-                "postroad again, or remove this index, which is then rebuilt from the journal"
+                f"index {where}: its schema is version {current}, this postroad knows up to {newest}; use the newer "
+                "postroad, or remove this index to rebuild it from the journal"
             ]
         )
     return tuple(migration for migration in migrations() if migration.version > current)

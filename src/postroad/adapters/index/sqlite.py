@@ -200,7 +200,9 @@ class SqliteReader:
         try:
             found = os.stat(self._path)
         except FileNotFoundError:
-            raise Unavailable("network.unavailable", f"There is no index {self._path}; it is being rebuilt") from None
+            raise Unavailable(
+                "network.unavailable", f"Index {self._path} does not exist; it is being rebuilt"
+            ) from None
         return found.st_dev, found.st_ino
 
 

@@ -117,7 +117,7 @@ class Checkpoints:
         with self._wal.open("rb", buffering=0) as log:
             for written in self._written:
                 if self._crc_of(log, written) != written.crc:
-                    raise DamagedLog(f"{self._wal.name} is not as it was written, after frame {written.first}")
+                    raise DamagedLog(f"{self._wal.name} differs from what was written, after frame {written.first}")
 
     def _crc_of(self, log: FileIO, written: CommittedFrames) -> int:
         crc, place = 0, _WAL_HEADER.size + written.first * self._frame_bytes

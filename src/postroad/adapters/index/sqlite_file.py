@@ -226,7 +226,7 @@ def _opened(path: Path, flags: int) -> Iterator[apsw.Connection]:
         connection = apsw.Connection(str(path), flags=flags, vfs=checksum_vfs())
     except apsw.CantOpenError:
         raise Misconfigured(
-            [f"index {path}: the file cannot be opened; check that its folder exists and is yours"]
+            [f"index {path}: the file cannot be opened; check that its folder exists and is writable"]
         ) from None
     connection.set_busy_timeout(BUSY_TIMEOUT_MS)
     try:

@@ -18,17 +18,17 @@ from postroad.core.projection.tables import STATEMENTS, TABLES
 
 TABLE_TEXTS = {
     "message": "One row per accepted post.",
-    "delivery": "One row per copy of a message and service on its way: waiting there, or done with it.",
-    "dead_letter": "One row per delivery at which a copy failed for good, whether somebody has dealt with it or not.",
+    "delivery": "One row per copy of a message and service on its way: waiting there, or finished there.",
+    "dead_letter": "One row per delivery at which a copy failed permanently, whether it was resent or dropped or not.",
     "round": "One row per dead letter that was resent: a round of its copy after the first.",
-    "released": "One row per release of what was held back for a service.",
+    "released": "One row per release of messages that waited for release at a service.",
     "content": "One row per answer of an in-transit service: the message's content from there on.",
     "journey": (
         "One row per copy that outlasts its first delivery, because services are passed on the way or a response is "
         "expected: where it is and how it ended."
     ),
     "seen": (
-        "One row per handle, Idempotency-Key, answer, end of a journey, dead letter dealt with, object version, batch version or "
+        "One row per handle, Idempotency-Key, response, end of a journey, closed dead letter, object version, batch version or "
         "control number ever used, by hash."
     ),
     "trail": (
@@ -40,12 +40,12 @@ TABLE_TEXTS = {
     "object_version": "Configuration objects as they ever were.",
     "access": "Logins refused, and payloads looked at.",
     "reference": "Records of cross-reference maps, each under the key of one service. Names of maps are folded.",
-    "relation": "Which of those records belong together; every relation is there both ways.",
+    "relation": "Relations between these records; every relation is stored in both directions.",
     "batch": "One row per batch, as it is now.",
-    "batch_member": "One row per delivery that ever joined a batch; its own row says whether it has left.",
+    "batch_member": "One row per delivery that ever joined a batch; its own row shows whether it has left.",
     "control_number": "One row per control number that an interchange has used.",
-    "batch_answer": "One row per answer of a partner about an interchange.",
-    "found": "One row per value that a post is known by (handle, control number, business key, a document sent …), by its hash.",
+    "batch_answer": "One row per functional acknowledgment of a partner.",
+    "found": "One row per search key of a post (handle, control number, declared key, a document sent …), by its hash.",
 }
 
 COLUMN_TEXTS = {
@@ -57,17 +57,17 @@ COLUMN_TEXTS = {
     "body_length": "length of the body in bytes",
     "body_offset": "where in the segment the body begins",
     "body_segment": "the journal segment that holds the body",
-    "by": "who: a GCID, an e-mail address, or `network`",
+    "by": "the actor: a GCID, an e-mail address, or `network`",
     "changed_at_us": "when it was last changed",
     "code": "stable code of the refusal",
     "content_seq": "the entry whose content is delivered: the message's own, or that of a row in `content`",
     "copy": "which recipient of the message, counted from 0",
     "dead": "the dead letter that was resent",
-    "dealt_seq": "the entry by which it was resent or dropped; 0 = nobody has dealt with it",
+    "dealt_seq": "the entry by which it was resent or dropped; 0 = neither",
     "detail": "in words",
     "expires_at_us": "when it expires; 0 = never",
     "form": "wire form: json, soap11, soap12, envelope, soap, swa, dime, mime, as2, cloudevents; or bulk, push, network",
-    "handle": "the sender's own name for the message",
+    "handle": "the sender's own reference for the message",
     "header": "the entry as the journal has it (MessagePack)",
     "hop": "which service of the copy's route, counted from 0",
     "journey": "of a later round, where its copy is followed: its journey; 0 otherwise",
@@ -96,7 +96,7 @@ COLUMN_TEXTS = {
     "series": "what the number counts: the standard, the organization, both sides as interchanges name them, the scope",
     "service": "GCID of the service whose record it is, or of the batcher whose batch it is",
     "queued_at_us": "when it began to wait",
-    "reason": "why it is in this state, why the object was changed, or why what was held back went then",
+    "reason": "why it is in this state, why the object was changed, or why the messages were released",
     "reason_code": "the code of the reason (`core.delivery.reasons`); empty where the entry has none",
     "recipient": "GCID of the service it waits at",
     "sender": "GCID of the sending service",
@@ -114,7 +114,7 @@ COLUMN_TEXTS = {
     "type": "request, response, notification, acknowledgement or cancel",
     "up_to": "the newest delivery that was released; all before it were, too",
     "value": "the object as JSON; empty = removed",
-    "verdict": "what the partner says of the interchange",
+    "verdict": "the status that the partner reports for the interchange",
     "version": "the object's version, counted from 1",
     "waits_for_push": "1 while it waits for its next push, which a poll may come before",
     "waiting": "how many were released by it",

@@ -144,7 +144,7 @@ class ConnectionPool:
         if isinstance(error, ValueError):  # asyncpg's word for parameters of the wrong type
             return error
         if isinstance(error, asyncpg.DiskFullError):
-            return Unavailable("storage.full", "The database has no space left; free some, then try again")
+            return Unavailable("storage.full", "The database has no space left; free space, then try again")
         if not isinstance(error, GAVE_UP):
             self._pause.failed()
         log.warning("database away: %s: %s", type(error).__name__, error)

@@ -49,7 +49,7 @@ NAMES = "select service, address from services"
 
 
 class BilledUse(NamedTuple):
-    """One use behind an invoice line."""
+    """One billed use of an invoice line."""
 
     at_us: int
     session: str

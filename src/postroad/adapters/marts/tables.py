@@ -85,7 +85,7 @@ async def run_query(question: Callable[[], Answer]) -> Answer:
     return await asyncio.get_running_loop().run_in_executor(_THREADS, question)
 
 
-RUN = ("Run this on the server, every night for instance:", "postroad pipeline run")
+RUN = ("Run this on the server, for example every night:", "postroad pipeline run")
 INSTALL = (
     "Install the extra where the server runs (from a clone of the repository), then run the pipeline:",
     "pip install '.[warehouse]'\npostroad pipeline run",

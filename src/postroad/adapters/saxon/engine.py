@@ -23,7 +23,7 @@ from postroad.errors import Misconfigured
 KEPT_STYLESHEETS = 32
 KEPT_CHARACTERS = 1_000_000
 UTF_8 = "UTF-8"
-OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a transform may have")
+OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a transformation may use")
 NUL = "\0"  # would cut a text short on its way into Saxon, so that half of it would be read
 
 _FIRST_STYLESHEET = (
@@ -167,5 +167,5 @@ def _within_limit(output: bytes, limit: int) -> WorkerOutcome:
         return WorkerOutcome(output=output)
     return WorkerOutcome(
         code="transform.output-too-large",
-        detail=f"it made {len(output)} bytes, and from this document {limit} are allowed",
+        detail=f"its output has {len(output)} bytes; {limit} are allowed for this document",
     )

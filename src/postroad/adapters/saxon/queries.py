@@ -101,6 +101,4 @@ def _check_size(query: str) -> None:
     except UnicodeEncodeError:
         raise Refused("query.invalid", "The text is not Unicode; send it in UTF-8") from None
     if size > LARGEST_SOURCE_BYTES:
-        raise Refused(
-            "query.invalid", f"The query has {size} bytes and may have {LARGEST_SOURCE_BYTES}; ask for less in one"
-        )
+        raise Refused("query.invalid", f"The query has {size} bytes; at most {LARGEST_SOURCE_BYTES} are allowed")

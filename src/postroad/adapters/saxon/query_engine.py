@@ -26,9 +26,7 @@ NUL = "\0"  # would cut a text short on its way into Saxon
 JSON_DEPTH = 200
 INVALID = "query.invalid"
 NO = SourceAnswer("no")
-TOO_MUCH = WorkerOutcome(
-    code="transform.output-too-large", detail="the answers together have more bytes than are allowed"
-)
+TOO_MUCH = WorkerOutcome(code="transform.output-too-large", detail="the results together have more bytes than allowed")
 
 _JSON_NESTING = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 _PLACE = re.compile(r"\bon line (\d+)(?: at)?(?: column (\d+))?")
@@ -66,7 +64,7 @@ class SaxonQueryEngine:
         except ValueError as fault:
             return WorkerOutcome(code=INVALID, detail=str(fault))
         if text.blank:
-            return WorkerOutcome(code=INVALID, detail="nothing is asked in it")
+            return WorkerOutcome(code=INVALID, detail="it is empty")
         if not text.whole and not (outcome := self._checked_as_function(text)).code:
             return outcome
         return self._checked_as_whole(text) if text.whole or text.functions else outcome

@@ -77,7 +77,7 @@ class SaxonWorkers(WorkerPool):
         outcome = await self.checked_attempt(work)
         if isinstance(outcome, SourceAnswers):
             raise Unavailable(
-                "network.unavailable", "A transform worker answered something else; try again in a moment"
+                "network.unavailable", "A transform worker returned an unexpected response; try again in a moment"
             )
         if outcome.code:
             place = f"line {outcome.line}" if outcome.line else ""
@@ -103,7 +103,7 @@ def _checked(source: str) -> str:
     except UnicodeEncodeError:
         raise Refused("stylesheet.invalid", "The text is not Unicode; send it in UTF-8") from None
     if size > LARGEST_SOURCE_BYTES:
-        detail = f"The stylesheet has {size} bytes and may have {LARGEST_SOURCE_BYTES}; split it into several services"
+        detail = f"The stylesheet has {size} bytes; at most {LARGEST_SOURCE_BYTES} are allowed; split it into several services"
         raise Refused("stylesheet.invalid", detail)
     return source
 
@@ -111,4 +111,4 @@ def _checked(source: str) -> str:
 def _advice(code: str, detail: str) -> str:
     if code == "stylesheet.invalid":
         return f"The stylesheet does not compile: {detail}"
-    return f"The transform failed: {detail}. Correct the stylesheet, or the document that it was given"
+    return f"The transformation failed: {detail}. Correct the stylesheet or the document"

@@ -94,10 +94,8 @@ KEPT_SCRIPTS = 2_000
 KEPT_CHARACTERS = 500_000  # at worst 150 bytes each
 INVALID = "script.invalid"
 KINDS: dict[str, AnswerKind] = {"no": "no", "same": "same", "text": "text", "json": "json"}
-OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a script may have")
-TOO_MUCH = WorkerOutcome(
-    code="transform.output-too-large", detail="the answers together have more bytes than are allowed"
-)
+OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a script may use")
+TOO_MUCH = WorkerOutcome(code="transform.output-too-large", detail="the results together have more bytes than allowed")
 
 _MEDIA_TYPE = re.compile(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+(?:\s*;[ -~]*)?", re.ASCII)
 _LONGEST_MEDIA_TYPE = 200
@@ -140,7 +138,9 @@ class StarlarkEngine:
         except BaseException as raised:
             found = _complaint(raised)
             if not found.line:
-                return _refusal(ScriptError(f"it needs a function route that takes the message: {found.detail}"))
+                return _refusal(
+                    ScriptError(f"it needs a function route with the message as its parameter: {found.detail}")
+                )
         return WorkerOutcome()
 
     def answer(self, batch: ScriptBatch) -> SourceAnswers | WorkerOutcome:

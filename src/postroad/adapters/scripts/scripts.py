@@ -160,7 +160,7 @@ class StarlarkScripts:
             place = f"line {outcome.line}" if outcome.line else ""
             place += f", column {outcome.column}" if outcome.column else ""
             detail = f"{place}: {outcome.detail}" if place else outcome.detail
-            raise Refused(INVALID, f"The script cannot be used: {detail}", pointer=place)
+            raise Refused(INVALID, f"The script is not valid: {detail}", pointer=place)
 
     async def evaluate(
         self, scripts: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]
@@ -181,5 +181,5 @@ def _check_size(script: str) -> None:
     except UnicodeEncodeError:
         raise Refused(INVALID, "The text is not Unicode; send it in UTF-8") from None
     if size > LARGEST_SOURCE_BYTES:
-        detail = f"The script has {size} bytes and may have {LARGEST_SOURCE_BYTES}; do less in one"
+        detail = f"The script has {size} bytes; at most {LARGEST_SOURCE_BYTES} are allowed"
         raise Refused(INVALID, detail)

@@ -25,12 +25,12 @@ NEVER: dict[str, tuple[str, ...]] = {
 
 # Not of the public Internet; an operator may open them.
 SPECIAL: dict[str, tuple[str, ...]] = {
-    "this machine itself": ("127.0.0.0/8", "::1/128"),
+    "this machine": ("127.0.0.0/8", "::1/128"),
     "a private network": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
     "link-local": ("169.254.0.0/16", "fe80::/10"),
-    "a provider's inner network": ("100.64.0.0/10",),
-    "kept for documentation": ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
-    "kept for measurements": ("198.18.0.0/15", "2001:2::/48"),
+    "a provider's internal network": ("100.64.0.0/10",),
+    "reserved for documentation": ("192.0.2.0/24", "198.51.100.0/24", "203.0.113.0/24", "2001:db8::/32", "3fff::/20"),
+    "reserved for measurements": ("198.18.0.0/15", "2001:2::/48"),
     "reserved": ("192.0.0.0/24", "240.0.0.0/4", "2001::/23", "64:ff9b:1::/48", "100::/64", "5f00::/16"),
 }
 

@@ -27,14 +27,14 @@ _MISTAKES = (
     (re.compile(r"\A(?!https?://)", re.IGNORECASE), "it must begin with https://"),
     (
         re.compile(r"\A[^/?#]*//[^/?#]*@"),
-        "leave out the user name and password; they belong to the push's authentication",
+        "remove the user name and password; set them in the push's authentication",
     ),
     (
         re.compile(r"[^\x00-\x7f]"),
         "write other letters than a-z as the registry does (xn--…), and as %-escapes in the path",
     ),
     (re.compile(r"[\x00-\x20\x7f\\]"), "it has a blank, a control character or a backslash"),
-    (re.compile(r"#"), "leave out the part from # on; it is never sent"),
+    (re.compile(r"#"), "remove the part from # on; it is never sent"),
 )
 
 

@@ -96,5 +96,5 @@ def _name(text: str) -> str:
     except NoAnswer:
         destination = None
     if destination is None or destination.target != "/" or ":" in text:
-        raise ValueError(f"{text!r} is neither a host name nor a network such as 10.1.0.0/16")
+        raise ValueError(f"{text!r} is neither a host name nor a CIDR range such as 10.1.0.0/16")
     return destination.host

@@ -50,5 +50,5 @@ class PushChecker:
             else:
                 self._secrets.secret(service, push.secret_from)
         except Misconfigured as error:
-            detail = f"{error}. Pushes fail until the secret is there"
+            detail = f"{error}. Pushes fail until the secret exists"
             yield PushSettingsError(field=f"{where}/secretFrom", detail=detail)

@@ -52,7 +52,7 @@ class FoundFault(msgspec.Struct, frozen=True, array_like=True):
     path: str = ""
 
 
-NO_REASON = FoundFault("it is not valid, and the engine does not say why")  # never nothing, which would mean valid
+NO_REASON = FoundFault("it is not valid, for an unknown reason")  # never nothing, which would mean valid
 
 
 read_call: Callable[[bytes], Validation] = msgspec.msgpack.Decoder(Validation).decode

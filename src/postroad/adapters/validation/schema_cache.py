@@ -21,7 +21,7 @@ from postroad.errors import Misconfigured, Refused
 
 KEPT_SCHEMAS = 64
 KEPT_CHARACTERS = 8_000_000
-OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a validation may have")
+OUT_OF_MEMORY = WorkerOutcome(code="transform.memory", detail="it needs more memory than a validation may use")
 
 _FIRST = {
     AssetKind.SCHEMA: (

@@ -81,7 +81,7 @@ class ValidationWorkers(WorkerPool):
             ) from None
         if isinstance(outcome, SourceAnswers):
             raise Unavailable(
-                "network.unavailable", "A validating worker answered something else; try again in a moment"
+                "network.unavailable", "A validation worker returned an unexpected response; try again in a moment"
             )
         return outcome
 
@@ -90,7 +90,7 @@ def _refusal(outcome: WorkerOutcome, schema: Schema) -> Refused:
     place = f"line {outcome.line}" if outcome.line else ""
     detail = f"{place}: {outcome.detail}" if place else outcome.detail
     if outcome.code == "schema.invalid":
-        return Refused(outcome.code, f"The schema {schema.name} cannot be used: {detail}", pointer=place)
+        return Refused(outcome.code, f"The schema {schema.name} is not valid: {detail}", pointer=place)
     code = _CODES.get(outcome.code, outcome.code)
     return Refused(
         code, f"Validation by {schema.name} failed: {detail}. Correct the schema, or make the document smaller"

@@ -128,7 +128,7 @@ class AsgiExchange:
         if self._answer.sent and not self._answer.finished:
             self._connection.abort()
         elif not self._answer.finished:
-            detail = "the request was not carried out; try again"
+            detail = "the request failed; try again"
             content_type, body = self._front.problem(500, "internal", detail, self._head)
             self._answer = ApplicationResponse(self._head, self._front.date)
             self._answer.start(500, [(b"content-type", content_type)], closes=True)

@@ -39,7 +39,7 @@ def judge_phase(phase: ConnectionPhase, elapsed_s: float, body_bytes: int, limit
     if phase is ConnectionPhase.HEAD:
         return Refused("request.timeout", f"send the whole request head within {limits.header_deadline_s:g} s")
     if phase is ConnectionPhase.WAITING:
-        return Refused("network.busy", "the server holds too many bodies; try again in a moment")
+        return Refused("network.busy", "the server is processing too many bodies; try again in a moment")
     return (
         ConnectionEnding.ABORT
         if phase in (ConnectionPhase.STALLED, ConnectionPhase.ANSWERING)
@@ -62,5 +62,5 @@ def _body_verdict(elapsed_s: float, body_bytes: int, limits: HttpLimits) -> Verd
     if elapsed_s > limits.body_deadline_s:
         return Refused("request.timeout", f"send the whole body within {limits.body_deadline_s:g} s")
     if elapsed_s > limits.body_grace_s and body_bytes < elapsed_s * limits.body_bytes_per_s:
-        return Refused("request.timeout", f"send the body at {limits.body_bytes_per_s} bytes a second or faster")
+        return Refused("request.timeout", f"send the body at {limits.body_bytes_per_s} bytes per second or faster")
     return None

@@ -28,7 +28,7 @@ def serve(
     except Exception as error:
         log_error(head.method, head.path, error)
         if not reply.answered:
-            content_type, problem = front.problem(500, "internal", "the request was not carried out; try again", head)
+            content_type, problem = front.problem(500, "internal", "the request failed; try again", head)
             reply(500, problem, content_type)
     if not reply.answered:
         reply.body_bytes_held = len(body)
@@ -59,7 +59,7 @@ class FastCall:
 
     def feed(self, content: bytes) -> None:
         if not self._front.capacity.may_go_on(len(content)):
-            raise Refused("network.busy", "the server holds too many bodies; try again in a moment")
+            raise Refused("network.busy", "the server is processing too many bodies; try again in a moment")
         self._front.capacity.hold(len(content))
         self._held += len(content)
         self._pieces.append(content)

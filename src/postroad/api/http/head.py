@@ -164,7 +164,7 @@ def _check_framing(head: RequestHead) -> None:
     if head.hosts != 1 and (head.hosts or head.version == b"1.1"):
         raise Refused("request.malformed", "send exactly one Host header")
     if head.upgrade == b"websocket":
-        raise Refused("request.not-implemented", "WebSockets are not offered; poll, or stream the response")
+        raise Refused("request.not-implemented", "WebSockets are not supported; poll, or stream the response")
     if head.version == b"1.0":
         head.expects_continue = False
 

@@ -89,7 +89,7 @@ async def form_of(request: Request, *known: str) -> dict[str, str]:
         pairs = parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_FIELDS, errors="strict")
     except ValueError:  # not UTF-8, or too many
         raise Refused(
-            "request.malformed", "The form could not be read; open the page again and send it again"
+            "request.malformed", "The form could not be read; reload the page and send the form again"
         ) from None
     return _fields(pairs, known)
 
@@ -98,5 +98,5 @@ def _fields(pairs: list[tuple[str, str]], known: tuple[str, ...]) -> dict[str, s
     """Each known field at most once; others are refused, an address to return to among them."""
     found = dict(pairs)
     if len(found) < len(pairs) or not found.keys() <= set(known):
-        raise Refused("value.invalid", f"Give {', '.join(known)} here, each once, and nothing else")
+        raise Refused("value.invalid", f"Send {', '.join(known)}, each once, and no other fields")
     return found

@@ -41,12 +41,12 @@ def _form(provider: Service, organization: str, service: str, proof: str) -> str
     return (
         f"{description}<p>You will be sent to <b>{escape(urlsplit(provider.provisioning_url).netloc)}</b>, to log in there as a "
         f"customer. Once {address} has confirmed you, a new service of {house} stands for your account there; {address} may then "
-        f"send messages to every service of {house}, until one of you revokes it.</p>"
+        f"send messages to every service of {house} until either side revokes this.</p>"
         '<form method="post" action="/provision">'
         f"{_hidden('provider', provider.gcid)}{_hidden('organization', organization)}{_hidden('proof', proof)}"
         '<p><label for="service">Name of the new service</label> '
         f'<input id="service" name="service" value="{escape(service)}" required maxlength="64"></p>'
-        '<p><button type="submit">Agree and go on</button></p></form>'
+        '<p><button type="submit">Agree and continue</button></p></form>'
     )
 
 

@@ -30,7 +30,7 @@ async def show_return_page(request: Request) -> Response:
     provider = network.directory.services.get(found.provider)
     body = f"<p>{escape(provider.address if provider is not None else 'The provider')} {words}.</p>"
     if found.return_path:
-        body += f'<p><a href="{escape(found.return_path)}">Go on</a></p>'
+        body += f'<p><a href="{escape(found.return_path)}">Continue</a></p>'
     return page(title, body)
 
 

@@ -42,16 +42,17 @@ MEDIA_TYPES = {
 }
 FILE: dict[str, Any] = {kind: {"schema": {} if kind.endswith("json") else {"type": "string"}} for kind in ASSET_TYPES}
 IfNoneMatch = Annotated[
-    str | None, Header(alias="If-None-Match", max_length=200, description="* saves only what is not there yet")
+    str | None,
+    Header(alias="If-None-Match", max_length=200, description="* saves the asset only if it does not exist yet"),
 ]
 
 
 class AssetQuery(PageQuery):
-    kind: Annotated[AssetKind | None, Field(description="Only of this kind")] = None
+    kind: Annotated[AssetKind | None, Field(description="Only assets of this kind")] = None
 
 
 class SaveQuery(StrictShape):
-    description: Annotated[Prose | None, Field(description="Stays as it is when left out")] = None
+    description: Annotated[Prose | None, Field(description="Default: unchanged")] = None
 
 
 def asset_view(api: ApiContext, asset: Asset) -> AssetView:
@@ -98,7 +99,7 @@ async def read_asset(request: Request, api: Api, caller: Asking, service: str, k
 
 @contents.put(
     ASSET,
-    responses={201: {"description": "It is new"}},
+    responses={201: {"description": "The asset is new"}},
     **returns(AssetView, requestBody={"required": True, "content": FILE}),
 )
 async def save_asset(
@@ -134,7 +135,7 @@ async def save_asset(
 async def remove_asset(
     api: Api, caller: Asking, service: str, kind: AssetKind, name: str, if_match: IfMatch = None
 ) -> Response:
-    """Remove an asset; its versions stay on record."""
+    """Remove an asset; its versions stay stored."""
     asset = changing.find_asset(caller, api.network.directory, service, kind, name, Role.DEVELOPER)
     seen = check_if_match(if_match, _version(api, asset))
     await changing.remove(api.administration, caller, asset, seen)

@@ -23,9 +23,12 @@ StateName = BatchState | Literal["", "all"]
 
 
 class BatchQuery(PageQuery):
-    service: Annotated[Line, Field(description="GCID or address of the batcher; all of yours when left out")] = ""
+    service: Annotated[Line, Field(description="GCID or address of the batcher; default: all of your organization")] = (
+        ""
+    )
     state: Annotated[
-        StateName, Field(description="Only those in this state; empty: all that are still to be sent; all: every one")
+        StateName,
+        Field(description=("Only batches in this state; empty: all that have not been sent; all: every batch")),
     ] = ""
 
 

@@ -61,11 +61,11 @@ BINDING = BINDINGS + "/{name:binding}"
 
 
 class NewBinding(BindingEntry):
-    name: Annotated[Name | None, Field(description="Left out, it is made of the queue's; the same for the same")] = None
+    name: Annotated[Name | None, Field(description="Default: derived from the queue's name")] = None
 
 
 class BindingQuery(PageQuery):
-    queue: Annotated[Line, Field(description="Only those of this service, by GCID or address")] = ""
+    queue: Annotated[Line, Field(description="Only bindings of this service, by GCID or address")] = ""
 
 
 def version_of(api: ApiContext, binding: Binding) -> int:
@@ -116,14 +116,14 @@ CONTENT_CHARS = 100_000
 class BindingTrial(StrictShape):
     """Exactly one of message and session; without a binding, all that you may see are tried."""
 
-    message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
-    session: Annotated[Word | None, Field(description="A message that was posted")] = None
+    message: Annotated[dict[str, Any] | None, Field(description="A message in JSON, as for a post")] = None
+    session: Annotated[Word | None, Field(description="Session ID of a stored message")] = None
     binding: binding_trial.TriedBinding | None = None
 
     @model_validator(mode="after")
     def has_one_message(self) -> Self:
         if (self.message is None) == (self.session is None):
-            raise ValueError("try it on exactly one of message and session")
+            raise ValueError("use exactly one of message and session")
         return self
 
 

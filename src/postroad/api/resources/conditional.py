@@ -28,10 +28,10 @@ def tag_of_view(view: Any) -> str:
 def check_if_match(if_match: str | None, current: int) -> int:
     """The version that the caller has read, when it is the current one."""
     if not if_match:
-        raise Refused("version.required", "Send If-Match with the ETag that you got when you read it")
+        raise Refused("version.required", "Send If-Match with the ETag of the version that you have read")
     tags = {tag.strip() for tag in if_match.split(",")}
     if str(current) in tags:
-        raise Refused("version.conflict", f"Send the ETag as you got it, with its quotation marks: {tag_of(current)}")
+        raise Refused("version.conflict", f"Send the ETag unchanged, with its quotation marks: {tag_of(current)}")
     if not tags & {"*", tag_of(current)}:
         raise Refused("version.conflict", "It was changed since you read it; read it again and repeat your change")
     return current
@@ -41,12 +41,10 @@ def version_to_replace(if_match: str | None, if_none_match: str | None, current:
     """Return the version that a PUT replaces; a new object needs no If-Match, ``If-None-Match: *`` requires it to be new."""
     if exists:
         if if_none_match and not if_match:
-            raise Refused(
-                "version.conflict", "There is something with this name; read it, and send its ETag as If-Match"
-            )
+            raise Refused("version.conflict", "An object with this name exists; read it, and send its ETag as If-Match")
         return check_if_match(if_match, current)
     if if_match:
-        raise Refused("version.conflict", "There is nothing with this name to replace; leave If-Match out to make it")
+        raise Refused("version.conflict", "There is no object with this name to replace; omit If-Match to create it")
     return current
 
 

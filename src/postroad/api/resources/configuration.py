@@ -28,7 +28,7 @@ Document = Annotated[dict[str, Any], Field(description="The document; its schema
 
 class PlanWish(StrictShape):
     document: Document
-    prune: Annotated[StrictBool, Field(description="Also remove what the document does not name")] = False
+    prune: Annotated[StrictBool, Field(description="Also remove objects that the document does not name")] = False
 
 
 class ApplyWish(PlanWish):

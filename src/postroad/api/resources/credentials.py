@@ -44,7 +44,9 @@ class NewServiceCertificate(StrictShape):
     challenge: Annotated[str, Field(max_length=300, description="From POST /v1/certificate-challenges")] = ""
     signature: Annotated[
         str,
-        Field(max_length=4_096, description="Of the challenge, made with the certificate's key (SHA-256), in base64"),
+        Field(
+            max_length=4_096, description="Signature of the challenge with the certificate's key (SHA-256), in base64"
+        ),
     ] = ""
 
 

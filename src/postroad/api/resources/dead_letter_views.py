@@ -38,11 +38,11 @@ Time = Annotated[StrictStr, Field(max_length=40), AfterValidator(_check_time)]
 class Filters(StrictShape):
     """Filters that select dead letters by what the caller may see of them."""
 
-    service: Annotated[Line, Field(description="GCID or address of the service at which it failed")] = ""
+    service: Annotated[Line, Field(description="GCID or address of the service where it failed")] = ""
     sender: Annotated[Line, Field(description="GCID or address of the service that sent the message")] = ""
     cause: Cause | Literal[""] = ""
     topic: Line = ""
-    session: Annotated[Line, Field(description="Of the message")] = ""
+    session: Annotated[Line, Field(description="Session ID of the message")] = ""
     since: Annotated[Time, Field(description="Failed at this time or later, as 2026-11-15T10:00:00Z")] = ""
     until: Annotated[Time, Field(description="Failed before this time")] = ""
 
@@ -76,8 +76,8 @@ class GroupQuery(Filters):
 class ManyLetters(Filters):
     """Letters to deal with, a page at a time: the cursor of the answer leads on to the next."""
 
-    all: Annotated[StrictBool, Field(description="Without any filter: all of your dead letters")] = False
-    dry_run: Annotated[StrictBool, Field(description="Only return how many match, and some of them")] = False
+    all: Annotated[StrictBool, Field(description="Select all of your dead letters, without a filter")] = False
+    dry_run: Annotated[StrictBool, Field(description="Only return the number of matches, with a sample")] = False
     limit: Annotated[StrictInt, Field(ge=1, le=MAX_PAGE)] = MAX_PAGE
     cursor: Annotated[StrictStr, Field(max_length=500)] = ""
 
@@ -90,7 +90,7 @@ class ManyLetters(Filters):
 
 class ResendWish(StrictShape):
     reason: Annotated[Line, Field(description="Recorded with the action")] = ""
-    expires_in_s: Annotated[Seconds, Field(description="Of the new round; 0: as long as the message at first")] = 0
+    expires_in_s: Annotated[Seconds, Field(description="New time-to-live in seconds; 0: the original one")] = 0
 
 
 class DropWish(StrictShape):

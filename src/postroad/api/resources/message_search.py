@@ -36,8 +36,8 @@ class FindQuery(PageQuery):
         StrictStr,
         StringConstraints(min_length=1, max_length=finding.MAX_ASKED, pattern=SOMETHING),
         Field(
-            description="What you know of it, whole: session, token, handle, control number, a partner's reference, "
-            "the id of a batch, a business key; or the GCID or address of a service"
+            description="Complete search key: session ID, token, handle, control number, a partner's reference, the ID of a "
+            "batch, a declared search key; or the GCID or address of a service"
         ),
     ]
 

@@ -44,11 +44,11 @@ from postroad.core.visibility.isolation import visible_recipients
 
 IN_WORDS = {
     "queued": "waiting in the mailbox of {service}",
-    "delivered": "taken over by {service}",
+    "delivered": "delivered to {service}",
     "rejected": "rejected at {service}",
-    "failed": "given up at {service} and kept as a dead letter",
-    "expired": "expired before {service} took it",
-    "cancelled": "withdrawn before {service} took it",
+    "failed": "failed at {service} and kept as a dead letter",
+    "expired": "expired before {service} received it",
+    "cancelled": "cancelled before {service} received it",
 }
 
 

@@ -34,17 +34,17 @@ StateName = Literal["", "queued", "delivered", "rejected", "failed", "expired", 
 
 class MessageQuery(PageQuery):
     box: Box = "sent"
-    service: Annotated[Line, Field(description="GCID or address; all of your services when left out")] = ""
+    service: Annotated[Line, Field(description="GCID or address; default: all of your services")] = ""
     type: Kind = ""
     topic: Line = ""
-    state: Annotated[StateName, Field(description="Of received messages")] = ""
+    state: Annotated[StateName, Field(description="State of received messages")] = ""
 
     @model_validator(mode="after")
     def filters_fit_the_box(self) -> Self:
         if self.state and self.box != "received":
-            raise ValueError("state selects among received messages; ask for box=received with it")
+            raise ValueError("state applies only to received messages; use it with box=received")
         if self.box == "refused" and (self.type or self.topic):
-            raise ValueError("type and topic select among accepted messages; leave both out with box=refused")
+            raise ValueError("type and topic apply only to accepted messages; omit both with box=refused")
         return self
 
 

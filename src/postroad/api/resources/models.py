@@ -71,9 +71,9 @@ Parts = Annotated[PartsQuery, Query()]
 
 
 class ReceiversQuery(PartsQuery):
-    topic: Annotated[Topic, Field(description="Of the message")]
-    node: Annotated[Line, Field(description="Where it would be published; left out, the sender's node")] = ""
-    sender: Annotated[Line, Field(description="A producer, by GCID or address; left out, anybody at the node")] = ""
+    topic: Annotated[Topic, Field(description="Session ID of the message")]
+    node: Annotated[Line, Field(description="Where it would be published; default: the sender's node")] = ""
+    sender: Annotated[Line, Field(description="A producer, by GCID or address; default: any producer at the node")] = ""
 
 
 def model_view(looked: VisibleModel) -> ModelView:
@@ -240,5 +240,5 @@ def _reception(index: ModelIndex, query: ReceiversQuery, sender: str) -> Deliver
     if sender:
         return preview_from_service(index, sender, query.topic, query.node)
     if not query.node:
-        raise Refused("value.invalid", "Say where the message would be published: name a node, or a sender")
+        raise Refused("value.invalid", "Specify where the message would be published: a node, or a sender")
     return preview_at_node(index, query.node, query.topic)

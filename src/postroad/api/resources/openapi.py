@@ -31,7 +31,7 @@ def openapi_document(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     document = get_openapi(
         title="postroad",
         version=__version__,
-        summary="An open message interchange network",
+        summary="An open-source B2B message hub",
         description="Post, route, poll and follow business messages. Every error is a problem with a stable code.",
         routes=routes,
     )

@@ -50,24 +50,24 @@ BOUNDS: dict[str, dict[str, dict[str, Any]]] = {
 }
 ANY: dict[str, Any] = {"*/*": {"schema": {"type": "string", "format": "binary"}}}
 FIELDS = {
-    "To": "Recipients of a message in an external format, whose body has no place for them; several are separated by commas",
+    "To": "Recipients of a message in an external format, whose body cannot contain them; separated by commas",
     "Type": "notification, request, response, acknowledgement or cancel",
-    "Topic": "What it is about",
-    "Handle": "The sender's own name for it",
-    "Reference": "Of a response: the token of the message that it answers",
+    "Topic": "Topic of the message",
+    "Handle": "The sender's own reference",
+    "Reference": "For responses: the token of the delivery that it responds to",
     "Property": "name=value, or name=value;type=number",
 }
 SECONDS = {
     "wait": ("How long to wait for a message", WAIT_MAX_S),
-    "lease": ("After how long it is redelivered unless acknowledged; 0: the default", LEASE_MAX_S),
+    "lease": ("Lease: time until it is redelivered unless acknowledged; 0: the default", LEASE_MAX_S),
 }
 AS2_HEADERS = {
     "AS2-From": "The partner's AS2 name",
-    "AS2-To": "How the partner calls us",
+    "AS2-To": "The AS2 name of this network's side",
     "Message-ID": "The message's own ID, required; a repeated one is not delivered again",
-    "Disposition-Notification-To": "Anything, where a receipt is wanted",
-    "Disposition-Notification-Options": "How the receipt is to be signed",
-    "Receipt-Delivery-Option": "Where to post the receipt later; in the answer otherwise",
+    "Disposition-Notification-To": "Any value requests an MDN",
+    "Disposition-Notification-Options": "How to sign the MDN",
+    "Receipt-Delivery-Option": "Address for an asynchronous MDN; default: in the response",
 }
 SPEAK_JSON = (
     "post_messages",
@@ -99,17 +99,17 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
     key = {
         "name": "Idempotency-Key",
         "in": "header",
-        "description": "The same key with the same body gives the first answer again",
+        "description": "The same key with the same body returns the first response again",
         "schema": {"type": "string", "minLength": 1, "maxLength": 255},
     }
     for_each = key | {
-        "description": "The same key with the same body gives the first answers again, message by message"
+        "description": "The same key with the same body returns the first results again, message by message"
     }
     post = _operation("post_message",
                       "Post a message as JSON, SOAP or an envelope, or in an external format; answered once it is durable.",
                       json_post | ANY, 202, result | PACKED, [key, *_fields()])  # fmt: skip
     post["responses"]["200"] = {"description": "The same, for posts in SOAP", "content": XML}
-    poll = _operation("poll_messages", "Lease what waits in your mailbox, waiting for the first if asked to.",
+    poll = _operation("poll_messages", "Lease messages from your mailbox, optionally waiting for the first one.",
                       {"application/json": {"schema": shapes["JsonPoll"]}} | PACKED, 200,
                       {"application/json": {"schema": shapes["JsonDeliveries"]}, "multipart/mixed": {}} | others)  # fmt: skip
     poll["responses"]["204"] = {"description": "Nothing waits, for a service that has an external format"}
@@ -117,7 +117,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
         "/v1/messages": {"post": post},
         "/v1/messages/next": {"get": _next()},
         "/v1/messages/bulk": {
-            "post": _operation("post_messages", "Post many messages in one call; each gets its own answer.",
+            "post": _operation("post_messages", "Post many messages in one call; each has its own result.",
                                PACKED | lines, 200, PACKED | lines | each, [for_each])
         },
         "/v1/poll": {"post": poll},
@@ -138,7 +138,7 @@ def _message_items(shapes: dict[str, Any]) -> dict[str, Any]:
 
 def _as2() -> dict[str, Any]:
     """Describe the AS2 endpoint; the message itself authenticates the sender, so no credentials are required."""
-    text = "Take a message or a receipt from an AS2 partner; answered with the receipt (MDN) that it asks for."
+    text = "Receive a message or an MDN from an AS2 partner; the response is the requested MDN."
     headers = _headers(AS2_HEADERS)
     for header in headers:
         if header["name"] in AS2_REQUIRED:
@@ -173,9 +173,7 @@ def _fields() -> list[dict[str, Any]]:
 
 
 def _next() -> dict[str, Any]:
-    text = (
-        "Lease the next message and get it as itself, in the format of your service; its header has Postroad-* fields."
-    )
+    text = "Lease the next message and receive it in the format of your service; its header has Postroad-* fields."
     parameters = [
         {"name": name, "in": "query", "description": f"{words}, in seconds",
          "schema": {"type": "number", "minimum": 0, "maximum": most}}

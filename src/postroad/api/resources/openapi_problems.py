@@ -19,13 +19,13 @@ PROBLEM: dict[str, Any] = {
     "type": "object",
     "required": ["type", "title", "status", "detail", "code"],
     "properties": {
-        "type": {"type": "string", "description": "Leads to the documentation of the code"},
+        "type": {"type": "string", "description": "URL of the documentation of the code"},
         "title": {"type": "string"},
         "status": {"type": "integer"},
         "detail": {"type": "string", "description": "What went wrong, and what to do next"},
         "code": {"type": "string", "enum": sorted(REFUSALS), "description": "Stable; branch on this"},
-        "pointer": {"type": "string", "description": "JSON pointer or XML path of the offending place"},
-        "session": {"type": "string", "description": "The session that this is about"},
+        "pointer": {"type": "string", "description": "JSON pointer or XML path of the error"},
+        "session": {"type": "string", "description": "Session ID of the message"},
         "incident": {"type": "string", "description": "Quote this when you report an internal error"},
         "errors": {
             "type": "array",

@@ -34,11 +34,9 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 class OrganizationChange(StrictShape):
     description: Prose = ""
     posts_per_s: Annotated[
-        Rate | None, Field(alias="postsPerSecond", description="Left out: as it is. For operators")
+        Rate | None, Field(alias="postsPerSecond", description="Default: unchanged. For operators")
     ] = None
-    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are. For operators")] = (
-        None
-    )
+    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Default: unchanged. For operators")] = None
 
 
 class Suspension(StrictShape):

@@ -45,7 +45,7 @@ class NewProvisioning(StrictShape):
 
 
 class Visit(StrictShape):
-    token: Annotated[StrictStr, Field(max_length=64, description="As it came to the provider's page")]
+    token: Annotated[StrictStr, Field(max_length=64, description="As sent to the provider's page")]
 
 
 def provisioning_view(api: ApiContext, found: Provisioning) -> ProvisioningView:

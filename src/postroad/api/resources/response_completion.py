@@ -87,7 +87,7 @@ async def _answer_mistake(scope: Scope, error: Exception, answering: HeaderCompl
     )
     if answering.started:
         raise error
-    detail = f"The request was not carried out; try again, and if it stays so, report incident {incident}"
+    detail = f"The request failed; try again, and if the error persists, report incident {incident}"
     found = problem("internal", detail, incident=incident)
     headers = [(name.lower().encode(), value.encode()) for name, value in found.headers.items()]
     headers += [(b"content-type", CONTENT_TYPE.encode()), (b"content-length", str(len(found.body)).encode())]

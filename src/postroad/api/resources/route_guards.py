@@ -208,7 +208,7 @@ def peer_of(request: Request) -> str:
 def check_site(request: Request) -> None:
     """Refuse cross-site browser requests, to which the browser adds the person's password without their knowledge."""
     if request.method not in READING and request.headers.get("sec-fetch-site", "none") not in ("none", "same-origin"):
-        raise Refused("permission.denied", "Another site has made your browser send this; nothing was changed")
+        raise Refused("permission.denied", "The request came from another site; nothing was changed")
 
 
 def check_invited(request: Request, caller: Caller) -> None:
@@ -231,7 +231,9 @@ def check_accept(request: Request, offered: tuple[str, ...]) -> None:
     ranges = {kind for kind, weight in parse_accept(request.headers.get("accept", "*/*")) if weight}
     mains = {f"{kind.partition('/')[0]}/*" for kind in offered}
     if not ranges & {"*/*", *mains, *offered}:
-        raise Refused("wire.not-acceptable", f"This is answered as {' or '.join(offered)}; correct the Accept header")
+        raise Refused(
+            "wire.not-acceptable", f"The response is available as {' or '.join(offered)}; correct the Accept header"
+        )
 
 
 def parse_accept(header: str) -> list[tuple[str, float]]:
@@ -273,7 +275,7 @@ async def check_body(request: Request, most_bytes: int, taken: tuple[str, ...]) 
     async for piece in request.stream():
         size += len(piece)
         if size > most_bytes:
-            raise Refused("wire.too-large", f"A body here has at most {most_bytes} bytes")
+            raise Refused("wire.too-large", f"The body may have at most {most_bytes} bytes")
         pieces.append(piece)
     body = b"".join(pieces)
     request._body = body  # where Starlette keeps it once read; FastAPI reads it from there
@@ -310,7 +312,7 @@ async def read_large_json(request: Request, body: bytes, reader: BodyReader) -> 
         raise read.refusal.refused()
     if read.widest > MAX_JSON_MEMBERS:
         raise Refused(
-            "wire.too-complex", f"An object or array in a large body here has at most {MAX_JSON_MEMBERS} members"
+            "wire.too-complex", f"An object or array in a large body may have at most {MAX_JSON_MEMBERS} members"
         )
     return await heavy.run(who, lambda: read_json_pieces(body), len(body))
 

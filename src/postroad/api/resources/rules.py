@@ -34,7 +34,9 @@ RULE = RULES + "/{name}"
 AS_XML: dict[str, Any] = {XML: {"schema": {"type": "string"}}}
 IN_XML = {"requestBody": {"content": AS_XML}}
 
-Place = Annotated[StrictInt, Field(ge=1, le=changing.MAX_RULES, description="Among the service's rules, 1 is first")]
+Place = Annotated[
+    StrictInt, Field(ge=1, le=changing.MAX_RULES, description="Position among the service's rules, starting at 1")
+]
 
 
 class NewRule(RuleEntry):
@@ -58,7 +60,7 @@ class RuleAdjustment(StrictShape):
     @model_validator(mode="after")
     def says_something(self) -> Self:
         if self.enabled is None and self.place is None:
-            raise ValueError("say enabled or place, or both")
+            raise ValueError("use enabled or place, or both")
         return self
 
 
@@ -115,7 +117,9 @@ async def replace_rule(
     rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
     seen = check_if_match(if_match, _version(api, rule))
     if wish.name.casefold() != rule.name.casefold():
-        raise Refused("value.invalid", "A rule keeps its name; make a new one and remove this one", pointer="/name")
+        raise Refused(
+            "value.invalid", "A rule cannot be renamed; create a new one and remove this one", pointer="/name"
+        )
     wanted = rule_of(wish, rule.service, 0)
     return _answer(request, api, await changing.replace_rule(api.administration, caller, wanted, seen))
 
@@ -136,7 +140,7 @@ async def adjust_rule(
 
 @switching.delete(RULE, status_code=204)
 async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_match: IfMatch = None) -> Response:
-    """Remove a rule; its versions stay on record."""
+    """Remove a rule; its versions stay stored."""
     rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
     await changing.remove(api.administration, caller, rule, check_if_match(if_match, _version(api, rule)))
     return empty_answer()

@@ -57,7 +57,7 @@ class ServicePage(StrictShape):
 
 
 class ServiceQuery(PageQuery):
-    organization: Annotated[Line, Field(description="For operators: whose services")] = ""
+    organization: Annotated[Line, Field(description="For operators: organization of the services")] = ""
 
 
 class DirectoryQuery(PageQuery):

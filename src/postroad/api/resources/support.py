@@ -29,12 +29,12 @@ Text = Annotated[str, Field(max_length=asking.TEXT_CHARS)]
 class NewRequest(StrictShape):
     subject: Subject
     text: Annotated[Text, Field(min_length=1)]
-    session: Annotated[str, Field(max_length=64, description="Of the message that it is about")] = ""
+    session: Annotated[str, Field(max_length=64, description="Session ID of the message concerned")] = ""
 
 
 class NewNote(StrictShape):
     text: Text = ""
-    close: Annotated[bool, Field(description="Close the request with this")] = False
+    close: Annotated[bool, Field(description="Also close the request")] = False
 
 
 def request_view(request: SupportRequest) -> RequestView:

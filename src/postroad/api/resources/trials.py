@@ -37,24 +37,24 @@ class SchemaToTry(StrictShape):
 
     kind: Annotated[AssetKind, Field(description="schema, dtd or jsonschema")] = AssetKind.SCHEMA
     name: Name = "tried"
-    service: Annotated[Word | None, Field(description="Whose catalogue; by GCID or address")] = None
-    content: Annotated[Content | None, Field(description="Its text; left out: the one that is saved")] = None
+    service: Annotated[Word | None, Field(description="Service that owns the schemas, by GCID or address")] = None
+    content: Annotated[Content | None, Field(description="Its text; default: the saved schema")] = None
 
     @model_validator(mode="after")
     def is_somewhere(self) -> Self:
         if self.kind not in SCHEMA_KINDS:
             raise ValueError("a schema's kind is schema, dtd or jsonschema")
         if self.content is None and self.service is None:
-            raise ValueError("needs the schema's content, or the service where it is saved")
+            raise ValueError("needs the schema's content, or the service that stores it")
         return self
 
 
 async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, parts: Iterable[Part]) -> list[str]:
     """Return the validation errors of the first document; empty if it is valid."""
     if not caller.has_role(caller.organization, Role.DEVELOPER):
-        raise permission_denied("Only a person with the role developer may try schemas")
+        raise permission_denied("Only a person with the role developer may test schemas")
     if api.validator is None:
-        raise Refused("request.not-implemented", "This network validates no documents")
+        raise Refused("request.not-implemented", "This network does not support validation")
     document = next((part for part in parts if not part.attachment), None)
     if document is None:
         raise Refused("message.incomplete", "The message has no document to validate")
@@ -81,22 +81,24 @@ class SavedStylesheet(StrictShape):
 class TryWish(StrictShape):
     """Exactly one of rule, condition, stylesheet and schema; on exactly one of message, session and document."""
 
-    service: Annotated[Word | None, Field(description="Whose rule or condition; by GCID or address")] = None
+    service: Annotated[Word | None, Field(description="Owner of the rule or condition, by GCID or address")] = None
     rule: RuleEntry | None = None
     condition: ConditionEntry | None = None
-    stylesheet: Annotated[Content | SavedStylesheet | None, Field(description="Its text, or where it is saved")] = None
-    schema_: Annotated[SchemaToTry | None, Field(alias="schema", description="What the document is judged by")] = None
-    message: Annotated[dict[str, Any] | None, Field(description="A message as it is posted in JSON")] = None
-    session: Annotated[Word | None, Field(description="A message that was posted")] = None
-    document: Annotated[StrictStr | None, Field(description="A document alone")] = None
-    parameters: Annotated[Parameters, Field(description="Of a stylesheet")]
+    stylesheet: Annotated[
+        Content | SavedStylesheet | None, Field(description="Its text, or the name of the saved asset")
+    ] = None
+    schema_: Annotated[SchemaToTry | None, Field(alias="schema", description="The schema to validate against")] = None
+    message: Annotated[dict[str, Any] | None, Field(description="A message in JSON, as for a post")] = None
+    session: Annotated[Word | None, Field(description="Session ID of a stored message")] = None
+    document: Annotated[StrictStr | None, Field(description="A document")] = None
+    parameters: Annotated[Parameters, Field(description="Parameters of a stylesheet")]
 
     @model_validator(mode="after")
     def is_one_thing_on_another(self) -> Self:
         if sum(what is not None for what in (self.rule, self.condition, self.stylesheet, self.schema_)) != 1:
-            raise ValueError("try exactly one of rule, condition, stylesheet and schema")
+            raise ValueError("use exactly one of rule, condition, stylesheet and schema")
         if sum(what is not None for what in (self.message, self.session, self.document)) != 1:
-            raise ValueError("try it on exactly one of message, session and document")
+            raise ValueError("use exactly one of message, session and document")
         return self
 
 
@@ -115,7 +117,7 @@ async def try_out(api: Api, caller: Asking, wish: TryWish) -> Response:
     else:
         condition = wish.condition.condition() if wish.condition is not None else None
         if condition is None:
-            raise Refused("value.invalid", "Say what to try: a rule, a condition or a stylesheet")
+            raise Refused("value.invalid", "Specify a rule, a condition or a stylesheet")
         trial = await bench.try_condition(api.network, caller, owner.gcid, condition, message)
     return await api.network.heavy_requests.run(caller.organization or caller.name, lambda: answer(_shown(trial)))
 
@@ -147,7 +149,7 @@ async def _transformed(api: ApiContext, caller: Caller, wish: TryWish) -> str:
     """The output for the document, or for the first document of the message."""
     bench.check_may_transform(caller)
     if api.transform is None:
-        raise Refused("request.not-implemented", "This network runs no stylesheets")
+        raise Refused("request.not-implemented", "This network does not support stylesheets")
     sheet = wish.stylesheet
     if isinstance(sheet, SavedStylesheet):
         directory = api.network.directory

@@ -60,7 +60,7 @@ async def _run_until_stopped(out: Output, data: Path, server: asyncio.Task[None]
     if once:
         out.say(f"\nThe network stops here; `{program_name()} serve --data {data}` starts it again.")
     else:
-        out.say("\nThe network keeps running, and Acme goes on answering; stop both with Ctrl-C.")
+        out.say("\nThe network keeps running, and Acme keeps responding; stop both with Ctrl-C.")
         await server
 
 
@@ -72,7 +72,7 @@ async def show_play(out: Output, data: Path, url: str, keys: dict[str, Path], be
         ]
         soap = await stack.enter_async_context(SoapClient(url, _key(keys[BUYER])))
         await play.register_customer(buyer)
-        out.say(f"MyBiz said who it is with Acme: customer {play.CUSTOMER} is {play.CUSTOMER_AT_SELLER} there")
+        out.say(f"MyBiz linked its account at Acme: customer {play.CUSTOMER} is {play.CUSTOMER_AT_SELLER} there")
         by_json = await play.send_order(buyer)
         first_s = time.monotonic() - begun
         await _show_order(out, buyer, by_json)
@@ -85,7 +85,7 @@ async def show_play(out: Output, data: Path, url: str, keys: dict[str, Path], be
          "soapAnswer": by_soap.answered, "stoppedSession": stopped.session, "stoppedAnswer": stopped.answered,
          "firstAnswerSeconds": round(first_s, 2), "seconds": round(time.monotonic() - begun, 2)}
     )  # fmt: skip
-    out.say(f"\nThat took {time.monotonic() - begun:.1f} s, {first_s:.1f} s to the first answer. Try next:")
+    out.say(f"\nThat took {time.monotonic() - begun:.1f} s, {first_s:.1f} s to the first response. Try next:")
     for line in next_commands(data, keys, by_soap.session):
         out.say(f"  {line}")
 
@@ -94,9 +94,9 @@ async def _show_order(out: Output, buyer: AsyncClient, order: PlayedMessage) -> 
     _show_scene(out, "MyBiz's purchase order over JSON", order)
     history = await buyer.trace(order.session)
     contents = await buyer.contents(history)
-    out.say("\nIts way, and what each service did to it:\n")
+    out.say("\nIts route, and what each service changed:\n")
     out.show(trace_tree(history, contents))
-    out.say("\nWhy it went that way, as far as MyBiz may know:\n")
+    out.say("\nWhy it took this route, as far as MyBiz may see:\n")
     out.say(str(await buyer.explanation(order.session, "text")))
 
 
@@ -133,7 +133,7 @@ async def apply_configuration(url: str, data: Path, keys: dict[str, Path]) -> st
     hosted = sum("hosted" in service for service in services)
     return (
         f"{len(document['organizations'])} organizations with {len(services)} services are registered; "
-        f"{hosted} of them are run by the network, and {rules} rules decide the way of messages"
+        f"{hosted} of them are run by the network, and {rules} rules route the messages"
     )
 
 

@@ -60,7 +60,7 @@ async def register_customer(buyer: AsyncClient) -> None:
     posted = await buyer.post(to=CROSS_REFERENCE, type="request", arguments=arguments)
     answer = await wait_for_answer(buyer, posted.transaction)
     if answer.status is not None:
-        raise Unavailable("demo.incomplete", f"The cross-reference answered {answer.status.code} {answer.status.text}")
+        raise Unavailable("demo.incomplete", f"The cross-reference responded {answer.status.code} {answer.status.text}")
 
 
 async def send_order(sender: AsyncClient) -> PlayedMessage:
@@ -89,7 +89,7 @@ async def wait_for_answer(receiver: AsyncClient | SoapClient, transaction: str) 
             await receiver.acknowledge(delivered)
             if delivered.transaction == transaction:
                 return delivered
-    raise Unavailable("demo.incomplete", "The answer did not come; remove the demo's folder and try again")
+    raise Unavailable("demo.incomplete", "No response arrived; remove the demo's folder and try again")
 
 
 async def raise_if_ended(task: asyncio.Task[None]) -> None:

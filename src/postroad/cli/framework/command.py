@@ -21,6 +21,6 @@ def command(function: Callable[..., None]) -> click.Command:
         with report_errors(out):
             function(out, *arguments, **options)
 
-    json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one value a line, for scripts.")
+    json = click.option("--json", "as_json", is_flag=True, help="Print JSON, one value per line, for scripts.")
     name = function.__name__.rstrip("_").replace("_", "-")
     return click.command(name)(json(run))

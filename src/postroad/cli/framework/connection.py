@@ -26,8 +26,8 @@ DATA = Path("var/postroad")
 DEFAULT_TRIES = 3  # somebody waits at the terminal, and scripts have the exit code
 DEFAULT_URL = "http://127.0.0.1:8470"
 ABOUT_KEYS = {
-    "authentication.required": "the network does not know",
-    "permission.denied": "this was asked with",
+    "authentication.required": "the network does not accept",
+    "permission.denied": "the request used",
 }
 
 
@@ -60,7 +60,7 @@ class NetworkConnection(NamedTuple):
         named = self.url or (not self.data and environment.get("POSTROAD_URL"))
         if named or _text(data / URL_FILE):
             return ""
-        return f"No network was found in {data}, so the default address was used; --url or POSTROAD_URL names another"
+        return f"No network was found in {data}, so the default address was used; use --url or POSTROAD_URL for another"
 
     def key_source(self, environment: Mapping[str, str] | None = None) -> str:
         """Describe where the key comes from, for error messages about a refused key."""
@@ -69,11 +69,11 @@ class NetworkConnection(NamedTuple):
         if self.key_file and not self.key:
             return f"the key in {self.key_file}"
         if self.key or known.get("POSTROAD_KEY"):
-            return "the key that --key gives" if self.key else "the key in POSTROAD_KEY"
+            return "the key given by --key" if self.key else "the key in POSTROAD_KEY"
         if known.get("POSTROAD_KEY_FILE"):
             return f"the key in {known['POSTROAD_KEY_FILE']}, set by POSTROAD_KEY_FILE"
         data = Path(self.data) if self.data else local_data_folder(environment)
-        return f"the operator's key in {data}; --key-file names another"
+        return f"the operator's key in {data}; use --key-file for another"
 
     def client(self, tries: int = DEFAULT_TRIES) -> Client:
         from postroad.client import Client, Retrying
@@ -101,7 +101,7 @@ def _text(path: Path) -> str:
 def _no_key(data: Path) -> str:
     raise Misconfigured(
         [
-            "no key: give --key-file, set POSTROAD_KEY_FILE, or run this where a network's data folder can be read "
+            "no key: use --key-file, set POSTROAD_KEY_FILE, or run this where a network's data folder is readable "
             f"(there is no {OPERATOR_KEY_FILE} in {data}; --data names another folder)"
         ]
     )

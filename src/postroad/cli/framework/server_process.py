@@ -61,11 +61,11 @@ def describe_listen_error(settings: Settings, error: OSError) -> OSError | Misco
     """Return the error as a wrong setting, or the error itself when it has another cause."""
     where = f"{settings.host}:{settings.port}"
     if isinstance(error, gaierror):
-        return Misconfigured([f"host: there is no host {settings.host}; give a name or an address of this machine"])
+        return Misconfigured([f"host: {settings.host} does not exist; use a name or an address of this machine"])
     faults = {
-        EADDRINUSE: f"port: {where} is taken; stop the program that listens there, or choose another port with --port",
+        EADDRINUSE: f"port: {where} is in use; stop the program that listens there, or choose another port with --port",
         EADDRNOTAVAIL: f"host: {settings.host} is not an address of this machine; use 127.0.0.1 or 0.0.0.0 (all addresses)",
-        EACCES: f"port: {where} is for administrators alone; choose one from 1024 on with --port",
+        EACCES: f"port: {where} requires administrator rights; choose 1024 or higher with --port",
     }
     return Misconfigured([faults[error.errno]]) if error.errno in faults else error
 

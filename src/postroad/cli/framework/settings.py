@@ -23,9 +23,9 @@ def with_settings(function: Callable[..., Any]) -> Callable[..., Any]:
 
     for option in (
         click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one setting; repeatable."),
-        click.option("--data", default="", help="Where journal, index and keys lie.", metavar="FOLDER"),
+        click.option("--data", default="", help="Folder of journal, index and keys.", metavar="FOLDER"),
         click.option(
-            "--config", type=click.Path(path_type=Path), help="Settings in TOML (postroad.toml, where there is one)."
+            "--config", type=click.Path(path_type=Path), help="Settings in TOML (default: postroad.toml, if it exists)."
         ),
     ):
         run = option(run)

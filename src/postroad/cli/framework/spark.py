@@ -52,10 +52,10 @@ def with_cluster(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*arguments, cluster=Cluster(master, driver_memory, conf), **options)
 
     for option in (
-        click.option("--conf", multiple=True, metavar="NAME=VALUE", help="A further setting of Spark; repeatable."),
+        click.option("--conf", multiple=True, metavar="NAME=VALUE", help="Another Spark setting; repeatable."),
         click.option("--driver-memory", default="2g", show_default=True, help="Memory of Spark's driver."),
         click.option(
-            "--master", default="local[*]", show_default=True, help="Where Spark works: local[2], spark://HOST:7077, yarn …"
+            "--master", default="local[*]", show_default=True, help="Spark master: local[2], spark://HOST:7077, yarn …"
         ),
     ):  # fmt: skip
         run = option(run)

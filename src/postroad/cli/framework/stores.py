@@ -24,7 +24,7 @@ from postroad.flow.indexing import JournalSource
 from postroad.flow.registries.configuration import decode_directory_rows
 from postroad.ports import Index, IndexReader, JournalHead
 
-IN_MEMORY = "index = memory keeps nothing, so there is nothing to look at; choose sqlite or postgres"
+IN_MEMORY = "index = memory stores nothing; choose sqlite or postgres"
 
 
 def is_shared(settings: Settings) -> bool:
@@ -72,7 +72,7 @@ def lock_journal(settings: Settings) -> Iterator[None]:
     except BlockingIOError:
         raise Misconfigured([f"a server is running on {settings.data}; stop it first"]) from None
     except FileNotFoundError:
-        raise Misconfigured([f"there is no network in {settings.data}; --data names another folder"]) from None
+        raise Misconfigured([f"there is no network in {settings.data}; use --data for another folder"]) from None
     try:
         yield
     finally:

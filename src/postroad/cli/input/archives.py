@@ -28,17 +28,15 @@ def with_archive_options(function: Callable[..., None]) -> Callable[..., None]:
         ),
         click.option("--out", "folder", required=True, metavar="FOLDER", help="New folder for the results."),
         click.option("--config", "files", multiple=True, metavar="FILE", help="The network, in YAML; repeatable."),
+        click.option("--data", default="", metavar="FOLDER", help="The network, from the journal in this data folder."),
+        click.option("--form", type=click.Choice(FORMS), help="Kind of the archive, if file names do not reveal it."),
+        click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages without From."),
         click.option(
-            "--data", default="", metavar="FOLDER", help="The network, as the journal in this data folder has it now."
+            "--at",
+            type=click.DateTime(),
+            help="Assumed time of posting (UTC); default: now. Journals contain the time.",
         ),
-        click.option(
-            "--form", type=click.Choice(FORMS), help="What the archive is, where its files' names do not say."
-        ),
-        click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages that have no From."),
-        click.option(
-            "--at", type=click.DateTime(), help="Assumed time of posting (UTC); default: now. A journal contains it."
-        ),
-        click.option("--ndjson", is_flag=True, help="Write lines of JSON too."),
+        click.option("--ndjson", is_flag=True, help="Also write JSON lines."),
         with_cluster,
     )
     for option in reversed(options):
@@ -60,7 +58,7 @@ class ArchiveOptions(NamedTuple):
 
 def read_directory(where: ArchiveOptions, form: str) -> Directory:
     if where.files and where.data:
-        raise Misconfigured(["--config and --data both name the network; give one of them"])
+        raise Misconfigured(["--config and --data both specify the network; use one of them"])
     if where.files:
         return directory_from_files(where.files)
     return directory_from_journal(find_journal(where.archive if form == "journal" and not where.data else where.data))

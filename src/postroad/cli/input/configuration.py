@@ -108,7 +108,7 @@ def _join(joined: dict[str, Any], content: dict[str, Any], file: str, faults: li
             joined[name] = value
         elif isinstance(known, dict) and isinstance(value, dict):
             twice = sorted(set(known) & set(value))
-            faults += [f"{file}: {name}: {one} is in another file too; keep it in one place" for one in twice]
+            faults += [f"{file}: {name}: {one} is also in another file; keep it in one place" for one in twice]
             joined[name] = known | value
         elif known != value:
             faults.append(f"{file}: {name}: the files disagree about it")

@@ -45,5 +45,5 @@ def find_journal(data: str) -> str:
         data = str(settings.data)
     found = find_journal_source(data)
     if found is None:
-        raise Misconfigured([f"there is no journal in {data}; --data names another folder"])
+        raise Misconfigured([f"there is no journal in {data}; use --data for another folder"])
     return found

@@ -69,7 +69,7 @@ def write_new_key(path: Path) -> Path:
             with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as opened:
                 opened.write(content)
     except OSError as error:
-        raise Misconfigured([f"{file} cannot be made: {error.strerror}"]) from None
+        raise Misconfigured([f"{file} cannot be created: {error.strerror}"]) from None
     return public_path
 
 

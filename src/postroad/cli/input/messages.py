@@ -132,12 +132,12 @@ def _unchunked(wire: Wire) -> Wire:
         size = int(line[1], 16) if line else -1
         begin = line.end() if line else at
         if line is None or begin + size > len(wire.body):
-            raise Refused("wire.malformed", f"byte {at} of the body: the chunk of a chunked HTTP body is not whole")
+            raise Refused("wire.malformed", f"byte {at} of the body: a chunk of the chunked HTTP body is incomplete")
         if not size:
             break
         pieces.append(wire.body[begin : begin + size])
         end = _LINE_END.match(wire.body, begin + size)
         if end is None:
-            raise Refused("wire.malformed", f"byte {begin + size} of the body: no line end follows a chunk")
+            raise Refused("wire.malformed", f"byte {begin + size} of the body: a chunk is not followed by a line end")
         at = end.end()
     return Wire(rest, b"".join(pieces))

@@ -29,7 +29,7 @@ def read_rules(content: bytes, file: str) -> list[dict[str, Any]]:
     listed = value.get("rules", value) if isinstance(value, dict) else value
     rules = listed if isinstance(listed, list) else [listed]
     if not rules or not all(isinstance(rule, dict) for rule in rules):
-        raise Misconfigured([f"{file}: this holds no rule; write name, when and then, or a list of such"])
+        raise Misconfigured([f"{file}: contains no rule; expected name, when and then, or a list of rules"])
     return rules
 
 

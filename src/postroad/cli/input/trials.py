@@ -30,7 +30,7 @@ def parse_tool(file: str) -> dict[str, Any]:
         return {"schema": {"kind": kind, "name": name, "content": decode_text(content, file)}}
     rules = read_rules(content, file)
     if len(rules) != 1:
-        raise Misconfigured([f"{file}: try one rule at a time; here are {len(rules)}"])
+        raise Misconfigured([f"{file}: test one rule at a time; the file has {len(rules)}"])
     return {"rule": rules[0]} if "then" in rules[0] else {"condition": rules[0].get("when", rules[0])}
 
 

@@ -28,7 +28,7 @@ def show_batches(out: Output, batches: list[BatchView]) -> None:
     from rich.text import Text
 
     drawn = Table(box=None, pad_edge=False)
-    for column in ("BATCH", "AT", "STATE", "MESSAGES", "BYTES", "FILLED", "WHY IT HAS NOT GONE"):
+    for column in ("BATCH", "AT", "STATE", "MESSAGES", "BYTES", "FILLED", "WAITS FOR"):
         drawn.add_column(column, overflow="fold", justify="right" if column in ("MESSAGES", "BYTES") else "left")
     for batch in batches:
         cells = [batch.id, _place(batch), _state(batch), str(batch.members), str(batch.bytes)]
@@ -88,7 +88,7 @@ def _facts(batch: BatchDetails) -> Iterator[tuple[str, str]]:
     yield "messages", f"{batch.members}, {batch.bytes} bytes"
     yield "opened", f"{batch.opened_at}, latest message {batch.latest_at}"
     yield "closed", f"{batch.closed_at} by {batch.closed_by}" if batch.closed_at else ""
-    yield "why not gone", batch.nearest.told if batch.state in ("open", "closed", "suspended") else ""
+    yield "waits for", batch.nearest.told if batch.state in ("open", "closed", "suspended") else ""
     yield "interchange", f"{batch.interchange} ({batch.standard})" if batch.interchange else ""
     yield "numbers", ", ".join(f"{one.scope} {_range(one)}" for one in batch.numbers)
     yield "sending", _sending(batch.sending) if batch.sending is not None else ""

@@ -78,7 +78,7 @@ def show_uses(
         later = use.seq > through
         quantity, micros = (quantity, micros) if later else (quantity + 1, micros + use.micros)
         out.value({**use._asdict(), "later": later})
-        note = "came to light later" if later else ""
+        note = "counted later" if later else ""
         if len(rows) < MAX_SHOWN:
             rows.append(
                 [f"{use.at:%Y-%m-%d %H:%M:%S}Z", use.session, str(use.kilobytes), format_micros(use.micros), note]
@@ -92,7 +92,7 @@ def show_uses(
     )
     if (quantity, micros) != (line.quantity, line.micros):
         out.say(
-            "They differ because the tariff or the log was put right since; `postroad billing close` issues a correction."
+            "They differ because the tariff or the log was corrected later; `postroad billing close` issues a correction."
         )
 
 

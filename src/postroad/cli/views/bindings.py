@@ -12,7 +12,7 @@ from postroad.core.resources.bindings import (
     TriedBindingView,
 )
 
-COLUMNS = ("NAME", "QUEUE", "ROUTING KEY", "MATCHED", "ERRORS", "HOW IT IS DECIDED")
+COLUMNS = ("NAME", "QUEUE", "ROUTING KEY", "MATCHED", "ERRORS", "EVALUATION")
 
 
 def binding_rows(bindings: list[ListedBinding]) -> list[list[str]]:
@@ -37,7 +37,7 @@ def error_lines(bindings: list[ListedBinding]) -> Iterator[str]:
 
 
 def bound_line(bound: BindingView, exchange: str) -> str:
-    switched = "" if bound.enabled else ", switched off"
+    switched = "" if bound.enabled else ", disabled"
     return f"{bound.name}: {bound.queue} bound to {exchange} (version {bound.version}{switched})"
 
 
@@ -61,5 +61,5 @@ def trial_lines(found: TrialResult) -> Iterator[str]:
 def _outcome(one: TriedBindingView) -> str:
     if one.outcome == "fails":
         return f"fails: {one.error}"
-    made = f"as {one.content_type}" if one.content is not None else "as it came"
+    made = f"as {one.content_type}" if one.content is not None else "unchanged"
     return f"goes to {one.queue} {made}"

@@ -60,7 +60,7 @@ def describe_strategy(way: TopicView) -> str:
 
 
 def receiver_rows(found: ReceiverPage) -> list[list[str]]:
-    return [[one.service, one.node or "(beside the tree)", " / ".join(one.path)] for one in found.items]
+    return [[one.service, one.node or "(outside the tree)", " / ".join(one.path)] for one in found.items]
 
 
 def shadow_lines(found: ReceiverPage) -> list[str]:

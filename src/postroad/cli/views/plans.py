@@ -17,7 +17,7 @@ SIGNS = {"add": ("+", "green"), "change": ("~", "yellow"), "remove": ("-", "red"
 
 def plan_lines(plan: PlanView) -> Iterator[Text]:
     if not plan.steps:
-        yield Text("Nothing to change: the network is as the files say.")
+        yield Text("Nothing to change: the network matches the files.")
         return
     for step in plan.steps:
         yield from _step_lines(step)

@@ -213,24 +213,28 @@ def _went_with(gathered: GatheredView) -> Iterator[str]:
         yield f"in interchange {gathered.interchange}, control number {gathered.reference}{document}"
     if gathered.verdict:
         reasons = f": {'; '.join(gathered.reasons)}" if gathered.reasons else ""
-        yield f"the partner says: {gathered.verdict}{reasons}"
+        yield f"the partner reports: {gathered.verdict}{reasons}"
 
 
 def _held_back(held: HeldBackView, service: str) -> str:
     """Describe why a delivery is not pushed yet: it waits for release."""
     if held.until_us:
-        return f"held back until {write_time(held.until_us)} at the latest"
-    return f"held back until enough wait, or {service} asks for it"
+        return f"waits for release until {write_time(held.until_us)} at the latest"
+    return f"waits for release until enough messages wait, or {service} requests it"
 
 
 def _made_of(contained: ContainedView) -> Iterator[str]:
     numbers = ", ".join(f"{one.scope} {number_text(one)}" for one in contained.numbers)
-    what = f"of batch {contained.batch}, members: {contained.members}" if contained.batch else "an answer to a partner"
+    what = (
+        f"of batch {contained.batch}, members: {contained.members}"
+        if contained.batch
+        else "an acknowledgment to a partner"
+    )
     yield f"{contained.standard} interchange {what}; control numbers: {numbers or 'none'}"
     for answer in contained.answers:
-        otherwise = f", otherwise of {answer.otherwise} of its members" if answer.otherwise else ""
+        otherwise = f", different for {answer.otherwise} of its messages" if answer.otherwise else ""
         detail = f": {answer.detail}" if answer.detail else ""
-        yield f"the partner says with session {answer.session}: {answer.verdict}{otherwise}{detail}"
+        yield f"the partner reports with session {answer.session}: {answer.verdict}{otherwise}{detail}"
 
 
 def number_text(drawn: DrawnView) -> str:

@@ -14,7 +14,7 @@ from postroad.errors import Refused
 from postroad.flow.administration import accounts
 
 KEY_DAYS = 365
-NOT_YOURS = "Your password is wrong. Check it letter by letter; small letters are not capitals."
+NOT_YOURS = "Wrong password. Passwords are case-sensitive."
 
 
 async def account_page(request: Request) -> Response:
@@ -24,7 +24,7 @@ async def account_page(request: Request) -> Response:
 async def rename(request: Request) -> Response:
     console, person = console_of(request), accounts.require_person(caller_of(request))
     await accounts.rename(console.administration, person, (await read_form(request)).get("name", "").strip(), None)
-    return redirect("/account", "Your name is changed.")
+    return redirect("/account", "Name changed.")
 
 
 async def set_password(request: Request) -> Response:
@@ -38,7 +38,7 @@ async def set_password(request: Request) -> Response:
         if refusal.code not in ("authentication.required", "password.weak", "value.invalid"):
             raise
         return await _account_page(request, password_fault=_describe_refusal(refusal))
-    return redirect("/account", "Your password is changed; every other login has ended.")
+    return redirect("/account", "Password changed; all your other logins have ended.")
 
 
 async def make_key(request: Request) -> Response:
@@ -61,7 +61,7 @@ async def make_key(request: Request) -> Response:
 async def end_key(request: Request) -> Response:
     console, person = console_of(request), accounts.require_person(caller_of(request))
     await accounts.revoke(console.administration, person, request.path_params["key_id"], "key revoked")
-    return redirect("/account", "It has ended.")
+    return redirect("/account", "Ended.")
 
 
 def _describe_refusal(refusal: Refused) -> str:

@@ -27,9 +27,9 @@ from postroad.flow.administration.services import list_owned_services
 PAGE = 50
 MEMBERS = 100
 STATES = (
-    ("", "still to be sent"),
+    ("", "not sent yet"),
     *((state.value, state.value) for state in BatchState),
-    (reading.EVERY_STATE, "all of them"),
+    (reading.EVERY_STATE, "all"),
 )
 
 

@@ -218,7 +218,7 @@ async def _plotted(console: Console, account: InvoiceAccount) -> Any:
 
 
 def _forecast(console: Console, document: Invoice, upto_us: int) -> dict[str, Any]:
-    """A draft's exact sum, and what the month will come to."""
+    """A draft's exact sum, and the month's forecast."""
     whole = forecast_total(document, console.directory.books, upto_us)
     return {
         "micros": exactly_micros(document),
@@ -236,7 +236,7 @@ def _invoice(request: Request) -> Invoice:
 
 
 def _balances(console: Console, house: str) -> list[Balance]:
-    """Newest first."""
+    """Sort invoices, newest first."""
     return BillingRecords.of_directory(console.directory).balances("", house)[::-1]
 
 

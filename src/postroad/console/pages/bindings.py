@@ -90,7 +90,7 @@ async def show_binding(request: Request) -> Response:
 
 async def new_binding(request: Request) -> Response:
     if not _may_bind(caller_of(request)):
-        raise permission_denied("Queues are bound by people with the role developer in their organization")
+        raise permission_denied("Binding a queue requires the role developer in its organization")
     return _form(request, _exchange(request), binding_form.EMPTY, [])
 
 
@@ -114,13 +114,15 @@ async def make_binding(request: Request) -> Response:
         return _form(request, exchange, form, faulty.faults)
     except Refused as refusal:
         return _form(request, exchange, form, refusal_errors(refusal))
-    return redirect(_path(made), "It holds from the next message on." if made.enabled else "Saved, switched off.")
+    return redirect(
+        _path(made), "Saved. The binding applies from the next message on." if made.enabled else "Saved, disabled."
+    )
 
 
 async def edit_binding(request: Request) -> Response:
     console, binding = console_of(request), _binding(request)
     if not _may_change(request, binding):
-        raise permission_denied("A binding is changed by people with the role developer in its queue's organization")
+        raise permission_denied("Changing a binding requires the role developer in its queue's organization")
     queue = changing.describe_queue(caller_of(request), binding, console.directory)
     values = binding_form.binding_fields(binding_entry(binding, queue)) | {"version": str(_version(console, binding))}
     return _form(request, console.directory.services[binding.exchange], values, [], binding)
@@ -136,7 +138,7 @@ async def change_binding(request: Request) -> Response:
         return _form(request, exchange, form, faulty.faults, binding)
     except Refused as refusal:
         return _form(request, exchange, form, refusal_errors(refusal), binding)
-    return redirect(_path(binding), "It holds from the next message on.")
+    return redirect(_path(binding), "Saved. The binding applies from the next message on.")
 
 
 async def check(request: Request) -> Response:
@@ -158,14 +160,14 @@ async def switch(request: Request) -> Response:
     binding, form = _binding(request), await read_form(request)
     enabled = form.get("enabled") == "true"
     await _changed(request, binding, replace(binding, enabled=enabled), form)
-    return redirect(_path(binding), "It is switched on." if enabled else "It is switched off: nothing goes this way.")
+    return redirect(_path(binding), "Binding enabled." if enabled else "Binding disabled.")
 
 
 async def remove(request: Request) -> Response:
     console, binding, form = console_of(request), _binding(request), await read_form(request)
     seen = parse_number(form.get("version", "")) or _version(console, binding)
     await changing.unbind(console.administration, caller_of(request), binding, seen)
-    return redirect(f"/exchanges/{binding.exchange}", f"{binding.name} is removed: nothing goes this way any more.")
+    return redirect(f"/exchanges/{binding.exchange}", f"{binding.name} was deleted.")
 
 
 async def _changed(request: Request, binding: Binding, wish: Binding, form: Form) -> None:

@@ -50,28 +50,28 @@ def list_first_steps(caller: Caller, directory: Directory, *, has_messages: bool
     service = f"/services/{services[0].gcid}" if services else "/services/new"
     return [
         FirstStep(
-            title="Make a service" if makes else "Have a service made",
-            detail="It represents one of your programs: it sends, and it has a mailbox."
+            title="Create a service" if makes else "Have a service created",
+            detail="A service represents one of your applications: it sends messages and has a mailbox."
             if makes
-            else "A developer or owner of your organization can do that.",
+            else "A developer or owner of your organization can create one.",
             path="/services/new" if makes else "/organization",
             is_done=bool(services),
         ),
         FirstStep(
-            title="Give it a key",
-            detail="Your program proves by it that it is the service.",
+            title="Create a key",
+            detail="Your application authenticates as the service with this key.",
             path=service if makes else "/services",
             is_done=has_key,
         ),
         FirstStep(
-            title="Find whom to send to",
-            detail="The directory shows how to call each service, with a message that you can copy.",
+            title="Find a recipient",
+            detail="The directory shows how to call each service, with a sample message to copy.",
             path="/directory",
             is_done=False,
         ),
         FirstStep(
-            title="Watch the first message go",
-            detail="Send it with your key; it appears here as it happens.",
+            title="Send the first message",
+            detail="Send it with your key, and watch it arrive on the live page.",
             path="/live",
             is_done=False,
         ),
@@ -132,7 +132,7 @@ def _row(console: Console, box: str, row: messages.Row, fates: messages.CopyOutc
 
 
 def _by_cause(groups: list[LetterGroup]) -> list[tuple[Cause, str, int]]:
-    """The most frequent first."""
+    """Count dead letters by cause, most frequent first."""
     counts: dict[Cause, int] = {}
     for group in groups:
         counts[Cause(group.cause)] = counts.get(Cause(group.cause), 0) + group.count

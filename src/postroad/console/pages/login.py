@@ -83,7 +83,9 @@ async def _enter_by_link(request: Request, key: str, person: Person) -> Response
 
 
 def _link_over(request: Request) -> Response:
-    fault = "The link has been used, or is too old. Log in with your password, or get another: postroad login-link"
+    fault = (
+        "The link has been used or has expired. Log in with your password, or create a new link: postroad login-link"
+    )
     return render_page(request, "login.html", {"next": "/", "email": "", "fault": fault}, 401)
 
 

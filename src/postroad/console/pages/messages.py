@@ -102,7 +102,7 @@ async def show_message(request: Request) -> Response:
         "fates": reading.list_outcomes(whole),
         "history": history,
         "others": [one for one in history.messages if one is not whole][:MAX_OTHERS],
-        "whereabouts": list_copy_statuses(message, console.directory, console.now_us),
+        "statuses": list_copy_statuses(message, console.directory, console.now_us),
         "costs": [_cost(one, console.directory) for one in await quote_costs(console.network, caller, session)],
         "has_tariffs": bool(console.directory.tariffs),
         "pictures": _pictures(session),
@@ -193,7 +193,7 @@ def _cost(quote: Quote, directory: Directory) -> dict[str, object]:
     return {
         "what": "the message"
         if quote.kind is UseKind.MESSAGE
-        else f"the work of {directory.address_named(quote.service)}",
+        else f"processing by {directory.address_named(quote.service)}",
         "organization": quote.organization,
         "verb": "is paid" if quote.micros < 0 else "pays",
         "amount": f"{amount:f} {quote.currency}",

@@ -55,9 +55,7 @@ async def attach(request: Request) -> Response:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
         return await _shown(request, form, refusal_errors(refusal))
-    return redirect(
-        _path(request, form.get("at", "")), f"{wish.service} is attached; it holds from the next message on."
-    )
+    return redirect(_path(request, form.get("at", "")), f"{wish.service} is attached, starting with the next message.")
 
 
 async def detach(request: Request) -> Response:
@@ -67,9 +65,7 @@ async def detach(request: Request) -> Response:
     except InvalidForm as faulty:
         return await _shown(request, form, faulty.faults)
     await _carry_out(request, piece, "detached")
-    return redirect(
-        _path(request, form.get("at", "")), "It is detached: nothing comes from there or goes there any more."
-    )
+    return redirect(_path(request, form.get("at", "")), "The service was detached.")
 
 
 async def add_node(request: Request) -> Response:
@@ -82,7 +78,7 @@ async def add_node(request: Request) -> Response:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
         return await _shown(request, form, refusal_errors(refusal))
-    return redirect(_path(request, node.under or node.tag), f"{node.tag} is in the tree.")
+    return redirect(_path(request, node.under or node.tag), f"{node.tag} was saved.")
 
 
 async def change(request: Request) -> Response:
@@ -94,7 +90,7 @@ async def change(request: Request) -> Response:
         return await _shown(request, form, faulty.faults)
     except Refused as refusal:
         return await _shown(request, form, refusal_errors(refusal))
-    return redirect(_path(request, ""), "All of it is changed.")
+    return redirect(_path(request, ""), "All changes were applied.")
 
 
 async def check(request: Request) -> Response:

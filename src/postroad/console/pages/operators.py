@@ -46,10 +46,10 @@ async def suspend(request: Request) -> Response:
     if "resume" in form:
         reason = ""
     elif not reason:
-        return _shown(request, house, suspend_fault="Say why: its people will read it.")
+        return _shown(request, house, suspend_fault="Enter a reason; members of the organization can read it.")
     find = services.organization_finder(caller_of(request), house.name)
     await services.suspend(console_of(request).administration, caller_of(request), find, reason)
-    return redirect(_path(house), f"{house.name} is suspended." if reason else f"{house.name} takes part again.")
+    return redirect(_path(house), f"{house.name} is suspended." if reason else f"{house.name} is active again.")
 
 
 async def set_limits(request: Request) -> Response:
@@ -69,7 +69,7 @@ async def set_limits(request: Request) -> Response:
         limits=limits,
         seen_version=None,
     )
-    return redirect(_path(house), "The limits hold from now on.")
+    return redirect(_path(house), "Limits saved.")
 
 
 async def health(request: Request) -> Response:
@@ -139,7 +139,7 @@ def _path(house: Organization) -> str:
 def _number(form: dict[str, str], name: str) -> int:
     text = form.get(name, "").strip() or "0"
     if not (text.isascii() and text.isdigit()) or len(text) > 15:
-        raise Refused("value.invalid", "Limits are whole numbers; 0 is the network's default")
+        raise Refused("value.invalid", "Limits are whole numbers; 0 selects the network's default")
     return int(text)
 
 

@@ -63,7 +63,7 @@ async def remove(request: Request) -> Response:
         await membership.remove(console.administration, caller, caller.organization, email, None)
     except Refused as refusal:
         return _refused(request, refusal)
-    return redirect(HERE, f"{email} is no longer a member, and all their keys have ended.")
+    return redirect(HERE, f"{email} was removed, and all their keys have ended.")
 
 
 async def confirm(request: Request) -> Response:

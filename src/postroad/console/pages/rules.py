@@ -99,7 +99,9 @@ async def make_rule(request: Request) -> Response:
         return _form(request, service, form, faulty.faults)
     except Refused as refusal:
         return _form(request, service, form, refusal_errors(refusal))
-    return redirect(_path(made), "The rule holds from the next message on." if made.enabled else "Saved, switched off.")
+    return redirect(
+        _path(made), "Rule created. It applies from the next message on." if made.enabled else "Rule created, disabled."
+    )
 
 
 async def edit_rule(request: Request) -> Response:
@@ -120,7 +122,7 @@ async def change_rule(request: Request) -> Response:
         return _form(request, service, form, faulty.faults, rule)
     except Refused as refusal:
         return _form(request, service, form, refusal_errors(refusal), rule)
-    return redirect(_path(rule), "It holds from the next message on.")
+    return redirect(_path(rule), "Saved. The rule applies from the next message on.")
 
 
 async def check(request: Request) -> Response:
@@ -140,7 +142,7 @@ async def switch(request: Request) -> Response:
     rule, form = _rule(request, Role.DEVELOPER), await read_form(request)
     enabled = form.get("enabled") == "true"
     await _adjusted(request, rule, form, enabled=enabled)
-    return redirect(_path(rule), "It is switched on." if enabled else "It is switched off: nothing happens by it.")
+    return redirect(_path(rule), "Rule enabled." if enabled else "Rule disabled.")
 
 
 async def move(request: Request) -> Response:
@@ -148,14 +150,14 @@ async def move(request: Request) -> Response:
     position = console_of(request).directory.rules_of(rule.service).index(rule)
     step = {UP: -1, DOWN: 1}.get(form.get("to", ""), 0)
     await _adjusted(request, rule, form, position=max(0, position + step))
-    return redirect(f"/rules/{rule.service}", f"{rule.name} has another place in the order.")
+    return redirect(f"/rules/{rule.service}", f"{rule.name} was moved.")
 
 
 async def remove(request: Request) -> Response:
     rule, form = _rule(request, Role.DEVELOPER), await read_form(request)
     seen = parse_number(form.get("version", "")) or _version(request, rule)
     await changing.remove(console_of(request).administration, caller_of(request), rule, seen)
-    return redirect(f"/rules/{rule.service}", f"{rule.name} is removed; its versions stay on record.")
+    return redirect(f"/rules/{rule.service}", f"{rule.name} was deleted; its versions stay stored.")
 
 
 async def _adjusted(

@@ -24,7 +24,7 @@ async def show_search_results(request: Request) -> Response:
 
 
 def _direct_path(found: SearchResults) -> str:
-    """A service before anything else; a batch where no message is known by it, and so has its link to it."""
+    """Return the page of a single result: a service first, or a batch if no message has a link to it."""
     match found.things:
         case [FoundService(service=service), *_]:
             return f"/directory/{service.gcid}"

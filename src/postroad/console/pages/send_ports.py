@@ -63,7 +63,9 @@ async def change_port(request: Request) -> Response:
         return _form(request, service, form, faulty.faults)
     except Refused as refusal:
         return _form(request, service, form, refusal_errors(refusal))
-    return redirect(f"/batches?service={service.gcid}", f"{service.address} gathers by it from the next message on.")
+    return redirect(
+        f"/batches?service={service.gcid}", f"{service.address}: saved. The settings apply from the next message on."
+    )
 
 
 async def check(request: Request) -> Response:
@@ -90,7 +92,7 @@ def _form(request: Request, service: Service, given: Mapping[str, str], faults: 
         "values": {name: given.get(name, "") for name in (*send_port_form.FIELDS, "version")},
         "faults": faults,
         "wrong": errors_by_field(faults, send_port_form.PLACES),
-        "standards": [("", "choose one"), *((name, name) for name in able)],
+        "standards": [("", "select …"), *((name, name) for name in able)],
         "services": list_offered_services(caller_of(request), console.directory),
     }
     return render_page(request, "port_form.html", values, 422 if faults else 200)

@@ -98,7 +98,7 @@ async def make_service(request: Request) -> Response:
         return _form(request, form, faulty.faults)
     except Refused as refusal:
         return _form(request, form, refusal_errors(refusal))
-    return redirect(f"/services/{made.gcid}", f"{made.address} is there. Give it a key next.")
+    return redirect(f"/services/{made.gcid}", f"{made.address} was created. Next, create a key for it.")
 
 
 async def edit_service(request: Request) -> Response:
@@ -120,7 +120,7 @@ async def change_service(request: Request) -> Response:
         return _form(request, form, faulty.faults, service)
     except Refused as refusal:
         return _form(request, form, refusal_errors(refusal), service)
-    return redirect(f"/services/{service.gcid}", "It holds from the next message on.")
+    return redirect(f"/services/{service.gcid}", "Saved. The profile applies from the next message on.")
 
 
 async def check(request: Request) -> Response:
@@ -144,7 +144,7 @@ async def add_key(request: Request) -> Response:
     console, service = console_of(request), _own(request, Role.DEVELOPER)
     label = (await read_form(request)).get("label", "").strip()
     if not label:
-        return await _shown(request, fault="Give the key a label by which you will know it.")
+        return await _shown(request, fault="Enter a label for the key.")
     until_us = console.now_us + KEY_DAYS * DAY_US
     try:
         key, _ = await credentials.add_key(console.administration, caller_of(request), service.gcid, label, until_us)
@@ -163,7 +163,7 @@ async def add_certificate(request: Request) -> Response:
         )
     except Refused as refusal:
         return await _shown(request, fault=refusal_errors(refusal)[0].detail)
-    return redirect(f"/services/{service.gcid}", "The certificate holds from now on.")
+    return redirect(f"/services/{service.gcid}", "Certificate registered.")
 
 
 async def remove_credential(request: Request) -> Response:
@@ -171,7 +171,7 @@ async def remove_credential(request: Request) -> Response:
     await credentials.remove(
         console.administration, caller_of(request), service.gcid, request.path_params["credential"]
     )
-    return redirect(f"/services/{service.gcid}", "It is not accepted any more.")
+    return redirect(f"/services/{service.gcid}", "Credential removed.")
 
 
 async def try_push(request: Request) -> Response:
@@ -181,15 +181,15 @@ async def try_push(request: Request) -> Response:
     if not tried.is_delivered:
         told = f"The push failed: {tried.reason}." if tried.session else f"Nothing was pushed: {tried.reason}."
         return await _shown(request, fault=told)
-    return redirect(f"/services/{service.gcid}", "The push succeeded. Everything else that waits follows.")
+    return redirect(f"/services/{service.gcid}", "The push succeeded. The other waiting messages follow.")
 
 
 async def remove_service(request: Request) -> Response:
     console, service = console_of(request), _own(request, Role.DEVELOPER)
     if (await read_form(request)).get("name", "") != service.name:
-        return await _shown(request, fault=f"To remove it, write its name, {service.name}.")
+        return await _shown(request, fault=f"To delete the service, enter its name, {service.name}.")
     await services.remove(console.administration, caller_of(request), service.gcid, None)
-    return redirect("/services", f"{service.address} is removed.")
+    return redirect("/services", f"{service.address} was deleted.")
 
 
 async def _shown(request: Request, **more: str) -> Response:

@@ -39,7 +39,7 @@ async def open_request(request: Request) -> Response:
         return render_page(
             request, "support_new.html", {"wish": wish, "fault": refusal.detail, "at": refusal.pointer}, 422
         )
-    return redirect(f"/support/{opened.id}", "The operators have your request.")
+    return redirect(f"/support/{opened.id}", "Support request sent.")
 
 
 async def show_request(request: Request) -> Response:
@@ -55,7 +55,7 @@ async def write(request: Request) -> Response:
         if not refusal.pointer:
             raise
         return _shown(request, refusal.detail, form.get("text", ""))
-    return redirect(f"/support/{number}", "The request is closed." if close else "It is written.")
+    return redirect(f"/support/{number}", "Request closed." if close else "Comment sent.")
 
 
 def _shown(request: Request, fault: str = "", written: str = "") -> Response:

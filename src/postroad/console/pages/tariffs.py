@@ -29,7 +29,7 @@ from postroad.flow.administration.versions import ConfigurationVersion, list_ver
 
 SECTION = "/billing"
 MAX_TEXT = 1 << 20  # characters; operators alone write them
-CHANGED = "The tariffs have changed since you opened this page; open it again, and repeat your change"
+CHANGED = "The tariffs have changed since you opened this page; reload it, and repeat your change"
 
 
 async def show_tariffs(request: Request) -> Response:
@@ -73,7 +73,7 @@ async def save(request: Request) -> Response:
         await apply(console.administration, caller_of(request), _document(text), prune=True, version=plan.version)
     except Refused as refusal:  # somebody was quicker; what is written here must not be lost
         return _form(request, text, seen, refusal_errors(refusal))
-    return redirect("/tariffs", "What you wrote holds now." if plan.steps else "Nothing was different.")
+    return redirect("/tariffs", "Saved. The changes are in effect." if plan.steps else "No changes.")
 
 
 async def _planned(request: Request, text: str) -> tuple[ConfigurationPlan | None, list[DocumentError]]:
@@ -98,7 +98,8 @@ def _document(text: str) -> dict[str, Any]:
         raise InvalidForm(
             [
                 DocumentError(
-                    "", f"This page takes only books and tariffs; {', '.join(map(str, others))} is kept elsewhere"
+                    "",
+                    f"This page accepts only billing settings and tariffs; {', '.join(map(str, others))} is configured elsewhere",
                 )
             ]
         )

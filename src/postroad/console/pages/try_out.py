@@ -26,17 +26,17 @@ from postroad.flow.administration.bindings import describe_queue, find_binding
 from postroad.flow.administration.rules import find_rule
 
 TITLES = {
-    "rule": "A rule",
-    "binding": "A binding",
-    "stylesheet": "A stylesheet",
-    "translation": "A translation",
-    "batches": "A send port",
+    "rule": "Rule",
+    "binding": "Binding",
+    "stylesheet": "Stylesheet",
+    "translation": "Format conversion",
+    "batches": "Send port",
 }
 FIELDS = (
     "service", "text", "name", "parameters", "format", "contentType", "session", "kind", "document", "from", "to",
     "topic", "count", "seconds",
 )  # fmt: skip
-ASKED = ("service", "session", "format")  # that a link to the bench may bring
+ASKED = ("service", "session", "format")  # parameters that a link to the test page may set
 PLACES = {f"/{name}": name for name in FIELDS}
 USUAL = {"format": Format.MIME.value, "kind": trial_messages.DOCUMENT, "count": "1", "seconds": "60"}
 

@@ -79,12 +79,12 @@ async def page(request: Request) -> Response:
 async def stop(request: Request) -> Response:
     run = _run(request)
     run.stop()
-    return redirect(f"/whatif/{run.id}", "It is being stopped.")
+    return redirect(f"/whatif/{run.id}", "The run is being cancelled.")
 
 
 async def remove(request: Request) -> Response:
     await asyncio.to_thread(_run(request).remove)
-    return redirect("/whatif", "It was removed.")
+    return redirect("/whatif", "The run was deleted.")
 
 
 def _form(request: Request, values: Mapping[str, str], faults: list[DocumentError]) -> Response:
@@ -96,12 +96,12 @@ def _form(request: Request, values: Mapping[str, str], faults: list[DocumentErro
 
 def _read_request(request: Request, values: Mapping[str, str]) -> WhatIfRequest:
     faults = [
-        DocumentError(f"/{name}", "Write a day as 2026-10-31") for name in ("begin", "end") if not _is_day(values[name])
+        DocumentError(f"/{name}", "Enter a day as 2026-10-31") for name in ("begin", "end") if not _is_day(values[name])
     ]
     if values["baseline"] not in dict(BASELINES):
-        faults.append(DocumentError("/baseline", "Choose one of the two"))
+        faults.append(DocumentError("/baseline", "Choose one of the two options"))
     if not values["change"].strip():
-        faults.append(DocumentError("", "Write the change, as for `postroad apply`"))
+        faults.append(DocumentError("", "Enter the change, as for `postroad apply`"))
     if faults:
         raise InvalidForm(faults)
     return WhatIfRequest(
@@ -120,16 +120,14 @@ def _check_document(value: Any) -> None:
         named = sorted(LOOKED_UP & {str(name) for name in value})
         if named:
             raise InvalidForm(
-                [DocumentError("", f"`{named[0]}` cannot be looked up from a browser; write the content itself")]
+                [DocumentError("", f"`{named[0]}` cannot be used in a browser; enter the content itself")]
             )
         value = list(value.values())
     if isinstance(value, list):
         for item in value:
             _check_document(item)
     elif isinstance(value, str) and value.startswith(("file:", "env:")):
-        raise InvalidForm(
-            [DocumentError("", f"{value[:60]!r} cannot be looked up from a browser; write the content itself")]
-        )
+        raise InvalidForm([DocumentError("", f"{value[:60]!r} cannot be used in a browser; enter the content itself")])
 
 
 def _is_day(text: str) -> bool:
@@ -141,7 +139,7 @@ def _is_day(text: str) -> bool:
 
 def _plot(report: Mapping[str, Any]) -> Plot:
     days = report.get("days", [])
-    names = {"changed": "take another way", "undecidable": "cannot be decided", "same": "stay as they are"}
+    names = {"changed": "take another route", "undecidable": "cannot be decided", "same": "are unchanged"}
     return Plot(
         title="Messages a day",
         unit="messages",

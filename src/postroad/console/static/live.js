@@ -23,11 +23,11 @@ function heard(event) {
 function open() {
   if (stream || held || document.hidden) return;
   stream = new EventSource(`${figures.dataset.live}&since=${encodeURIComponent(mark)}`);
-  stream.addEventListener("open", () => say("Up to date as things happen.", "Hold"));
+  stream.addEventListener("open", () => say("Updated live.", "Pause"));
   stream.addEventListener("error", (event) => {
-    if (event.target.readyState !== EventSource.CLOSED) return say("The connection is lost; trying again …", "Hold");
+    if (event.target.readyState !== EventSource.CLOSED) return say("Connection lost; reconnecting …", "Pause");
     hold();
-    say("The connection is lost. Continue, or load the page again.", "Continue");
+    say("Connection lost. Continue, or reload the page.", "Continue");
   });
   stream.addEventListener("figures", (event) => {
     heard(event);
@@ -56,13 +56,13 @@ function close() {
 function hold() {
   held = true;
   close();
-  say("Held: nothing changes until you continue.", "Continue");
+  say("Paused: nothing changes until you continue.", "Continue");
 }
 
 button.addEventListener("click", () => {
   if (!held) return hold();
   held = false;
-  say("Connecting …", "Hold");
+  say("Connecting …", "Pause");
   open();
 });
 document.addEventListener("visibilitychange", () => (document.hidden ? close() : open()));

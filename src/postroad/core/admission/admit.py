@@ -46,7 +46,7 @@ def _admitted(message: Message, sender: Service, caller: Caller, now_us: int) ->
     else:
         _check_referring(message)
     if message.expires_at_us and message.expires_at_us <= now_us:
-        raise Refused("message.expired", "The expiration is in the past; post it again with a later one, or without")
+        raise Refused("message.expired", "The expiration is in the past; use a later one, or none")
     expires_at_us = message.expires_at_us or now_us + sender.default_expiration_s * 1_000_000
     return Admitted(message, sender, caller, now_us, expires_at_us)
 
@@ -88,12 +88,12 @@ def _check_addressed(message: Message) -> None:
 
 def _check_referring(message: Message) -> None:
     if not message.reference:
-        what = "the session of the message to withdraw" if message.type is MessageType.CANCEL else "a delivery's token"
+        what = "the session ID of the message to cancel" if message.type is MessageType.CANCEL else "a delivery's token"
         raise Refused("message.incomplete", f"A {message.type.value} needs a reference: {what}", pointer="/reference")
     for given, place in ((message.to, "/to"), (message.route, "/route"), (message.expires_at_us, "/expiration")):
         if given:
             raise Refused(
                 "message.unexpected-field",
-                f"A {message.type.value} cannot have {place[1:]!r}; the reference decides",
+                f"A {message.type.value} cannot have {place[1:]!r}; the reference determines them",
                 pointer=place,
             )

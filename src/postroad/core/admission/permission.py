@@ -15,8 +15,8 @@ MAX_CACHED_PERMISSIONS = 100_000
 def unknown_recipient(named: str) -> Refused:
     return Refused(
         "recipient.unknown",
-        f"There is no service {named[:120]!r} that you can send to; check the name in the directory, or ask its owner "
-        "to list you as a sender",
+        f"Service {named[:120]!r} does not exist or does not accept your messages; check the name in the directory, or ask its "
+        "owner to list you as a sender",
     )
 
 
@@ -48,14 +48,14 @@ def _find_permitted_recipient(sender: Service, named: str, directory: Directory)
     if directory.is_suspended(recipient):
         raise Refused(
             "recipient.suspended",
-            f"{recipient.address} is suspended; nothing is lost that was sent before, try again when it is back",
+            f"{recipient.address} is suspended; earlier messages are kept, try again when the suspension ends",
         )
     return recipient
 
 
 def _what_to_do(recipient: Service) -> str:
     if recipient.accepts is Accepts.PROVISIONED:
-        return "connect a service of yours with it first (provisioning), and send from that"
+        return "link an account with it first (provisioning), and send from that service"
     return "ask its owner to list you"
 
 

@@ -39,7 +39,7 @@ PUSHED_LEVELS = {
     PushAuthentication.CERTIFICATE: AuthenticationLevel.CERTIFICATE,
 }
 
-HIDDEN_SERVICE = "a service that another one on the route keeps to itself"
+HIDDEN_SERVICE = "a hidden service on the route"
 
 
 def is_https(url: str) -> bool:
@@ -87,9 +87,9 @@ def check_promises(sender: Service, others: tuple[Service, ...], kept: Collectio
             if is_excepted(other, policy) and not (one is sender and other.gcid in kept):
                 continue
             if asks_for_tls and other.policy.transport is not Transport.TLS:
-                raise _unsafe("policy.transport", "for TLS on its messages' whole way", one, other, kept)
+                raise _unsafe("policy.transport", "TLS for the whole route of its messages", one, other, kept)
             if least and STRENGTH[promised_level(other)] < least:
-                asked = f"everyone on the way to authenticate at least by {policy.authentication.value}"
+                asked = f"authentication of every service on the route with at least {policy.authentication.value}"
                 raise _unsafe("policy.authentication", asked, one, other, kept)
 
 
@@ -115,15 +115,15 @@ def _unsafe(code: str, asked: str, one: Service, other: Service, kept: Collectio
     """Return the refusal: what the policy demands, who falls short, and what to do, as the sender may know it."""
     asking = _service_text(one, kept)
     if one.gcid in kept or other.gcid in kept:
-        remedy = "ask the recipient's owner to look at its rules"
+        remedy = "ask the recipient's owner to check its rules"
     else:
         field = "transport" if code == "policy.transport" else "authentication"
         remedy = (
-            f"the owner of {other.address} can promise it with policy.{field}, or the owner of {asking} can allow "
+            f"the owner of {other.address} can guarantee it with policy.{field}, or the owner of {asking} can exempt "
             f"{other.address} with policy.exceptFor"
         )
     return Refused(
-        code, f"{_beginning(asking)} asks {asked}, and {_service_text(other, kept)} does not promise it; {remedy}"
+        code, f"{_beginning(asking)} requires {asked}, which {_service_text(other, kept)} does not guarantee; {remedy}"
     )
 
 

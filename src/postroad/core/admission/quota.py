@@ -72,8 +72,8 @@ def check_size(size: int, allowance: Allowance) -> None:
     if allowance.message_bytes and size > allowance.message_bytes:
         raise Refused(
             "wire.too-large",
-            f"The message has {size} bytes, and {allowance.message_bytes} are allowed for this sender; send less at a time, "
-            "or ask the network's operator for more",
+            f"The message has {size} bytes, and {allowance.message_bytes} are allowed for this sender; split it, "
+            "or ask the network's operator for a higher limit",
         )
 
 
@@ -95,9 +95,9 @@ class QuotaAccount:
         held, more = self.amount(charge.organization), charge.amount
         own = self._sum("own", charge.service)
         limits = (
-            (held.stored_bytes, more.stored_bytes, allowance.stored_bytes, "bytes that may wait"),
-            (held.queued_messages, more.queued_messages, allowance.queued_messages, "deliveries that may wait"),
-            (own, more.queued_messages, allowance.own_queued_messages, "deliveries that may wait of this service"),
+            (held.stored_bytes, more.stored_bytes, allowance.stored_bytes, "waiting bytes"),
+            (held.queued_messages, more.queued_messages, allowance.queued_messages, "waiting deliveries"),
+            (own, more.queued_messages, allowance.own_queued_messages, "waiting deliveries of this service"),
         )
         return next((_excess(*limit) for limit in limits if limit[2] and sum(limit[:2]) > limit[2]), "")
 
@@ -134,11 +134,9 @@ class QuotaAccount:
 
 def _excess(held: int, more: int, most: int, what: str) -> str:
     if more > most:  # waiting does not help
-        return (
-            f"The message takes up {more} of {most} {what}; send less at a time, or ask the network's operator for more"
-        )
-    remedy = "post again when your messages have been fetched, or ask the network's operator for more"
-    return f"{held} of {most} {what} are taken; {remedy}"
+        return f"The message takes {more} of at most {most} {what}; split it, or ask the network's operator for a higher limit"
+    remedy = "post again when recipients have received your messages, or ask the network's operator for a higher limit"
+    return f"{held} of {most} {what} are used; {remedy}"
 
 
 def _entries(charge: QuotaCharge) -> dict[tuple[str, str], int]:

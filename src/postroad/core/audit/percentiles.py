@@ -20,4 +20,4 @@ def percentile_ms(counts: Mapping[int, int], share: float) -> float:
         passed += counts[bucket]
         if passed >= wanted:
             return milliseconds_of(bucket)
-    raise ValueError("there is nothing to take a percentile of")
+    raise ValueError("percentiles need at least one value")

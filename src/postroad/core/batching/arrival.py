@@ -115,7 +115,7 @@ def _close_if_unfit(policy: BatchPolicy, arrival: ArrivingMessage, batch: Batch,
         return batch
     if arrival.controlled:
         if arrival.starts and batch.started:
-            return end_unfinished(policy, batch, "its application began it again before it had ended it", now_us)
+            return end_unfinished(policy, batch, "its application restarted it before closing it", now_us)
         return batch
     if policy.types is Types.IN_TURN and arrival.member.kind != batch.kind:
         return close_batch(
@@ -132,9 +132,9 @@ def _close_if_complete(policy: BatchPolicy, port: Port, arrival: ArrivingMessage
     if batch.state is not BatchState.OPEN:
         return batch  # a plug-in decided
     if arrival.ends:
-        return close_batch(batch, Criterion.END, "its application ended it", now_us)
+        return close_batch(batch, Criterion.END, "its application closed it", now_us)
     if arrival.last:
-        return close_batch(batch, Criterion.CONDITION, "a message came of which its condition holds", now_us)
+        return close_batch(batch, Criterion.CONDITION, "a message met its condition", now_us)
     # What was due by its time was closed before the message, and no message brings a time nearer.
     return close_if_due(policy, port, batch, now_us) if is_full(policy, batch) else batch
 

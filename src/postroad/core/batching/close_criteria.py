@@ -31,7 +31,7 @@ class BatchDue(NamedTuple):
     @property
     def told(self) -> str:
         """Return in words why the batch has not closed yet."""
-        return self.why if self.when_us is None else f"it goes at {write_time(self.when_us)}: {self.why}"
+        return self.why if self.when_us is None else f"it closes at {write_time(self.when_us)}: {self.why}"
 
 
 def find_due(policy: BatchPolicy, port: Port, batch: Batch) -> BatchDue:
@@ -39,7 +39,7 @@ def find_due(policy: BatchPolicy, port: Port, batch: Batch) -> BatchDue:
     if batch.state is not BatchState.OPEN:
         return _past(batch)
     nearest = _nearest(policy, port, batch)
-    return nearest._replace(why=f"{nearest.why}; then it waits, because it is held back") if batch.held else nearest
+    return nearest._replace(why=f"{nearest.why}; then it waits, because it is paused") if batch.held else nearest
 
 
 def list_criteria(policy: BatchPolicy, port: Port, batch: Batch) -> tuple[BatchDue, ...]:
@@ -115,7 +115,7 @@ def _by_messages(policy: BatchPolicy, batch: Batch) -> list[BatchDue]:
     if policy.bytes:
         found.append(_filled(Criterion.BYTES, batch.bytes, policy.bytes, "bytes", batch))
     if policy.last is not None:
-        found.append(BatchDue(None, "a message of which its condition holds", Criterion.CONDITION))
+        found.append(BatchDue(None, "a message that meets its condition", Criterion.CONDITION))
     return found
 
 
@@ -141,7 +141,7 @@ def _by_plug_in(port: Port, batch: Batch) -> list[BatchDue]:
     name = port.batcher.name
     if port.batcher.plug_in is None:
         return [BatchDue(None, f"the batcher plug-in {name} is not installed", Criterion.PLUG_IN)]
-    return [BatchDue(timer_us(port, batch), f"the batcher plug-in {name} decides", Criterion.PLUG_IN)]
+    return [BatchDue(timer_us(port, batch), f"the decision of batcher plug-in {name}", Criterion.PLUG_IN)]
 
 
 def _by_calendar(policy: BatchPolicy, port: Port, batch: Batch) -> tuple[BatchDue, ...]:
@@ -173,7 +173,7 @@ def _unfinished(controlled: Controlled, batch: Batch) -> BatchDue:
 
 def _past(batch: Batch) -> BatchDue:
     if batch.state is BatchState.CLOSED and batch.held:
-        return BatchDue(None, "it is complete and held back; let it go", Criterion.HOLD)
+        return BatchDue(None, "it is complete and paused; resume it", Criterion.HOLD)
     if batch.state is BatchState.SUSPENDED:
         return BatchDue(None, f"it is suspended: {batch.why}; resume or drop it")
     return BatchDue(None, f"it is {batch.state.value}")
@@ -187,4 +187,4 @@ def _share(reading: BatchDue) -> float:
     return reading.share
 
 
-_NOTHING_ENDS_IT = BatchDue(None, "its policy has no criterion any more; release it, or give the policy one")
+_NOTHING_ENDS_IT = BatchDue(None, "its policy no longer has a criterion; release it, or add a criterion")

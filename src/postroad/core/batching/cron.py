@@ -106,7 +106,7 @@ def next_time(cron: Cron, time_zone: str, after_us: int) -> int:
             # A clock that is set back across midnight shows the end of a day after the beginning of the next.
             following = times_of_day(cron, time_zone, day + DAY) if cron.has(day + DAY) else ()
             return min(ahead + [moment for moment in following if moment > after_us])
-    raise ValueError("this schedule never goes off")  # read_cron refuses those
+    raise ValueError("this schedule never runs")  # read_cron refuses those
 
 
 def _days(cron: Cron, today: date) -> Iterator[date]:
@@ -174,7 +174,7 @@ def _number(text: str, field: Field, lowest: int, highest: int) -> int:
 def _refuse_never(cron: Cron, text: str) -> None:
     longest = max(LONGEST_FEBRUARY if month == 2 else monthrange(2001, month)[1] for month in cron.months)
     if not cron.either_day and LAST_DAY not in cron.days and min(cron.days) > longest:
-        raise _invalid(f"{text!r} never goes off: these months have no such day")
+        raise _invalid(f"{text!r} never runs: these months have no such day")
 
 
 def _invalid(detail: str) -> Refused:

@@ -18,10 +18,10 @@ MOVE_WORDS = {
     "sent again": "resumed",
 }
 POSSIBLE_NEXT = {
-    BatchState.OPEN: "release it, hold it back, or take messages out",
-    BatchState.CLOSED: "hold it back or let it go, or take messages out",
-    BatchState.ASSEMBLED: "wait for what becomes of its interchange",
-    BatchState.SUSPENDED: "resume or drop it, or take messages out",
+    BatchState.OPEN: "release it, pause it, or remove messages",
+    BatchState.CLOSED: "pause or resume it, or remove messages",
+    BatchState.ASSEMBLED: "wait for the result of its interchange",
+    BatchState.SUSPENDED: "resume or drop it, or remove messages",
 }
 
 
@@ -124,7 +124,7 @@ def drop_batch(batch: Batch, why: str, now_us: int) -> Batch:
 
 def mark_assembled(batch: Batch, interchange: str, now_us: int) -> Batch:
     if batch.held:
-        raise Refused("batch.state", f"batch {batch.id} is held back; let it go first")
+        raise Refused("batch.state", f"batch {batch.id} is paused; resume it first")
     return replace(
         batch,
         state=_state_after(batch, "assembled"),
@@ -151,7 +151,7 @@ def recover_batch(policy: BatchPolicy, batch: Batch, now_us: int) -> Batch:
 def _state_after(batch: Batch, move: str) -> BatchState:
     state = BATCH_MOVES[batch.state].get(move)
     if state is None:
-        following = POSSIBLE_NEXT.get(batch.state, "nothing changes it any more")
+        following = POSSIBLE_NEXT.get(batch.state, "it can no longer be changed")
         told = f"batch {batch.id} is {batch.state.value} and cannot be {MOVE_WORDS.get(move, move)}; {following}"
         raise Refused("batch.state", told)
     return state

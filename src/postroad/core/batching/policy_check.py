@@ -45,20 +45,18 @@ def _check_numbers(policy: BatchPolicy) -> None:
 
 def _check_number(name: str, value: int, least: int, most: int) -> None:
     if not least <= value <= most:
-        raise _invalid(name, f"{name} is {value}; give a number from {least} to {most}")
+        raise _invalid(name, f"{name} is {value}; use a number from {least} to {most}")
 
 
 def _check_criteria(policy: BatchPolicy) -> None:
     if not is_selective(policy) and policy.controlled is None:
-        raise _invalid(
-            "", "nothing ever closes such a batch; give it a count, bytes, a time, a schedule or a condition"
-        )
+        raise _invalid("", "no criterion would close a batch; set count, bytes, a time, a schedule or a condition")
     if policy.empty is Empty.NOTHING:
         return
     if not policy.cron and policy.before_close_s is None:
-        raise _invalid("empty", "an empty batch goes at a scheduled time; give a schedule")
+        raise _invalid("empty", "empty batches are sent at scheduled times; set a schedule")
     if policy.group_by or policy.types is Types.APART:
-        raise _invalid("empty", "where messages are grouped, an empty batch would have no group; remove one of both")
+        raise _invalid("empty", "empty batches cannot be grouped; remove one of the two settings")
 
 
 def _check_calendar(policy: BatchPolicy, port: Port) -> None:
@@ -68,7 +66,7 @@ def _check_calendar(policy: BatchPolicy, port: Port) -> None:
         read_cron(text)
     never = policy.before_close_s is not None and next_closing(port.windows, port.time_zone, SOME_MOMENT_US) is None
     if never:
-        raise _invalid("before_close_s", "the service has no delivery window that closes; give it one, or use cron")
+        raise _invalid("before_close_s", "the service has no delivery window that closes; add one, or use cron")
 
 
 def _check_places(policy: BatchPolicy) -> None:
@@ -97,7 +95,7 @@ def _check_controlled(controlled: Controlled) -> None:
     _check_number("unfinished_after_s", controlled.unfinished_after_s, 1, MAX_SECONDS)
     names = (controlled.id_property, controlled.start_property, controlled.end_property)
     if not all(names) or len(set(names)) < len(names):
-        raise _invalid("controlled", "the batch's id, start and end are three properties; give each a different name")
+        raise _invalid("controlled", "the properties of the batch's ID, start and end need different names")
 
 
 def _invalid(pointer: str, detail: str) -> Refused:

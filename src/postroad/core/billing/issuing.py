@@ -26,7 +26,7 @@ from postroad.core.billing.records import BillingRecords, newest_number
 from postroad.core.model.billing import BillingSettings, Invoice, decimals
 from postroad.errors import Refused
 
-LATE_CHANGES = "what came to light after the invoice was issued"
+LATE_CHANGES = "use counted after the invoice was issued"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,7 +115,7 @@ def build_credit(
     first = records.root(number)
     given = parse_amount(amount, first.currency)
     if given <= 0:
-        raise Refused("value.invalid", "A credit is more than nothing", pointer="/amount")
+        raise Refused("value.invalid", "A credit must be greater than zero", pointer="/amount")
     issue = InvoiceIssue(
         number=next(records.next_numbers(first.period)), on=on, books=books, through=first.through, tariffs={}
     )

@@ -56,5 +56,5 @@ def find_contradictions(tariffs: Iterable[Tariff]) -> Iterator[tuple[Tariff, str
             for name in tariff.organizations or (ALL_ORGANIZATIONS,):
                 other = seen.setdefault(name, tariff)
                 if other is not tariff:
-                    whom = name or "all organizations that none names"
-                    yield tariff, f"in {period} the tariff {other.name} holds for {whom} too; end one of them"
+                    whom = name or "all other organizations"
+                    yield tariff, f"in {period} the tariff {other.name} also applies to {whom}; end one of them"

@@ -54,7 +54,7 @@ def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIM
         return [_decoded(part, limits) for part in bulk_parts(content_type, body, limits)]
     raise Refused(
         "wire.unsupported",
-        f"{kind[:80] or 'A call without a Content-Type'} carries no bulk; use {NDJSON}, {MULTIPART} or {ENVELOPES}",
+        f"{kind[:80] or 'A missing Content-Type'} is not a bulk format; use {NDJSON}, {MULTIPART} or {ENVELOPES}",
     )
 
 
@@ -111,12 +111,12 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
     line_end = _line_end(boundary, body)
     pieces = (line_end + body).split(b"%b--%b" % (line_end, boundary), limits.bulk_messages + 2)
     if len(pieces) < 2:
-        raise malformed("the boundary that Content-Type names does not come in the body")
+        raise malformed("the boundary of the Content-Type does not occur in the body")
     if len(pieces) > limits.bulk_messages + 2:
         raise _too_many(limits)
     closed = next((number for number, piece in enumerate(pieces) if number and piece.startswith(b"--")), None)
     if closed is None:
-        raise malformed("the multipart body has no closing boundary; it may have been cut off")
+        raise malformed("the multipart body has no closing boundary; it may be truncated")
     return pieces[1:closed]
 
 
@@ -152,7 +152,7 @@ def _head(head: bytes) -> PartHead:
         raise malformed("a part begins on a new line after its boundary")
     headers = tuple([(name.lower(), value) for name, value in read_fields(lines)])
     if first_of(headers, "content-transfer-encoding").lower() not in _IDENTITY:
-        raise malformed("parts are sent as they are; use the transfer encoding binary")
+        raise malformed("parts are sent unencoded; use the transfer encoding binary")
     return PartHead(headers, first_of(headers, "content-type"))
 
 
@@ -205,7 +205,7 @@ def decode_bulk_answer(answer_type: str, body: bytes) -> list[PostResult | Refus
     try:
         return [_read_answer(answer) for answer in _answers(answer_type, body)]
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as fault:
-        raise malformed(f"the answer to a bulk cannot be read: {fault}") from None
+        raise malformed(f"the response to a bulk post cannot be read: {fault}") from None
 
 
 def _answers(answer_type: str, body: bytes) -> list[dict[str, object]]:

@@ -82,7 +82,7 @@ def _decode(body: bytes, decoder: msgspec.msgpack.Decoder[_Shape]) -> _Shape:
     try:
         return decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as fault:
-        raise malformed(f"this is not the msgpack that is expected here: {fault}") from None
+        raise malformed(f"not the expected msgpack: {fault}") from None
     except RecursionError:
         raise too_complex("the msgpack is nested too deep") from None
 

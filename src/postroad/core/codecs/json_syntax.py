@@ -66,7 +66,7 @@ def fault_in(body: bytes, fault: Exception) -> str:
     half = next((found[1] for found in _ESCAPE.finditer(body) if found[1]), None)
     if half is None:
         return str(fault)
-    return f"{half.decode('ascii', 'replace')} is half of a character; write both of its halves, or leave it out"
+    return f"{half.decode('ascii', 'replace')} is an unpaired surrogate; write both halves, or remove it"
 
 
 def _place(text: str) -> tuple[str, str]:

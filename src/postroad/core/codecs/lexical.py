@@ -40,7 +40,7 @@ def read_time(text: str, pointer: str) -> int:
     try:
         microseconds = (datetime.fromisoformat(text.upper()) - _EPOCH) // _MICROSECOND
     except (ValueError, OverflowError):
-        raise malformed(f"there is no such time as {text[:40]!r}", pointer) from None
+        raise malformed(f"{text[:40]!r} is not a valid time", pointer) from None
     return min(max(microseconds, 1), LAST_US)
 
 
@@ -58,7 +58,7 @@ def read_boolean(text: str, pointer: str) -> bool:
 def read_routing(text: str, pointer: str) -> str:
     """How the message is to be routed; empty means as each service has chosen."""
     if text and text not in ROUTINGS:
-        raise malformed(f"{text[:40]!r} is not a routing; use {' or '.join(ROUTINGS)}, or leave it out", pointer)
+        raise malformed(f"{text[:40]!r} is not a routing; use {' or '.join(ROUTINGS)}, or omit it", pointer)
     return text
 
 

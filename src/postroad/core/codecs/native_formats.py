@@ -133,7 +133,7 @@ def codec_for(content_type: str, body: bytes) -> Codec:
     if found.startswith("SOAP"):
         return SOAP12 if found == "SOAP 1.2" else SOAP11  # it knows best what is missing
     kind, known = media_type_of(content_type), ", ".join(sorted(CODECS))
-    raise Refused("wire.unsupported", f"the content type {kind[:80]!r} is not known here; use one of {known}")
+    raise Refused("wire.unsupported", f"the content type {kind[:80]!r} is not supported; use one of {known}")
 
 
 def find_operation(body: bytes) -> str:
@@ -238,5 +238,5 @@ def choose_answer_form(accept: str, posted: Codec) -> Codec:
         if media_type == "application/*":
             return JSON_FORM
     if wanted:
-        raise Refused("wire.not-acceptable", f"answers are given as {', '.join(sorted(CODECS))}")
+        raise Refused("wire.not-acceptable", f"responses are available as {', '.join(sorted(CODECS))}")
     return posted

@@ -37,7 +37,7 @@ def check_ids(ids: Collection[str], pointer: str) -> None:
 
 def check_count(items: Collection[object], most: int, what: str, pointer: str) -> None:
     if len(items) > most:
-        raise too_complex(f"{len(items)} {what} were given; at most {most} are allowed", pointer)
+        raise too_complex(f"{len(items)} {what} were sent; at most {most} are allowed", pointer)
 
 
 def read_headers(given: Iterable[tuple[str, str]], pointer: str, limits: WireLimits) -> tuple[tuple[str, str], ...]:

@@ -107,7 +107,7 @@ def _condition(element: Tree) -> Condition:
     _attributes(element)
     inner = tuple(_condition(child) for child in _children(element, *COMBINING, *COMPARING))
     if COMBINING[name] is Combining.NOT and len(inner) != 1:
-        raise _fault(element, "NOT turns exactly one condition round; combine several by AND, OR, XOR inside it")
+        raise _fault(element, "NOT takes exactly one condition; combine several by AND, OR, XOR inside it")
     return Combination(operator=COMBINING[name], conditions=inner)
 
 
@@ -160,7 +160,7 @@ def _place(element: Tree) -> ValueLocation:
 def _namespace(element: Tree) -> tuple[str, str]:
     given = _attributes(element, "prefix", "uri")
     if len(given) < 2 or len(element) or (element.text or "").strip():
-        raise _fault(element, "a Namespace has the attributes prefix and uri, and nothing inside")
+        raise _fault(element, "a Namespace has the attributes prefix and uri, and no content")
     return given["prefix"], given["uri"]
 
 
@@ -197,7 +197,7 @@ def _once(element: Tree, names: list[str]) -> None:
     """The other forms have no way to say a name twice, and would keep one of them."""
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise _fault(element, f"{twice[:80]!r} is twice in {_name(element)}; leave one out")
+        raise _fault(element, f"{twice[:80]!r} is repeated in {_name(element)}; remove one")
 
 
 def _fault(element: Tree, detail: str) -> Refused:
@@ -226,7 +226,7 @@ def _children(element: Tree, *known: str, once: bool = False) -> Iterator[Tree]:
     for child in element:
         name = _name(child)
         if name not in known or (once and name in seen):
-            what = "is there twice" if name in known else "is not known there"
+            what = "is repeated" if name in known else "is not known there"
             allowed = f"; use {', '.join(known)}" if known else ""
             raise _fault(child, f"{name[:80]} {what} in {_name(element)}{allowed}")
         seen.add(name)

@@ -75,7 +75,7 @@ def to_utf8(body: bytes) -> bytes:
     if name in _UTF_8:
         return body
     if name in _UTF_16:
-        raise malformed(f"the XML declares {name} but is not; declare the encoding that is used", "line 1")
+        raise malformed(f"the XML declares {name} but has another encoding; declare the actual encoding", "line 1")
     if name not in _TRANSCODED:
         raise malformed(f"the encoding {name[:40]} is not accepted; use UTF-8", "line 1")
     return _transcoded(body, _TRANSCODED[name])
@@ -85,7 +85,7 @@ def _transcoded(body: bytes, codec: str) -> bytes:
     try:
         text = body.decode(codec)
     except UnicodeDecodeError as fault:
-        raise malformed(f"byte {fault.start} is not {codec}; declare the encoding that is used") from None
+        raise malformed(f"byte {fault.start} is not {codec}; declare the actual encoding") from None
     declared = _ENCODING.match(text[:200].encode("ascii", "replace")) if codec.startswith("utf-16") else None
     if declared and declared.group(1).decode().lower() not in _UTF_16:
         raise malformed("the XML is in UTF-16 but declares another encoding", "line 1")
@@ -96,7 +96,7 @@ def _transcoded(body: bytes, codec: str) -> bytes:
 
 def _refuse_doctype(*_: object) -> None:
     raise Refused(
-        "wire.forbidden-markup", "document type declarations and entities are not allowed; leave the DOCTYPE out"
+        "wire.forbidden-markup", "document type declarations and entities are not allowed; remove the DOCTYPE"
     )
 
 
@@ -205,7 +205,7 @@ class _Portability(ComplexityCounter):
     def declared(self, prefix: str | None, uri: str | None) -> None:
         super().declared(prefix, uri)
         if uri and not _USUAL_URI.fullmatch(uri):
-            raise malformed("a namespace name is not a usual URI")
+            raise malformed("a namespace name is not a valid URI")
 
 
 def is_embeddable(data: bytes) -> bool:

@@ -20,13 +20,13 @@ _EMAIL, _LINE = (re.compile(pattern.removesuffix("$") + r"\Z") for pattern in (E
 def check_email(text: str) -> str:
     """The address itself, when it may name an account."""
     if len(text) > MAX_EMAIL_CHARS or not _EMAIL.match(text):
-        raise Refused("value.invalid", "Give one e-mail address, such as ann@example.com", pointer="/email")
+        raise Refused("value.invalid", "Enter one e-mail address, such as ann@example.com", pointer="/email")
     is_unusual = normalize("NFKC", text) != text or not text.isprintable() or not PHONETIC.isdisjoint(text)
     if is_unusual or mixes_alphabets(text):
         raise Refused(
             "value.invalid",
-            "The e-mail address has letters of several alphabets or unusual forms of letters, by which it looks like another; "
-            "write it in one alphabet",
+            "The e-mail address has letters of several alphabets or unusual forms of letters, so that it looks like another; "
+            "use one alphabet",
             pointer="/email",
         )
     return text
@@ -35,12 +35,12 @@ def check_email(text: str) -> str:
 def check_line(text: str, pointer: str) -> str:
     """The text itself, when it is one line and not too long; it may be empty."""
     if len(text) > MAX_LINE_CHARS or not _LINE.match(text):
-        raise Refused("value.invalid", f"Write one line here, of at most {MAX_LINE_CHARS} characters", pointer=pointer)
+        raise Refused("value.invalid", f"Enter one line of at most {MAX_LINE_CHARS} characters", pointer=pointer)
     return text
 
 
 def check_label(text: str) -> str:
     """Return the label, or refuse one that does not identify a key."""
     if not check_line(text, "/label").strip():
-        raise Refused("value.invalid", "Give it a label by which you will know it", pointer="/label")
+        raise Refused("value.invalid", "Enter a label", pointer="/label")
     return text

@@ -46,7 +46,7 @@ def find_duplicate_names(document: NetworkDocument) -> list[DocumentError]:
                 faults += _find_same_names(wish.assets(kind) or {}, *place)
     named = [entry.gcid for house in document.organizations.values() for entry in house.services.values() if entry.gcid]
     if len(set(named)) != len(named):
-        faults.append(DocumentError("/organizations", "two services have the same GCID; leave it out for the new one"))
+        faults.append(DocumentError("/organizations", "two services have the same GCID; omit it for the new one"))
     return faults
 
 
@@ -74,7 +74,7 @@ def find_conflicting_entries(wanted: Sequence[WantedObject]) -> Iterator[Documen
                 item.place, f"is the service that {other.place} renames; apply that first, and then add another"
             )
         elif isinstance(item.value, Credential):
-            yield DocumentError(item.place, f"is the key of {other.place} too; make one for each")
+            yield DocumentError(item.place, f"is also the key of {other.place}; create one for each")
 
 
 def find_confusable_names(wanted: Sequence[WantedObject], directory: Directory) -> Iterator[DocumentError]:
@@ -107,7 +107,7 @@ def find_excess_passwords(
     for item in services:
         had, would_have = (_passwords_of(item.value.gcid, directory) for directory in (before, after))
         if would_have > max(had, MAX_PASSWORDS):
-            detail = f"a service has at most {MAX_PASSWORDS} passwords; let the others go with --prune, or use keys"
+            detail = f"a service has at most {MAX_PASSWORDS} passwords; remove the others with --prune, or use keys"
             yield DocumentError(item.place + "/credentials", detail)
 
 
@@ -148,7 +148,8 @@ def find_suspended_removals(removals: list[ObjectStep], place: str, directory: D
     gone = [directory.services[step.key] for step in removals if step.kind == "service"]
     return [
         DocumentError(
-            place + pointer("services", service.name), "is suspended; the network's operators end that, or remove it"
+            place + pointer("services", service.name),
+            "is suspended; only the network's operators can end the suspension, or remove it",
         )
         for service in gone
         if service.suspended
@@ -165,7 +166,7 @@ def find_same_as2_identity(service: Service, directory: Directory) -> Service | 
 
 def taken_identity_text(other: Service) -> str:
     """Return the error text for AS2 names that another service has."""
-    return f"{other.address} has this partner under this ownName; let the partner call you by another ownName"
+    return f"{other.address} already has this partner with this ownName; use another ownName for this partner"
 
 
 def find_as2_conflicts(partners: Iterable[WantedObject], after: Directory) -> list[DocumentError]:
@@ -186,7 +187,7 @@ def find_excess_patterns(steps: Iterable[ObjectStep]) -> list[DocumentError]:
     patterns = {pattern for step in steps for condition in _conditions(step) for pattern in _patterns(condition)}
     if len(patterns) <= MAX_PATTERNS:
         return []
-    detail = f"it adds or changes {len(patterns)} patterns; at most {MAX_PATTERNS} are allowed, so apply it in parts"
+    detail = f"it adds or changes {len(patterns)} patterns; at most {MAX_PATTERNS} are allowed; apply it in parts"
     return [DocumentError(pointer("organizations"), detail)]
 
 

@@ -43,11 +43,11 @@ _SHOULD = re.compile(r"^(?:Input|String|Tuple|List|Dictionary|Value) should ")
 _INSTANCE = re.compile(r" or instance of \w+$")
 _PLAIN = {
     "Field required": "is missing",
-    "Extra inputs are not permitted": "is not known here; check its spelling, and the section it is in",
+    "Extra inputs are not permitted": "is not known here; check its spelling and its section",
     "Input should be a valid tuple": "must be a list",
     "Input should be a valid list": "must be a list",
     "Input should be a valid dictionary": "must be a section of names and values",
-    "Input should be a valid string": "must be text; what looks like a number, a date or true goes in quotes",
+    "Input should be a valid string": "must be text; put values that look like a number, a date or true in quotes",
     "Input should be a valid integer": "must be a whole number, without quotes",
     "Input should be a valid number": "must be a number, without quotes",
     "Input should be a valid boolean": "must be true or false, without quotes",
@@ -82,18 +82,21 @@ class CredentialEntry(StrictShape):
     challenge: Annotated[Line | None, Field(description="Never written in a file: sent by the command line")] = None
     signature: Annotated[
         StrictStr | None,
-        Field(max_length=4_096, description="Of the challenge, with the certificate's key; sent by the command line"),
+        Field(
+            max_length=4_096,
+            description="Signature of the challenge with the certificate's key; sent by the command line",
+        ),
     ] = None
-    kept: Annotated[StrictBool | None, Field(description="It exists already, and stays as it is")] = None
+    kept: Annotated[StrictBool | None, Field(description="The credential exists and stays unchanged")] = None
 
     @model_validator(mode="after")
     def has_one_proof(self) -> Self:
         if sum(bool(getattr(self, name)) for name in PROOF_FIELDS) != 1:
             raise ValueError("needs exactly one of passwordFrom, keyFrom, certificate or kept: true")
         if self.kept and self.kind is None:
-            raise ValueError("a credential that is kept needs its kind: password, key or certificate")
+            raise ValueError("a kept credential needs its kind: password, key or certificate")
         if not self.kept and self.kind is not None and self.kind is not self.proof:
-            raise ValueError(f"its kind is {self.proof.value}; correct it or leave it out")
+            raise ValueError(f"its kind is {self.proof.value}; correct it or omit it")
         return self
 
     @property
@@ -112,10 +115,11 @@ class ServiceEntry(ServiceProfile, AssetSections):
     rules: Annotated[tuple[RuleEntry, ...] | None, Field(max_length=1_000, description="In their order")] = None
     cookies: Annotated[
         tuple[CookieEntry, ...] | None,
-        Field(max_length=10_000, description="What it receives with a sender's messages"),
+        Field(max_length=10_000, description="Data that the service receives with a sender's messages"),
     ] = None
     bindings: Annotated[
-        dict[Name, BindingEntry] | None, Field(max_length=100_000, description="Of an exchange: which queue wants what")
+        dict[Name, BindingEntry] | None,
+        Field(max_length=100_000, description="For exchanges: which queue receives which messages"),
     ] = None
 
 
@@ -127,9 +131,9 @@ class PersonEntry(StrictShape):
 class OrganizationLimitsProfile(StrictShape):
     """Quotas of an organization's own posts; 0: the network's default. Set by operators."""
 
-    message_bytes: Annotated[Count, Field(description="Of the largest message")] = 0
-    stored_bytes: Annotated[Count, Field(description="Of messages that are not delivered everywhere yet")] = 0
-    queued_messages: Annotated[Count, Field(description="Deliveries that wait")] = 0
+    message_bytes: Annotated[Count, Field(description="Maximum size of a message")] = 0
+    stored_bytes: Annotated[Count, Field(description="Maximum bytes of messages that wait for delivery")] = 0
+    queued_messages: Annotated[Count, Field(description="Maximum number of deliveries that wait")] = 0
 
     def limits(self) -> OrganizationLimits:
         """The directory's object for this profile."""
@@ -138,8 +142,8 @@ class OrganizationLimitsProfile(StrictShape):
 
 class OrganizationEntry(StrictShape):
     description: Prose = ""
-    posts_per_s: Annotated[Rate | None, Field(alias="postsPerSecond", description="Left out: as it is")] = None
-    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Left out: as they are")] = None
+    posts_per_s: Annotated[Rate | None, Field(alias="postsPerSecond", description="Default: unchanged")] = None
+    limits: Annotated[OrganizationLimitsProfile | None, Field(description="Default: unchanged")] = None
     people: Annotated[dict[Email, PersonEntry], Field(max_length=10_000, default_factory=dict)]
     services: Annotated[dict[Name, ServiceEntry], Field(max_length=10_000, default_factory=dict)]
 
@@ -149,7 +153,9 @@ class NetworkDocument(StrictShape):
 
     postroad: Annotated[Literal[1], Field(description="The version of this format")]
     organizations: Annotated[dict[Name, OrganizationEntry], Field(max_length=10_000, default_factory=dict)]
-    billing: Annotated[BillingEntry | None, Field(description="Books, tariffs and records; for operators")] = None
+    billing: Annotated[
+        BillingEntry | None, Field(description="Billing settings, tariffs and records; for operators")
+    ] = None
 
 
 def read_document(content: Mapping[str, Any]) -> NetworkDocument | list[DocumentError]:

@@ -61,7 +61,7 @@ def sign_challenge(key_pem: bytes, challenge: str) -> str:
         case ed25519.Ed25519PrivateKey() | ed448.Ed448PrivateKey():
             signature = key.sign(data)
         case _:
-            raise ValueError("this kind of key cannot sign a challenge; use RSA, ECDSA or EdDSA")
+            raise ValueError("keys of this type cannot sign a challenge; use RSA, ECDSA or EdDSA")
     return b64encode(signature).decode()
 
 

@@ -53,17 +53,16 @@ def check_password(password: str, *own_words: str) -> str:
         raise _refused(f"has at most {MAX_CHARS} characters")
     folded = password.casefold()
     if folded in OBVIOUS or folded.strip("0123456789!.") in OBVIOUS or _repeats(folded):
-        raise _refused("is one of those that are tried first; choose another")
+        raise _refused("is one of the most common passwords; choose another")
     if _counting(folded) < MIN_COUNTING_CHARS:
         raise _refused(
-            "is made of what is tried first (common words, rows of the keyboard, sequences, repetitions); "
-            "use a few unrelated words instead"
+            "is easy to guess (common words, keyboard rows, sequences, repetitions); use a few unrelated words instead"
         )
     rest = folded
     for word in sorted((word.casefold() for word in own_words if len(word) > 3), key=len, reverse=True):
         rest = rest.replace(word, "")
     if len(rest) < MIN_CHARS // 2:
-        raise _refused("is little more than your own name or address; choose another")
+        raise _refused("is too similar to your name or address; choose another")
     return password
 
 

@@ -66,7 +66,7 @@ def _batching_faults(
     if isinstance(standard, str):
         yield DocumentError(f"{BATCHING}/standard", standard)
     elif standard.assemble is None:
-        yield DocumentError(f"{BATCHING}/standard", f"{standard.title} cannot be assembled; take another standard")
+        yield DocumentError(f"{BATCHING}/standard", f"{standard.title} cannot be assembled; use another standard")
     else:
         yield from _envelope_faults(standard, batching)
 
@@ -75,13 +75,11 @@ def _batcher_faults(service: Service, policy: BatchPolicy, standards: StandardCa
     chosen = standards.port_of(service, policy).batcher
     if chosen is None:
         if policy.batcher_settings:
-            yield DocumentError(
-                f"{BATCHING}/batcherSettings", "there is no batcher that they are for; name one in batcher"
-            )
+            yield DocumentError(f"{BATCHING}/batcherSettings", "these options need a batcher; set batcher")
         return
     if chosen.plug_in is None:
         yield DocumentError(
-            f"{BATCHING}/batcher", f"there is no batcher plug-in {chosen.name!r} installed; install its package"
+            f"{BATCHING}/batcher", f"batcher plug-in {chosen.name!r} is not installed; install its package"
         )
         return
     try:
@@ -104,9 +102,9 @@ def _splitting_faults(
         yield DocumentError(f"{SPLITTING}/standard", standard)
         return
     if standard.split is None:
-        yield DocumentError(f"{SPLITTING}/standard", f"{standard.title} cannot be taken apart; take another standard")
+        yield DocumentError(f"{SPLITTING}/standard", f"{standard.title} cannot be split; use another standard")
     if splitting.answers_to and standard.acknowledge is None:
-        yield DocumentError(f"{SPLITTING}/answersTo", f"{standard.title} has no answers to interchanges; leave it out")
+        yield DocumentError(f"{SPLITTING}/answersTo", f"{standard.title} has no acknowledgments; remove it")
     yield from _options_faults(standard, splitting)
 
 
@@ -124,11 +122,11 @@ def _standard(name: str, standards: StandardCatalogue) -> Standard | str:
 def _receiver_faults(service: Service, named: str, here: str, directory: Directory) -> Iterator[DocumentError]:
     receiver = directory.service(named)
     if receiver is None or not directory.visible(receiver, service.organization):
-        yield DocumentError(here, f"there is no service {named[:120]!r} that you can use; check it in the directory")
+        yield DocumentError(here, f"service {named[:120]!r} does not exist, or you may not use it; check the directory")
     elif receiver.gcid == service.gcid:
-        yield DocumentError(here, "a service cannot send to itself: nothing would ever arrive")
+        yield DocumentError(here, "a service cannot send to itself: messages would never arrive")
     elif _comes_back(service, receiver, directory):
-        yield DocumentError(here, f"what goes to {receiver.address} comes back from there: nothing would ever arrive")
+        yield DocumentError(here, f"{receiver.address} forwards messages back: they would never arrive")
 
 
 def _comes_back(service: Service, receiver: Service, directory: Directory) -> bool:
@@ -206,7 +204,7 @@ def _unknown_options(standard: Standard, batching: Batching) -> Iterator[Documen
             near = get_close_matches(name, standard.options, n=3) or sorted(standard.options) or ["nothing at all"]
             known = ", ".join(map(written_name, near))
             here = f"{BATCHING}/envelope{pointer(written_name(name))}"
-            yield DocumentError(here, f"{standard.title} has no place for it in an envelope, but for {known}")
+            yield DocumentError(here, f"the envelope of {standard.title} has no such option; it has {known}")
 
 
 def _trial_faults(standard: Standard, batching: Batching) -> Iterator[DocumentError]:

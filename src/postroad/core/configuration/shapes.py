@@ -51,7 +51,7 @@ def check_url(text: str) -> str:
     if not fits or any(character.isspace() or ord(character) < 33 for character in text):
         raise ValueError("must be a whole http or https address, such as https://example.com/in")
     if parts.username is not None or parts.password is not None:
-        raise ValueError("must not carry a name or password; say where the secret is found instead")
+        raise ValueError("must not contain a user name or password; specify the location of the secret instead")
     return text
 
 
@@ -66,7 +66,7 @@ def check_page_url(text: str) -> str:
 
 def unique(items: tuple[Any, ...]) -> tuple[Any, ...]:
     if len(set(items)) != len(items):
-        raise ValueError("must not name anything twice")
+        raise ValueError("must not contain duplicates")
     return items
 
 

@@ -48,7 +48,7 @@ def _check_names(node: yaml.MappingNode) -> None:
     for key, _ in node.value:
         if isinstance(key, yaml.ScalarNode) and key.tag != MERGE:
             if key.value in seen:
-                raise ConstructorError(None, None, f"{key.value[:80]!r} is there twice", key.start_mark)
+                raise ConstructorError(None, None, f"{key.value[:80]!r} is repeated", key.start_mark)
             seen.add(key.value)
 
 
@@ -93,4 +93,4 @@ def from_yaml(text: str | bytes) -> Any:
     try:
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a safe loader
     except RecursionError:
-        raise yaml.YAMLError("it is nested too deep") from None
+        raise yaml.YAMLError("it is nested too deeply") from None

@@ -17,22 +17,22 @@ from postroad.core.model.failure_cause import Cause as Cause
 from postroad.core.resources.dead_letters import LetterGroup
 
 MEANING: dict[Cause, str] = {
-    Cause.REFUSED: "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message",
-    Cause.SERVER_ERROR: "the receiver fails (5xx); resend when it is well again",
-    Cause.REDIRECTED: "the receiver redirects; set the push address that it leads to",
-    Cause.NO_ANSWER: "the receiver does not answer in time; it may have taken the message all the same",
-    Cause.BAD_ANSWER: "the receiver's answer cannot be used; it may have taken the message all the same",
-    Cause.UNREACHABLE: "the receiver cannot be reached; check its name and port",
-    Cause.TLS: "the receiver's certificate, or ours, is not accepted",
+    Cause.REFUSED: "the receiver rejects it (4xx); check the endpoint, the authentication, and the receiver's response",
+    Cause.SERVER_ERROR: "the receiver fails (5xx); resend when it has recovered",
+    Cause.REDIRECTED: "the receiver redirects; set the push URL that it redirects to",
+    Cause.NO_ANSWER: "the receiver does not respond in time; it may still have received the message",
+    Cause.BAD_ANSWER: "the receiver's response is invalid; it may still have received the message",
+    Cause.UNREACHABLE: "the receiver cannot be reached; check host name and port",
+    Cause.TLS: "the receiver's certificate or the network's is not accepted",
     Cause.ADDRESS_NOT_ALLOWED: "the host does not exist, or pushes to its address are not allowed",
-    Cause.PUSH_SETTINGS: "the service's push settings lack something",
-    Cause.NOT_ACKNOWLEDGED: "the service takes it and never acknowledges it",
-    Cause.IN_TRANSIT: "a service on the way answered with an error",
-    Cause.MISROUTED: "rules gave it no valid way on, or back",
-    Cause.NOT_WHOLE: "the service takes messages only whole, and its format has no place for all of this one",
-    Cause.INTERCHANGE: "the interchange cannot be taken, or the message does not fit into one; its reason names every fault",
-    Cause.KEPT_BACK: "it failed at a service that somebody keeps to itself; ask whom you sent it to",
-    Cause.OTHER: "see the reason of each",
+    Cause.PUSH_SETTINGS: "the service's push settings are incomplete",
+    Cause.NOT_ACKNOWLEDGED: "the service polls it and never acknowledges it",
+    Cause.IN_TRANSIT: "an in-transit service returned an error",
+    Cause.MISROUTED: "the rules left no valid route forward, or back",
+    Cause.NOT_WHOLE: "the service insists on lossless delivery, and its format cannot carry all of this message",
+    Cause.INTERCHANGE: "the interchange is not accepted, or the message does not fit into one; the reason lists every error",
+    Cause.KEPT_BACK: "it failed at an isolated (hidden) service; contact the recipient",
+    Cause.OTHER: "see the reason of each dead letter",
 }
 
 CAUSES: dict[str, Cause] = {

@@ -135,6 +135,6 @@ def _listed(part_id: str, patterns: tuple[str, ...]) -> bool:
 def _read_only(part_id: str) -> Refused:
     return Refused(
         "document.read-only",
-        f"The sender does not allow this service to change document {part_id[:80]!r}; return it as it came, or leave it out",
+        f"The sender does not allow this service to change document {part_id[:80]!r}; return it unchanged, or omit it",
         pointer="/documents",
     )

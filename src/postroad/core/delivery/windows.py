@@ -46,7 +46,7 @@ def next_opening(windows: tuple[DeliveryWindow, ...], time_zone: str, now_us: in
         ahead = [max(span.opens_us, now_us) for span in _spans(windows, time_zone, day) if span.closes_us > now_us]
         if ahead:
             return min(ahead)
-    raise ValueError("these delivery windows never open; give them days, and let each close later than it opens")
+    raise ValueError("these delivery windows never open; each needs days, and must close later than it opens")
 
 
 def next_closing(windows: tuple[DeliveryWindow, ...], time_zone: str, after_us: int) -> int | None:

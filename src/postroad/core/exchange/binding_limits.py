@@ -13,14 +13,12 @@ MAX_ALWAYS_EVALUATED = 100  # of a queue at one exchange
 def find_exceeded_limit(*, of_exchange: int, of_queue: int, always: int) -> str:
     """The limit that these numbers of bindings exceed, in words; empty if none."""
     if of_exchange > MAX_PER_EXCHANGE:
-        return (
-            f"An exchange has at most {MAX_PER_EXCHANGE} bindings; bind to another exchange, or let one query say more"
-        )
+        return f"An exchange has at most {MAX_PER_EXCHANGE} bindings; bind to another exchange, or combine queries"
     if of_queue > MAX_PER_QUEUE:
-        return f"A queue has at most {MAX_PER_QUEUE} bindings; unbind some, or let one query say more"
+        return f"A queue has at most {MAX_PER_QUEUE} bindings; remove some, or combine queries"
     if always > MAX_ALWAYS_EVALUATED:
         return (
             f"Of the bindings of a queue at an exchange, at most {MAX_ALWAYS_EVALUATED} may be evaluated for every message; "
-            "give them a routing key, or a condition that can be looked up first: `postroad bindings explain` says which"
+            "add a routing key, or a condition that can be looked up first: `postroad bindings explain` shows which"
         )
     return ""

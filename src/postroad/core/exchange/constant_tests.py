@@ -25,7 +25,7 @@ _ANY_BUT_LINE_ENDS = r"[^\n\r]"
 
 
 def to_re2_pattern(pattern: str) -> str | None:
-    """The pattern as RE2 is to have it, or None if it is the engine's."""
+    """The pattern as RE2 is to have it, or None if it needs the engine."""
     pieces: list[str] = []
     at = 0
     while at < len(pattern):

@@ -176,5 +176,5 @@ def describe_decision(binding: Binding, found: DecisionExplanation | None) -> st
     if found is not None:
         return str(found)
     if not binding.enabled:
-        return "switched off: nothing goes this way"
-    return f"the routing {binding.routing} is not installed: nothing goes this way"
+        return "disabled"
+    return f"the routing {binding.routing} is not installed, so nothing matches"

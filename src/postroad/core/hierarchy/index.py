@@ -40,7 +40,7 @@ class ModelIndex:
     def of(cls, model: Model) -> ModelIndex:
         """Return the index of a description, or a refusal that names its errors."""
         if not model.nodes:
-            raise Refused("value.invalid", f"model {model.name!r} has no nodes; give it a root")
+            raise Refused("value.invalid", f"model {model.name!r} has no nodes; add a root")
         index = cls(model.name, model.nodes[0])
         for node in model.nodes[1:]:
             index.add_node(node)

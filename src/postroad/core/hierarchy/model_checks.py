@@ -30,7 +30,7 @@ def check_topics(topics: tuple[str, ...]) -> None:
             )
     if len(set(topics)) < len(topics):
         twice = next(topic for topic in topics if topics.count(topic) > 1)
-        raise Refused("value.invalid", f"topic {twice[:80]!r} is given twice; name it once")
+        raise Refused("value.invalid", f"topic {twice[:80]!r} is repeated; list it once")
 
 
 def check_attachment(attachment: Attachment) -> None:
@@ -50,9 +50,9 @@ def check_attachment(attachment: Attachment) -> None:
 
 def check_strategy(strategy: Strategy) -> None:
     if strategy.within is not None and not 0 <= strategy.within <= MAX_DEPTH:
-        raise Refused("value.invalid", f"within is the number of levels, from 0 to {MAX_DEPTH}")
+        raise Refused("value.invalid", f"within must be a number of levels from 0 to {MAX_DEPTH}")
     if strategy.within is not None and strategy.way is Way.SIBLINGS:
-        raise Refused("value.invalid", "siblings are all on one level; leave within out, or take another strategy")
+        raise Refused("value.invalid", "siblings are all on one level; remove within, or use another strategy")
     if not all(is_line(tag, ID_CHARS) for tag in strategy.tags):
         raise Refused("value.invalid", "each of the strategy's tags is a tag or a pattern such as canvas-*")
 
@@ -65,25 +65,23 @@ def is_line(text: str, most: int) -> bool:
 
 
 def unknown_node(tag: str) -> Refused:
-    return Refused("not-found", f"the model has no node {tag[:80]!r}; add it, or check how its tag is spelled")
+    return Refused("not-found", f"the model has no node {tag[:80]!r}; add it, or check the spelling of its tag")
 
 
 def tag_taken(tag: str) -> Refused:
-    return Refused("name.taken", f"the model has a node {tag!r} already; a tag names one node, so choose another")
+    return Refused("name.taken", f"the model already has a node {tag!r}; choose another tag")
 
 
 def goes_and_comes(tag: str) -> Refused:
-    return Refused("configuration.conflict", f"node {tag!r} is removed in the same piece; add it in the next one")
+    return Refused("configuration.conflict", f"node {tag!r} is removed in the same change set; add it in the next one")
 
 
 def two_roots(tag: str, root: str) -> Refused:
-    return Refused("configuration.conflict", f"node {tag[:80]!r} has no parent, but {root!r} is the root already")
+    return Refused("configuration.conflict", f"node {tag[:80]!r} has no parent, but {root!r} is already the root")
 
 
 def too_deep(tag: str) -> Refused:
-    return Refused(
-        "value.invalid", f"node {tag[:80]!r} would be more than {MAX_DEPTH} levels deep; keep the tree flatter"
-    )
+    return Refused("value.invalid", f"node {tag[:80]!r} would be more than {MAX_DEPTH} levels deep; use a flatter tree")
 
 
 def nested_too_deep() -> Refused:
@@ -91,7 +89,9 @@ def nested_too_deep() -> Refused:
 
 
 def root_stays(tag: str) -> Refused:
-    return Refused("configuration.conflict", f"{tag!r} is the root and stays where it is; remove the model instead")
+    return Refused(
+        "configuration.conflict", f"{tag!r} is the root and cannot be moved or removed; remove the model instead"
+    )
 
 
 def under_itself(tag: str, under: str) -> Refused:
@@ -108,11 +108,11 @@ def has_children(tag: str) -> Refused:
 
 
 def unknown_attachment(id: str) -> Refused:
-    return Refused("not-found", f"nothing is attached as {id[:80]!r}; it may have been detached already")
+    return Refused("not-found", f"no attachment is named {id[:80]!r}; it may already have been detached")
 
 
 def id_taken(id: str) -> Refused:
-    return Refused("name.taken", f"another attachment is called {id!r}; detach it first, or choose another id")
+    return Refused("name.taken", f"another attachment is named {id!r}; detach it first, or choose another ID")
 
 
 def topic_not_there(topic: str, tag: str, topics: tuple[str, ...]) -> Refused:

@@ -68,7 +68,7 @@ def _parse_line(line: str, public_key: Ed25519PublicKey | None) -> NotedHead:
             raise BadHead("it is not a signed head, as `postroad head --sign` prints it")
         return parse_head(line)
     if public_key is None:
-        raise BadHead("it is signed; name the key to check it with by --public-key")
+        raise BadHead("it is signed; use --public-key to verify it")
     try:
         public_key.verify(base64.b64decode(found[4], validate=True), found[1].encode())
     except (InvalidSignature, binascii.Error):

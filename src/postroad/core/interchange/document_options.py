@@ -64,7 +64,7 @@ def read_delimiters(standard: str, text: str) -> Mapping[str, bytes]:
     listed, names = [one for one in _BETWEEN.split(text.strip()) if one], DELIMITERS[standard]
     if len(listed) != len(names) or not all(map(_HEX.fullmatch, listed)):
         expected = ", ".join(names)
-        raise unfit(f"{text[:80]!r} does not declare delimiters: {len(names)} of them in hex are needed ({expected})")
+        raise unfit(f"{text[:80]!r} is not a list of delimiters: {len(names)} in hex are needed ({expected})")
     return {name: b"" if one == _NOT_USED else bytes.fromhex(one) for name, one in zip(names, listed, strict=True)}
 
 
@@ -118,7 +118,7 @@ def find_declared_charset(data: bytes, options: Mapping[str, str]) -> str:
         return ""
     codec = codec_of(earlier)
     if codec != "utf-8" and _is_utf_8(data):
-        detail = f"its property says {earlier}, and its bytes are UTF-8; declare the charset in its content type"
+        detail = f"its property declares {earlier}, but its bytes are UTF-8; declare the charset in its content type"
         raise unfit(detail)
     return codec
 

@@ -29,7 +29,7 @@ def take_only(found: Iterator[Split], code: str) -> Split:
     first = next(found)
     if next(found, None) is None:
         return first
-    text = "another interchange follows, and only one was expected; take them apart as a stream"
+    text = "another interchange follows, but only one was expected; split them as a stream"
     return replace(first, faults=(*first.faults, InterchangeFault(code=code, text=text, fatal=True)))
 
 
@@ -76,7 +76,7 @@ def refusal_of(found: Split) -> Refused:
     """A refusal that lists the first errors with their code and offset."""
     told = [f"byte {one.at}: {one.text} ({one.code})" for one in found.faults[:_MOST_TOLD]]
     left = len(found.faults) - len(told)
-    more = [f"and {left} faults more"] if left else []
+    more = [f"and {left} more errors"] if left else []
     return Refused("interchange.malformed", f"interchange {found.reference}: {'; '.join(told + more)}")
 
 

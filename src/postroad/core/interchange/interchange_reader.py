@@ -49,7 +49,7 @@ def open_interchanges(data: Buffer, agreed: Splitting, catalogue: StandardCatalo
     """Reads the interchanges in these bytes; raises Refused if there are none."""
     standard = catalogue.standard(agreed.standard or _recognised(data))
     if standard.split is None:
-        raise Refused("interchange.unfit", f"interchanges of {standard.name} cannot be taken apart")
+        raise Refused("interchange.unfit", f"interchanges of {standard.name} cannot be split")
     if standard.examine is None or standard.judged is None:
         facts: Mapping[str, str] = dict(agreed.options)
         return _read(standard, tuple(standard.split(data, agreed.on_envelope_error, facts)))
@@ -69,8 +69,6 @@ def _read(standard: Standard, found: tuple[Split, ...]) -> OpenedInterchanges:
 def _recognised(data: Buffer) -> str:
     kind = document_kind(data)
     if kind not in RECOGNISED:
-        seen = f"it looks like {kind}" if kind else "nothing is recognised"
-        raise Refused(
-            "interchange.malformed", f"{seen}, and that is no interchange; say in the splitter's standard what comes"
-        )
+        seen = f"detected {kind}" if kind else "no format was detected"
+        raise Refused("interchange.malformed", f"{seen}, which is not an interchange; set the splitter's standard")
     return RECOGNISED[kind]

@@ -44,7 +44,7 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
         if len(members) >= most_members:
             raise too_many(begin, most_members)
         if wrong := _what_is_wrong(line):
-            text = f"line {number} is no JSON: {wrong}"
+            text = f"line {number} is not JSON: {wrong}"
             faults.append(InterchangeFault(code="json_lines.json", text=text, at=begin, member=len(members)))
         members.append(Member(data=view[begin:end], kind="json", reference=str(number)))
     return Split(standard=STANDARD, reference="", sender="", receiver="", members=tuple(members), faults=tuple(faults))

@@ -41,7 +41,7 @@ class NumberDrawing:
 
     def next(self, scope: str) -> int:
         if scope not in SCOPES:  # nobody would know where its last number is
-            raise Refused("interchange.unfit", f"numbers are drawn for {', '.join(SCOPES)}, and not for {scope!r}")
+            raise Refused("interchange.unfit", f"numbers are assigned for {', '.join(SCOPES)}, not for {scope!r}")
         number = self._latest.get(scope, 0) + 1
         self._latest[scope] = number
         self._drawn.append(DrawnNumber(self._sides.series(scope), number))

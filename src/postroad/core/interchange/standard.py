@@ -260,7 +260,7 @@ BUILT_IN = StandardCatalogue(
         ),
         Standard(
             name="xml",
-            title="XML documents in a root of one's own",
+            title="XML documents in a custom root",
             split=_by_file(own_root.split),
             assemble=by_place(own_root.assemble),
             content_type="application/xml",

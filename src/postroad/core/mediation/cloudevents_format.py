@@ -99,7 +99,9 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
     setting = message.in_wrapper(Format.CLOUDEVENTS)
     if setting is not None:
         return EncodedMessage(media_type=setting.media_type, body=setting.filled(message.parts))
-    dropped = [f"the property {entry.name[:80]} has no place in {PLACE}" for entry in _misfits(message.properties)]
+    dropped = [
+        f"the property {entry.name[:80]} cannot be represented in {PLACE}" for entry in _misfits(message.properties)
+    ]
     if _is_plain(message.parts):
         [part] = message.parts
         dropped += [*id_lost(part, PLACE), *headers_lost(part, PLACE), *expiry_lost(part, PLACE)]

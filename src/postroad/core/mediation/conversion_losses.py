@@ -32,23 +32,23 @@ def headers_lost(part: Part, format: str, carried: Container[str] = ()) -> Itera
     """Headers for which a format has no place; those of the names that are ``carried``, in lower case, it has."""
     for name, _ in part.headers:
         if name.lower() not in carried:
-            yield f"{_named(part)}: {name} has no place in {format}"
+            yield f"{_named(part)}: {name} cannot be represented in {format}"
 
 
 def expiry_lost(part: Part, format: str) -> Iterator[str]:
     if part.expires_at_us:
-        yield f"{_named(part)}: its expiration has no place in {format}"
+        yield f"{_named(part)}: its expiration cannot be represented in {format}"
 
 
 def id_lost(part: Part, format: str) -> Iterator[str]:
     if part.id != "1":
-        yield f"{_named(part)}: its id has no place in {format}"
+        yield f"{_named(part)}: its id cannot be represented in {format}"
 
 
 def spelling_lost(part: Part) -> Iterator[str]:
     """Return ids and types that a header cannot contain unchanged."""
     if encode_id(part.id) != part.id:
-        yield f"{_named(part)}: its id is written in this way, since it has characters that no header can hold"
+        yield f"{_named(part)}: its ID is encoded, since it has characters that headers do not allow"
     if to_one_line(part.content_type) != part.content_type:
         yield f"{_named(part)}: its type is written in one line"
 
@@ -56,7 +56,7 @@ def spelling_lost(part: Part) -> Iterator[str]:
 def type_lost(part: Part, format: str, meant: Container[str] = XML_TYPES) -> Iterator[str]:
     """Return the type of a document in an envelope, if it says more than that the document is XML."""
     if media_type_of(part.content_type) not in meant or not _is_bare(part.content_type):
-        yield f"{_named(part)}: its type {to_one_line(part.content_type)[:80]} has no place in {format}"
+        yield f"{_named(part)}: its type {to_one_line(part.content_type)[:80]} cannot be represented in {format}"
 
 
 def _is_bare(content_type: str) -> bool:
@@ -71,14 +71,14 @@ def places_lost(parts: Sequence[Part], format: str) -> Iterator[str]:
     """For a format with one document and attachments: return documents and attachments that change roles."""
     for number, part in enumerate(parts):
         if part.attachment != (number > 0):
-            yield f"{_named(part)}: that it is {_kind(part)} has no place in {format}"
+            yield f"{_named(part)}: that it is {_kind(part)} cannot be represented in {format}"
 
 
 def disposition_lost(parts: Iterable[Part], format: str) -> Iterator[str]:
     """For a format whose disposition marks attachments: return parts with a different disposition."""
     for part in parts:
         if reads_as_attachment(part) != part.attachment:
-            yield f"{_named(part)}: that it is {_kind(part)} has no place in {format} beside its Content-Disposition"
+            yield f"{_named(part)}: that it is {_kind(part)} cannot be represented in {format} beside its Content-Disposition"
 
 
 def _kind(part: Part) -> str:
@@ -93,7 +93,7 @@ def list_location_header(part: Part) -> tuple[str, ...]:
 def action_lost(setting: Wrapper, format: str) -> Iterator[str]:
     """Return the SOAP action, for formats without one."""
     if said := setting.action.strip('" '):
-        yield f"the SOAPAction {said[:80]} has no place in {format}"
+        yield f"the SOAPAction {said[:80]} cannot be represented in {format}"
 
 
 def wrapping_lost(setting: Wrapper) -> Iterator[str]:
@@ -111,4 +111,4 @@ def wrapping_lost(setting: Wrapper) -> Iterator[str]:
 def whole_lost(fields: Iterable[tuple[str, str]], carried: Container[str] = ()) -> Iterator[str]:
     for name, _ in fields:
         if name.lower() not in RESERVED_HEADERS and name.lower() not in carried:
-            yield f"{name[:80]} of the message as a whole has no place beside its parts"
+            yield f"{name[:80]} of the message as a whole cannot be represented beside its parts"

@@ -43,7 +43,7 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
     """Decodes a message in any external format."""
     found = detect_format(wire, limits)
     if found.format not in DECODERS:
-        raise Refused("wire.unsupported", "AS2 is opened with the keys of its receiver; post it to the address for AS2")
+        raise Refused("wire.unsupported", "AS2 needs the keys of its recipient; post it to the AS2 address")
     return add_note(DECODERS[found.format](redeclare_wire(wire, found), limits), found)
 
 

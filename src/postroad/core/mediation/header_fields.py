@@ -53,7 +53,7 @@ class FieldEntry(NamedTuple):
         """Return the pairs by name; only these names are allowed, each once."""
         found = {header_text(name): header_text(value) for name, value in self.pairs}
         if len(found) < len(self.pairs) or found.keys() - set(known):
-            raise malformed(f"only {' and '.join(known)} may follow here, each once", pointer)
+            raise malformed(f"only {' and '.join(known)} are allowed here, each once", pointer)
         return found
 
 
@@ -105,7 +105,7 @@ def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[FieldEnt
         if field in LISTS:
             lists[field] += [_entry(text, pointer) for text in value.split(",") if text.strip()]
         elif field not in ONCE:
-            raise malformed(f"the field {pointer} is not known; leave it out", pointer)
+            raise malformed(f"the field {pointer} is not known; remove it", pointer)
         elif field in once:
             raise malformed(f"the field {pointer} occurs twice", pointer)
         else:

@@ -94,7 +94,7 @@ def _several(body: bytes, content_type: str, format: Format, limits: WireLimits)
 def encode_entity(message: OutgoingMessage) -> EncodedMessage:
     """Write the entity that AS2 sends. It has no place for the network's properties."""
     given = encode_message(message, Format.AS2)
-    lost = tuple([f"the property {entry.name[:80]} has no place in AS2" for entry in message.properties])
+    lost = tuple([f"the property {entry.name[:80]} cannot be represented in AS2" for entry in message.properties])
     return replace(given, dropped=given.dropped + lost) if lost else given
 
 

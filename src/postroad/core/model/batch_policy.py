@@ -24,7 +24,7 @@ class Types(StrEnum):
 
 
 class Empty(StrEnum):
-    """What a scheduled time does when nothing was gathered."""
+    """What happens at a scheduled time without messages."""
 
     NOTHING = "nothing"
     SEND = "send"  # an interchange without members, for partners that take silence for a fault

@@ -58,7 +58,7 @@ class Ancestry:
     def returned_to(self, place: int) -> tuple[int, ...]:
         """Return the invocations that receive what the service at this place returns.
 
-        That is its invoker; and if the invoker takes part by its rules alone, and does not isolate what it includes,
+        That is its invoker; and if the invoker is a rules-only service, and does not isolate what it includes,
         also the invoker's own, because no one else passes it on.
         """
         reached = []

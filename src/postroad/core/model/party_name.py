@@ -41,13 +41,13 @@ def check_party_name(name: str, what: str) -> str:
 def party_name_fault(name: str) -> str:
     """Return what is wrong with a well-formed name; empty if nothing is."""
     if GCID.match(name.casefold()):
-        return "looks like a GCID, and would be taken for one; choose another"
+        return "looks like a GCID; choose another"
     if unicodedata.normalize("NFKC", name) != name or "  " in name:
-        return "is written in an unusual way, by which it looks like another; use plain letters and single spaces"
+        return "has unusual characters, so that it looks like another; use plain letters and single spaces"
     if not PHONETIC.isdisjoint(name):
-        return "has phonetic letters in it, by which it looks like another; use plain letters"
+        return "has phonetic letters, so that it looks like another; use plain letters"
     if any(len(_alphabets(word)) > 1 for word in _WORD.findall(name)):
-        return "mixes letters of several alphabets in one word, by which it looks like another; keep to one"
+        return "mixes letters of several alphabets in one word, so that it looks like another; use one alphabet"
     return ""
 
 

@@ -26,12 +26,12 @@ class KeyView(Resource, kw_only=True):
     label: str
     created_at: str | None
     expires_at: str | None
-    days_left: Annotated[int | None, Meta(description="Whole days until it expires; null: it never does")]
+    days_left: Annotated[int | None, Meta(description="Whole days until it expires; null: never")]
     warning: Annotated[str, Meta(description="What needs attention soon; empty when nothing does")]
 
 
 class NewKey(KeyView, kw_only=True):
-    key: Annotated[str, Meta(description="Shown once, now; the network keeps only a hash")]
+    key: Annotated[str, Meta(description="Shown only once; the network stores only a hash")]
 
 
 class KeyPage(Page[KeyView]):
@@ -39,7 +39,7 @@ class KeyPage(Page[KeyView]):
 
 
 class LoginLink(Resource, kw_only=True):
-    url: Annotated[str, Meta(description="Opens the console and logs in, once; shown this once")]
+    url: Annotated[str, Meta(description="Opens the console and logs in, once; shown only once")]
 
 
 # ---- members
@@ -51,7 +51,7 @@ class MemberView(Resource, kw_only=True):
     role: Annotated[str, ROLES]
     unconfirmed: Annotated[
         str,
-        Meta(description="The operator who added them, while no owner has confirmed it; they cannot log in until then"),
+        Meta(description="The operator who added them, until an owner confirms it; they cannot log in until then"),
     ]
     version: int
 
@@ -73,15 +73,15 @@ class MemberPage(Page[MemberView]):
 
 class CredentialView(KeyView, kw_only=True):
     kind: Annotated[str, one_of(*CredentialKind)]
-    fingerprint: Annotated[str, Meta(description="Of a certificate: SHA-256 of its DER form")]
+    fingerprint: Annotated[str, Meta(description="SHA-256 of a certificate's DER encoding")]
     unconfirmed: Annotated[
-        str, Meta(description="The operator who made it, while no owner has confirmed it; it is refused until then")
+        str, Meta(description="The operator who created it, until an owner confirms it; it is refused until then")
     ]
-    starts_at: Annotated[str | None, Meta(description="Of a certificate: not accepted before")]
+    starts_at: Annotated[str | None, Meta(description="Start of a certificate's validity")]
 
 
 class NewCredential(CredentialView, kw_only=True):
-    key: Annotated[str | UnsetType, Meta(description="Of a key: shown once, now")] = UNSET
+    key: Annotated[str | UnsetType, Meta(description="For keys: shown only once")] = UNSET
 
 
 class CredentialPage(Page[CredentialView]):
@@ -89,13 +89,13 @@ class CredentialPage(Page[CredentialView]):
 
 
 class Challenge(Resource, kw_only=True):
-    challenge: Annotated[str, Meta(description="Sign this with the key of the certificate, within 15 minutes")]
+    challenge: Annotated[str, Meta(description="Sign this with the certificate's private key within 15 minutes")]
 
 
 class PendingView(Resource, kw_only=True):
     """A credential or member that an operator made, until an owner confirms it."""
 
-    id: Annotated[str, Meta(description="Of the credential, or the member's e-mail address")]
+    id: Annotated[str, Meta(description="ID of the credential, or the member's e-mail address")]
     kind: Annotated[str, Meta(description="key, password, certificate or member")]
     name: str
     made_by: Annotated[str, Meta(description="The operator")]

@@ -17,9 +17,9 @@ CriterionWord = Annotated[str, one_of(*Criterion)]
 class CriterionView(Resource, kw_only=True):
     """The reading of one criterion of a batch's policy."""
 
-    criterion: Annotated[CriterionWord | None, Meta(description="None when the batch is past all of them")]
-    at: Annotated[str | None, Meta(description="When it is fulfilled, if nothing more comes; none: not by itself")]
-    share: Annotated[float, Meta(description="How much of it is fulfilled, from 0 to 1")]
+    criterion: Annotated[CriterionWord | None, Meta(description="None if no criterion applies any more")]
+    at: Annotated[str | None, Meta(description="When the criterion is met without further messages; none: unknown")]
+    share: Annotated[float, Meta(description="Progress, from 0 to 1")]
     told: Annotated[str, Meta(description="In words")]
 
 
@@ -27,23 +27,23 @@ class BatchView(Resource, kw_only=True):
     """A batch, and why it has not been sent."""
 
     id: str
-    version: Annotated[int, Meta(description="Grows with every change; the ETag")]
+    version: Annotated[int, Meta(description="Incremented with every change; the ETag")]
     service: Annotated[str, Meta(description="Address of the batcher")]
     gcid: str
     state: Annotated[str, one_of(*BatchState)]
-    key: Annotated[list[str], Meta(description="What its members have in common")]
+    key: Annotated[list[str], Meta(description="Common values of its messages")]
     kind: Annotated[str, Meta(description="The type of its first document")]
     members: int
     bytes: int
     opened_at: str
-    latest_at: Annotated[str, Meta(description="When the latest member came")]
+    latest_at: Annotated[str, Meta(description="When the latest message arrived")]
     closed_at: str | None
     closed_by: CriterionWord | None
     held: Annotated[bool, Meta(description="Paused: it is not assembled before it is resumed")]
-    controlled: Annotated[bool, Meta(description="Its application decides when it ends")]
+    controlled: Annotated[bool, Meta(description="Its application decides when it closes")]
     why: Annotated[str, Meta(description="It was closed or suspended")]
-    nearest: Annotated[CriterionView, Meta(description="Which criterion is nearest, or why it has not been sent")]
-    interchange: Annotated[str, Meta(description="Session of the stream that was made of it")]
+    nearest: Annotated[CriterionView, Meta(description="The nearest criterion, or why it has not been sent")]
+    interchange: Annotated[str, Meta(description="Session ID of its interchange")]
 
 
 class BatchPage(Page[BatchView]):
@@ -57,7 +57,7 @@ class SendingView(Resource, kw_only=True):
     delivery: int
     state: str
     attempts: int
-    next_at: Annotated[str | None, Meta(description="When it is tried again")]
+    next_at: Annotated[str | None, Meta(description="When it is retried")]
     expires_at: str | None
     reason: str
 
@@ -84,12 +84,12 @@ class BatchChangeView(Resource, kw_only=True):
 class BatchDetails(BatchView, kw_only=True):
     """One batch with its criteria, its interchange, and the partner's acknowledgments."""
 
-    criteria: Annotated[list[CriterionView], Meta(description="The reading of each, while the batch is open")]
+    criteria: Annotated[list[CriterionView], Meta(description="State of each criterion, while the batch is open")]
     standard: str
     numbers: list[DrawnView]
     sending: SendingView | None
     answers: list[PartnerAnswerView]
-    changes: Annotated[list[BatchChangeView], Meta(description="The latest of all that happened to it, oldest first")]
+    changes: Annotated[list[BatchChangeView], Meta(description="Its latest events, oldest first")]
 
 
 class BatchMemberView(Resource, kw_only=True):
@@ -101,11 +101,11 @@ class BatchMemberView(Resource, kw_only=True):
     kind: str
     bytes: int
     state: str
-    in_batch: Annotated[bool, Meta(description="False when it has left: expired, cancelled or taken out")]
+    in_batch: Annotated[bool, Meta(description="False if it has left: expired, cancelled or removed")]
     since: str
     group: Annotated[str, Meta(description="Control number of its group in the interchange")]
-    document: Annotated[str, Meta(description="What its document is called there")]
-    verdict: Annotated[str, Meta(description="The partner's verdict on it")]
+    document: Annotated[str, Meta(description="Reference of its document there")]
+    verdict: Annotated[str, Meta(description="The partner's functional acknowledgment of it")]
     reasons: list[str]
 
 

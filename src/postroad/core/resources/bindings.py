@@ -11,9 +11,9 @@ from postroad.core.resources.base import Page, Resource, one_of
 
 class BindingView(Resource, kw_only=True):
     name: str
-    queue: Annotated[str, Meta(description="The service that gets what matches, by address or GCID")]
-    query: Annotated[str, Meta(description="XQuery that decides")]
-    script: Annotated[str, Meta(description="A script that decides")]
+    queue: Annotated[str, Meta(description="The service that receives matching messages, by address or GCID")]
+    query: Annotated[str, Meta(description="XQuery that selects messages")]
+    script: Annotated[str, Meta(description="Script that selects messages")]
     routing: Annotated[str, Meta(description="A query or script installed at the exchange, or in the network")]
     routing_key: Annotated[str, Meta(description="The topic of what is wanted; empty: any")]
     description: str
@@ -24,7 +24,7 @@ class BindingView(Resource, kw_only=True):
 class BindingState(Resource, kw_only=True):
     """How a binding is decided, and its counts on this node since its exchange was first used there."""
 
-    standing: Annotated[str, Meta(description="shared, prefiltered, always, or none: it takes part in nothing")]
+    standing: Annotated[str, Meta(description="shared, prefiltered, always, or none: it never matches")]
     explanation: str
     matched: int
     matched_at: str | None = None
@@ -42,9 +42,11 @@ class BindingPage(Page[ListedBinding]):
 
 
 class BindingExplanation(BindingState, kw_only=True):
-    condition: Annotated[str, Meta(description="That decides, or without which the engine is not asked")]
-    reason: Annotated[str, Meta(description="Why the condition alone does not decide")]
-    position: Annotated[int | None, Meta(description="The character of the query where that shows, 1 is first")] = None
+    condition: Annotated[
+        str, Meta(description=("The condition that decides, or that must be true before the engine is asked"))
+    ]
+    reason: Annotated[str, Meta(description="Why the condition alone is not sufficient")]
+    position: Annotated[int | None, Meta(description="Position in the query of that reason, starting at 1")] = None
 
 
 class TriedBindingView(Resource, kw_only=True):
@@ -52,7 +54,7 @@ class TriedBindingView(Resource, kw_only=True):
     queue: str
     outcome: Annotated[str, one_of("goes", "fails")]
     explanation: str
-    content_type: Annotated[str | None, Meta(description="Of what the binding makes of the message")] = None
+    content_type: Annotated[str | None, Meta(description="Content type of the binding's result")] = None
     content: Annotated[str | None, Meta(description="Null: it goes as it came")] = None
     error: str | None = None
 
@@ -60,5 +62,5 @@ class TriedBindingView(Resource, kw_only=True):
 class TrialResult(Resource, kw_only=True):
     """The bindings that a message meets."""
 
-    tried: Annotated[int, Meta(description="How many bindings there are to meet")]
-    items: Annotated[list[TriedBindingView], Meta(description="Those that say yes, and those that fail")]
+    tried: Annotated[int, Meta(description="Number of bindings that were tested")]
+    items: Annotated[list[TriedBindingView], Meta(description="Bindings that match, and bindings that fail")]

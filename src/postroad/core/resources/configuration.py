@@ -40,9 +40,7 @@ class PlanView(Resource, kw_only=True):
     change: int = 0
     remove: int = 0
     steps: tuple[StepView, ...] = ()
-    warnings: Annotated[
-        tuple[WarningView, ...], Meta(description="What will not work yet, and does not stop the plan")
-    ] = ()
+    warnings: Annotated[tuple[WarningView, ...], Meta(description="Problems that do not prevent the plan")] = ()
     applied: bool = False
 
     def resets(self) -> dict[str, list[str]]:

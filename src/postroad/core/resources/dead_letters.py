@@ -32,7 +32,7 @@ class LetterView(Resource, kw_only=True):
     attempts: int
     cause: CauseWord
     reason: str
-    resent: Annotated[bool, Meta(description="A later round of it failed, not the first")]
+    resent: Annotated[bool, Meta(description="It had been resent before it failed")]
     open: Annotated[bool, Meta(description="It was neither resent nor dropped")]
 
 
@@ -49,7 +49,7 @@ class LetterGroup(Resource, kw_only=True):
     count: int
     oldest: str
     newest: str
-    example: Annotated[int, Meta(description="The newest of them")]
+    example: Annotated[int, Meta(description="The newest dead letter")]
     reason: str
 
     @property
@@ -97,7 +97,7 @@ class LetterResult(Resource, kw_only=True):
 
     letter: Annotated[int, Meta(description="The dead letter")]
     delivery: Annotated[int, Meta(description="Its new delivery; 0 when it was dropped or refused")] = 0
-    code: Annotated[str, Meta(description="Why it was refused; empty when it was not")] = ""
+    code: Annotated[str, Meta(description="Why it was refused; empty if it was not")] = ""
     detail: str = ""
 
 

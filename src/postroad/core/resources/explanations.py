@@ -86,7 +86,7 @@ class TrialView(Resource, kw_only=True):
     condition: ToldView | UnsetType = UNSET
     valid: bool | UnsetType = UNSET
     faults: Annotated[
-        list[str] | UnsetType, Meta(description="Documents that could not be read; by a schema, what is wrong")
+        list[str] | UnsetType, Meta(description="Documents that could not be read; for schemas, the errors")
     ] = UNSET
     explanation: ExplanationView | UnsetType | None = UNSET
     output: str | UnsetType = UNSET

@@ -14,7 +14,7 @@ from postroad.core.model.history import CopyProgress
 from postroad.core.resources.base import Resource
 
 Size = Annotated[int, Meta(description="Bytes of the documents and attachments")]
-WireSize = Annotated[int, Meta(description="Bytes on the wire, as it arrived; 0 for those who did not send it")]
+WireSize = Annotated[int, Meta(description="Bytes on the wire, as received; 0 for viewers other than the sender")]
 
 
 class EventView(Resource, kw_only=True):
@@ -33,11 +33,11 @@ class GatheredView(Resource, kw_only=True):
     """The batch that a message joined, and what happened to it there."""
 
     batch: str
-    state: Annotated[str, Meta(description="Of the batch; `left` when the message is not in it any more")]
-    interchange: Annotated[str, Meta(description="Session of the stream that was made of the batch")] = ""
-    reference: Annotated[str, Meta(description="Control number by which the partner knows that")] = ""
-    document: Annotated[str, Meta(description="What the message's document is called in it")] = ""
-    verdict: Annotated[str, Meta(description="The partner's verdict on it")] = ""
+    state: Annotated[str, Meta(description="State of the batch; `left` if the message is no longer in it")]
+    interchange: Annotated[str, Meta(description="Session ID of the batch's interchange")] = ""
+    reference: Annotated[str, Meta(description="Control number of that interchange")] = ""
+    document: Annotated[str, Meta(description="Reference of the message's document in it")] = ""
+    verdict: Annotated[str, Meta(description="The partner's functional acknowledgment of it")] = ""
     reasons: list[str] = field(default_factory=list)
 
 
@@ -56,7 +56,7 @@ class PartnerAnswerView(Resource, kw_only=True):
     session: Annotated[str, Meta(description="Session of the message with this acknowledgment")]
     verdict: str
     detail: str = ""
-    otherwise: Annotated[int, Meta(description="Members whose verdict differs from that of the whole")] = 0
+    otherwise: Annotated[int, Meta(description="Number of messages whose status differs from the whole")] = 0
 
     @property
     def at_us(self) -> int:
@@ -66,7 +66,7 @@ class PartnerAnswerView(Resource, kw_only=True):
 class ContainedView(Resource, kw_only=True):
     """The contents of an interchange."""
 
-    batch: Annotated[str, Meta(description="Empty for an answer to a partner's interchange")]
+    batch: Annotated[str, Meta(description="Empty for an acknowledgment of a partner's interchange")]
     members: int
     standard: str
     numbers: list[DrawnView] = field(default_factory=list)
@@ -74,7 +74,7 @@ class ContainedView(Resource, kw_only=True):
 
 
 class HeldBackView(Resource, kw_only=True):
-    until: Annotated[str | None, Meta(description="None: until enough wait, or on request")] = None
+    until: Annotated[str | None, Meta(description="None: until enough messages wait, or on request")] = None
 
     @property
     def until_us(self) -> int:
@@ -85,7 +85,7 @@ class HeldBackView(Resource, kw_only=True):
 class PausedView(Resource, kw_only=True):
     until: Annotated[str, Meta(description="When the next message is pushed to the service, as a probe")]
     failed: int
-    of: Annotated[int, Meta(description="How many of the last pushes are counted")]
+    of: Annotated[int, Meta(description="Number of the last pushes that are counted")]
 
     @property
     def until_us(self) -> int:
@@ -97,11 +97,11 @@ class PausedView(Resource, kw_only=True):
 
 
 class StopView(Resource, kw_only=True):
-    delivery: Annotated[int, Meta(description="Number of the delivery, by which its contents are read")] = 0
+    delivery: Annotated[int, Meta(description="Number of the delivery; its contents are read with it")] = 0
     service: str
     gcid: str
     in_transit: bool
-    role: Annotated[str, Meta(description="Of the service: `inTransit` or `recipient`")] = ""
+    role: Annotated[str, Meta(description="Role of the service: `inTransit` or `recipient`")] = ""
     status: Annotated[
         str,
         Meta(
@@ -111,15 +111,13 @@ class StopView(Resource, kw_only=True):
     ] = ""
     state: str
     size: Size
-    invoker: Annotated[str, Meta(description="Who brought the service into the route")] = ""
-    rule: Annotated[str, Meta(description="By which of its rules; empty when named in the message")] = ""
+    invoker: Annotated[str, Meta(description="The service that inserted this service into the route")] = ""
+    rule: Annotated[str, Meta(description="The rule that inserted it; empty if named in the message")] = ""
     events: list[EventView] = field(default_factory=list)
-    gathered: Annotated[GatheredView | None, Meta(description="Where the service gathers messages in batches")] = None
-    held: Annotated[
-        HeldBackView | None, Meta(description="While it waits and the service's `release` holds it back")
-    ] = None
+    gathered: Annotated[GatheredView | None, Meta(description="Set if the service batches messages")] = None
+    held: Annotated[HeldBackView | None, Meta(description="Set while it waits for release")] = None
     paused: Annotated[
-        PausedView | None, Meta(description="While it waits and most pushes to the service have failed")
+        PausedView | None, Meta(description="Set while it waits because pushes to the service are paused")
     ] = None
 
 
@@ -127,7 +125,7 @@ class CopyView(Resource, CopyProgress, kw_only=True):
     recipient: str
     code: str = ""
     detail: str = ""
-    state: Annotated[str, Meta(description="What became of this copy in the end; `under way` until then")] = ""
+    state: Annotated[str, Meta(description="Final state of this copy; `under way` until then")] = ""
     route: list[str] = field(default_factory=list)
     stops: list[StopView] = field(default_factory=list)
 
@@ -138,10 +136,10 @@ class ArrivalView(Resource, kw_only=True):
     notes: Annotated[
         list[str], Meta(description="Where its declaration differed from its content, and which errors were tolerated")
     ] = field(default_factory=list)
-    message_id: Annotated[str, Meta(description="By AS2: what its sender calls it")] = ""
-    mic: Annotated[str, Meta(description="By AS2: the digest that the receipt confirms")] = ""
-    layers: Annotated[list[str], Meta(description="By AS2: signed, encrypted, compressed, from the outside in")] = (
-        field(default_factory=list)
+    message_id: Annotated[str, Meta(description="AS2: its Message-ID")] = ""
+    mic: Annotated[str, Meta(description="AS2: the digest that the MDN confirms")] = ""
+    layers: Annotated[list[str], Meta(description="AS2: signed, encrypted, compressed, outermost first")] = field(
+        default_factory=list
     )
 
 
@@ -159,14 +157,14 @@ class MessageView(Resource, kw_only=True):
     directory: int = 0
     answers: str = ""
     forwards: Annotated[
-        str, Meta(description="The session of the message that an exchange or a model forwards with this one")
+        str, Meta(description="Session ID of the message that an exchange or a model forwards with this one")
     ] = ""
     copies: list[CopyView] = field(default_factory=list)
-    code: Annotated[str, Meta(description="Why the whole post was rejected; empty when it was accepted")] = ""
-    detail: Annotated[str, Meta(description="The same in words")] = ""
-    came: Annotated[ArrivalView | None, Meta(description="For its sender to know")] = None
+    code: Annotated[str, Meta(description="Why the whole post was rejected; empty if it was accepted")] = ""
+    detail: Annotated[str, Meta(description="The reason as text")] = ""
+    came: Annotated[ArrivalView | None, Meta(description="Visible to its sender")] = None
     contained: Annotated[
-        ContainedView | None, Meta(description="Of an interchange, for the organization that made it")
+        ContainedView | None, Meta(description="Contents of an interchange, for the organization that created it")
     ] = None
 
     @property

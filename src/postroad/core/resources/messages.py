@@ -65,22 +65,22 @@ class PartList(Resource, kw_only=True):
 
 # ---- what a search finds
 
-By = Annotated[list[str], Meta(description="As what the text was found: session, token, handle, order …")]
+By = Annotated[list[str], Meta(description="Kind of the match: session, token, handle, order …")]
 
 
 class WhereaboutsView(Resource, kw_only=True):
     """Where one copy of a message is, in plain words."""
 
-    recipient: Annotated[str, Meta(description="Empty where the message was refused as a whole")]
+    recipient: Annotated[str, Meta(description="Empty if the message was refused as a whole")]
     state: str
     where: str
     since: str | None
     why: Annotated[str, Meta(description="The reason, as its source stated it")]
     next: Annotated[str, Meta(description="What happens next, or what to do")]
-    next_at: Annotated[str | None, Meta(description="When; none: unknown")]
-    expires_at: Annotated[str | None, Meta(description="When it is too late, as long as it waits")]
-    batch: Annotated[str, Meta(description="Id of the batch that it waits in")]
-    text: Annotated[str, Meta(description="All of it, as sentences")]
+    next_at: Annotated[str | None, Meta(description="When that is; none: unknown")]
+    expires_at: Annotated[str | None, Meta(description="When it expires, while it waits")]
+    batch: Annotated[str, Meta(description="ID of the batch that it waits in")]
+    text: Annotated[str, Meta(description="The complete status as text")]
 
 
 class FoundMessageView(Resource, kw_only=True, tag_field="kind", tag="message"):
@@ -90,9 +90,9 @@ class FoundMessageView(Resource, kw_only=True, tag_field="kind", tag="message"):
     sender: str = field(name="from")
     recipients: list[str]
     handle: str
-    state: Annotated[str, Meta(description="What became of it; empty where its recipients differ")]
+    state: Annotated[str, Meta(description="Its state; empty if its recipients differ")]
     whereabouts: Annotated[
-        list[WhereaboutsView], Meta(description="Of each recipient's copy, where the message is all that was found")
+        list[WhereaboutsView], Meta(description="Status of each recipient's copy, if the message is the only match")
     ]
 
 

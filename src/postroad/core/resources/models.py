@@ -18,7 +18,7 @@ class TopicView(Resource, kw_only=True):
 
     strategy: Annotated[str, WAYS]
     within: Annotated[int | None, Meta(description="Maximum number of levels")] = None
-    tags: Annotated[list[str], Meta(description="Only at nodes whose tag is like these")]
+    tags: Annotated[list[str], Meta(description="Only at nodes whose tag matches one of these")]
 
 
 class ModelView(Resource, kw_only=True):
@@ -26,9 +26,9 @@ class ModelView(Resource, kw_only=True):
 
     service: str
     nodes: int
-    attachments: Annotated[int | None, Meta(description="For those who look after the model")] = None
+    attachments: Annotated[int | None, Meta(description="Visible to people who manage the model")] = None
     root: str | None = None
-    topics: Annotated[dict[str, TopicView], Meta(description="Those that do not simply go down")]
+    topics: Annotated[dict[str, TopicView], Meta(description="Strategies other than the default (down)")]
 
 
 class NodeSummary(Resource, kw_only=True):
@@ -74,7 +74,7 @@ class Shadow(Resource, kw_only=True):
     node: str
     path: list[str]
     producers: Annotated[
-        list[str], Meta(description="The producers that apply there instead; empty for those who may not know")
+        list[str], Meta(description="The producers that apply there instead; empty if you may not see them")
     ]
 
 
@@ -82,9 +82,9 @@ class ReceiverPage(Resource, kw_only=True, omit_defaults=True):
     """The services that would receive a message on a topic."""
 
     topic: str
-    node: Annotated[str | None, Meta(description="Where the message begins; null: above the root")]
+    node: Annotated[str | None, Meta(description="Node where the message starts; null: above the root")]
     strategy: TopicView
-    total: Annotated[int, Meta(description="Services that would get it, each once")]
-    shadowed: Annotated[list[Shadow], Meta(description="Where it ends, since another produces the topic there")]
+    total: Annotated[int, Meta(description="Services that would receive it, each once")]
+    shadowed: Annotated[list[Shadow], Meta(description="Nodes below which another producer applies")]
     items: list[Receiver]
     next: str | None = None

@@ -12,9 +12,9 @@ from postroad.core.resources.base import Page, Resource
 class OrganizationLimitsView(Resource, kw_only=True):
     """Quotas of an organization's own posts; 0: the network's default."""
 
-    message_bytes: Annotated[int, Meta(description="Of the largest message")]
-    stored_bytes: Annotated[int, Meta(description="Of messages that are not delivered everywhere yet")]
-    queued_messages: Annotated[int, Meta(description="Deliveries that wait")]
+    message_bytes: Annotated[int, Meta(description="Maximum size of a message")]
+    stored_bytes: Annotated[int, Meta(description="Maximum bytes of messages that wait for delivery")]
+    queued_messages: Annotated[int, Meta(description="Maximum number of deliveries that wait")]
 
 
 class OrganizationView(Resource, kw_only=True):
@@ -41,8 +41,8 @@ class Usage(Resource, kw_only=True):
     """An organization's usage of its quotas; its own posts count, not messages sent to it."""
 
     organization: str
-    posts_per_s: Annotated[int, Meta(description="As many as allowed; 0: no limit")] = field(name="postsPerSecond")
-    message_bytes: Annotated[int, Meta(description="Of the largest message that is allowed")]
+    posts_per_s: Annotated[int, Meta(description="Maximum number; 0: no limit")] = field(name="postsPerSecond")
+    message_bytes: Annotated[int, Meta(description="Maximum size of a message")]
     stored_bytes: Used
     queued_messages: Used
 

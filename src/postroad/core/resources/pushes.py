@@ -14,7 +14,7 @@ class PauseView(Resource, kw_only=True):
 
     until: Annotated[str, Meta(description="When the next message is pushed")]
     failed: int
-    of: Annotated[int, Meta(description="How many of the last pushes are counted")]
+    of: Annotated[int, Meta(description="Number of the last pushes that are counted")]
     reason: str
 
 
@@ -23,7 +23,7 @@ class PushStateView(Resource, kw_only=True):
 
     service: str
     paused: PauseView | None = None
-    problems: Annotated[list[str], Meta(description="What is wrong with its push settings on this server")]
+    problems: Annotated[list[str], Meta(description="Problems of its push settings on this server")]
 
 
 class TriedPushView(Resource, kw_only=True):
@@ -31,5 +31,5 @@ class TriedPushView(Resource, kw_only=True):
 
     service: str
     outcome: Annotated[str, Meta(description="`delivered`, `failed`, or `nothing` when nothing was pushed")]
-    session: Annotated[str | None, Meta(description="Of the message that was pushed")] = None
+    session: Annotated[str | None, Meta(description="Session ID of the pushed message")] = None
     reason: Annotated[str, Meta(description="Why it failed, or why nothing was pushed")] = ""

@@ -48,7 +48,7 @@ class AssetView(Resource, kw_only=True):
     kind: Annotated[str, one_of(*AssetKind)]
     name: str
     description: str
-    digest: Annotated[str, Meta(description="Of the content: the beginning of its SHA-256")]
+    digest: Annotated[str, Meta(description="The beginning of the content's SHA-256")]
     bytes: int
     version: int
 
@@ -58,7 +58,7 @@ class AssetPage(Page[AssetView]):
 
 
 class CookieView(Resource, kw_only=True):
-    sender: Annotated[str, Meta(description="GCID of the sender whose messages it comes with")]
+    sender: Annotated[str, Meta(description="GCID of the sender whose messages it is delivered with")]
     content: Annotated[str, Meta(description="Text or XML")]
     content_type: str
 
@@ -80,7 +80,7 @@ class ProvisioningView(Resource, kw_only=True):
 
 
 class BegunProvisioning(ProvisioningView, kw_only=True):
-    redirect: Annotated[str, Meta(description="Where the person goes now; it holds the token, and is shown once")]
+    redirect: Annotated[str, Meta(description="Page to send the person to; contains the token, and is shown only once")]
 
 
 class ProvisioningPage(Page[ProvisioningView]):

@@ -81,7 +81,7 @@ class OrganizationShare:
         self.budget.spend(nodes)
         self._looked_left -= nodes
         if self._looked_left < 0:
-            self._note(f"paths pass no more than {MAX_LOOKED} nodes of one message")
+            self._note(f"paths may pass at most {MAX_LOOKED} nodes per message")
             raise TooManyNodes
 
     def may_compare(self, texts: int) -> bool:
@@ -98,13 +98,13 @@ class OrganizationShare:
         self.budget.spend(chars // CHARS_A_STEP)
         self._matched_left -= chars
         if self._matched_left < 0:
-            self._note(f"patterns look at no more than {MATCHED_CHARS} characters of one message")
+            self._note(f"patterns may read at most {MATCHED_CHARS} characters per message")
         return self._matched_left >= 0
 
     def canonical(self, write: Write, most: int) -> str:
         """A content written out, as long as the share lasts; what is read without being written is counted as looking."""
         if self._canonical_left <= 0:
-            self._note(f"no more than {CANONICAL_CHARS} characters of element content are compared in one message")
+            self._note(f"at most {CANONICAL_CHARS} characters of element content are compared per message")
             return ""
         try:
             text = write(most, self.look)

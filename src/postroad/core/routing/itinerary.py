@@ -191,7 +191,7 @@ def _elaborated(admitted: Admitted, elaboration: RuleEvaluation) -> Routed:
 def _named(stop: Recipient, sender: Invocation, elaboration: RuleEvaluation) -> Invocation:
     """A service that the sender named in an explicit route."""
     if not sender.service.may_include_services:
-        raise Refused("route.invalid", f"{sender.service.address} may not include other services in a route")
+        raise Refused("route.invalid", f"{sender.service.address} may not insert other services into a route")
     service = find_permitted_recipient(sender.service, stop.service, elaboration.directory)
     check_chain(sender, service)
     return elaboration.bring_in(service, sender, stop.arguments)

@@ -88,13 +88,13 @@ def services_of(roots: Iterable[Invocation]) -> tuple[Service, ...]:
 
 
 def check_delivered(recipient: Invocation) -> None:
-    """Refuse a recipient that takes part by its rules alone and sends the message nowhere."""
+    """Refuse a rules-only recipient that sends the message nowhere."""
     last = recipient
     while last.target is not None:
         last = last.target
     if last.service.logical_only and not last.dynamic:
         raise Refused(
             "route.invalid",
-            f"The message would end at {last.told}, which takes part by its rules alone, and none of them redirected it; "
+            f"The message would end at {last.told}, a rules-only service, because none of its rules redirected it; "
             "send it to another service, or ask its owner",
         )

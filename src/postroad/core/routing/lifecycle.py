@@ -17,8 +17,8 @@ class Waypoint(StrEnum):
 
     IN_TRANSIT = "at an in-transit service"
     AT_RECIPIENT = "at the recipient"  # a notification
-    ASKED = "at the recipient, to be answered"  # a request
-    RETURNING = "on the way back"
+    ASKED = "at the recipient, awaiting a response"  # a request
+    RETURNING = "returning"
     AT_REQUESTER = "back at the requester"
 
 
@@ -29,7 +29,7 @@ class JourneyEvent(StrEnum):
     ABSORBED = "error absorbed"  # an invoker does not let the error through
     FAILED = "failed"
     REJECTED = "rejected"
-    MISROUTED = "no valid way on"  # what rules added on the way is not valid
+    MISROUTED = "no valid route forward"  # what rules added on the way is not valid
     GIVEN_UP = "given up"  # handed out too often
     EXPIRED = "expired"
     CANCELLED = "cancelled"

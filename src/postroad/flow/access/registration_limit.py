@@ -75,7 +75,7 @@ class RegistrationLimit:
         raise Refused(
             "rate.exceeded",
             f"{self._per_day} organizations were registered from your address within a day; wait, or ask the network's "
-            "operator to make yours",
+            "operator to create yours",
             retry_after_s=max(1, left_s),
         )
 

@@ -83,7 +83,7 @@ def _check_free(directory: Directory, organization: str, email: str) -> None:
                       pointer="/organization")  # fmt: skip
     known = directory.person(email)
     if known is not None and not is_only_invited(directory, known):
-        raise Refused("name.taken", "There is an account for this address; log in with it, or use another",
+        raise Refused("name.taken", "An account for this address exists; log in with it, or use another address",
                       pointer="/email")  # fmt: skip
 
 
@@ -235,7 +235,7 @@ async def make_key(
 ) -> tuple[str, Credential]:
     """Create a personal key with a label."""
     if check_label(label).casefold() in SELF_EXPIRING:
-        raise Refused("name.taken", f"The label {label!r} is the network's own; choose another", pointer="/label")
+        raise Refused("name.taken", f"The label {label!r} is reserved; choose another", pointer="/label")
     key, credential = administration.new_key(label, person=person.email, expires_at_us=expires_at_us)
 
     def decide(directory: Directory) -> list[DirectoryChange]:

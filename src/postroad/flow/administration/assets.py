@@ -82,7 +82,7 @@ def list_siblings(asset: Asset, others: Iterable[Asset]) -> tuple[Asset, ...]:
 def _check_unused(asset: Asset, directory: Directory) -> None:
     service = directory.services[asset.service]
     if asset.kind in SCHEMA_KINDS and service.validates.casefold() == asset.name.casefold():
-        detail = f"{service.address} validates by this; change `validates` in its profile first"
+        detail = f"{service.address} uses this for validation; change `validates` in its profile first"
         raise Refused("configuration.conflict", detail)
 
 

@@ -113,4 +113,4 @@ def _name(key: str, item: Any | None, directory: Directory) -> str:
 
 def _check(caller: Caller) -> None:
     if not caller.operator:
-        raise permission_denied("What people have done to the whole network is for its operators")
+        raise permission_denied("Only operators may read the audit log of the whole network")

@@ -35,7 +35,7 @@ Judges = Mapping[DeciderLanguage, QueryEngine]  # who runs what decides about bi
 NO_JUDGES: Judges = MappingProxyType({})
 ADDRESS = "address"
 ABSENT_S = 0.01  # several times what it takes to find out that a message belongs to others; "not found" takes as long
-NOTHING_HERE = "There is nothing of that name, or nothing that you may see; check the name, and who you are"
+NOTHING_HERE = "Not found, or not visible to you; check the name and your credentials"
 
 
 async def skip_asset_check(draft: AssetDraft) -> Sequence[DocumentError]:

@@ -129,7 +129,7 @@ async def _carried_out(
         if after is not None:
             network.batches.changed(after.service)
             return after
-    raise Refused("version.conflict", "The batch has changed meanwhile; look at it again, and repeat what you want")
+    raise Refused("version.conflict", "The batch has changed in the meantime; reload it, and repeat the action")
 
 
 async def _changed(network: Network, caller: Caller, what: str, after: Batch, reason: str) -> Batch | None:
@@ -150,7 +150,7 @@ def _suspended_with_its_port(network: Network, batch: Batch) -> Batch:
     is_left = service is None or service.batching is None
     if not is_left or batch.state not in (BatchState.OPEN, BatchState.CLOSED):
         return batch
-    return moves.suspend_batch(batch, "its service gathers no messages any more", network.clock.now_us())
+    return moves.suspend_batch(batch, "its service is no longer a batcher", network.clock.now_us())
 
 
 def _check_droppable(network: Network, batch: Batch) -> None:
@@ -159,6 +159,5 @@ def _check_droppable(network: Network, batch: Batch) -> None:
     if is_gap_free and batch.numbered:
         raise Refused(
             "batch.state",
-            f"batch {batch.id} has drawn its control numbers, and its port leaves no gaps between them; resume it, "
-            "or take members out",
+            f"batch {batch.id} has control numbers, and its port allows no gaps; resume it, or remove messages",
         )

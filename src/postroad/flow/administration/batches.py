@@ -37,7 +37,7 @@ MAX_SCAN = 4_000  # batches looked at for one page, however few of them fit
 NEWEST = "~"  # behind every id
 EVERY_STATE = "all"
 SETTLED = tuple(state for state, moves in BATCH_MOVES.items() if not moves)
-NO_BATCHER = BatchDue(None, "its service gathers no messages any more; make it a batcher again, or drop the batch")
+NO_BATCHER = BatchDue(None, "its service is no longer a batcher; make it one again, or drop the batch")
 
 JOURNEY_AT = JOURNEY.index("at_number")
 JOURNEY_END = (JOURNEY.index("state"), JOURNEY.index("reason"))
@@ -207,7 +207,7 @@ async def _due(network: Network, service: Service | None, batch: Batch) -> Batch
     if service.batching.ordered and batch.state is BatchState.CLOSED and not batch.held:
         first = await _first_before(network, batch)
         if first is not None:
-            return BatchDue(None, f"it is complete; batch {first.id}, which is {first.state.value}, goes before it")
+            return BatchDue(None, f"it is complete; batch {first.id}, which is {first.state.value}, is sent before it")
     return find_due(service.batching.policy, build_port(network, service), batch)
 
 

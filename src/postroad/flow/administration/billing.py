@@ -159,7 +159,7 @@ async def record_payment(
     reference: str = "",
     request: str = "",
 ) -> Payment:
-    """Record a payment for an invoice; an amount below zero takes one back."""
+    """Record a payment for an invoice; a negative amount reverses one."""
     require_operator(caller)
     day = received_on or today(network)
 

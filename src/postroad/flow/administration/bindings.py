@@ -99,7 +99,7 @@ async def bind(administration: Administration, caller: Caller, wish: Binding) ->
     if kept == binding and not wish.name:
         return kept
     if wish.name or replace(kept, description=binding.description, enabled=binding.enabled) != binding:
-        detail = "There is a binding with this name at the exchange; choose another, or change that one"
+        detail = "The exchange has a binding with this name; choose another name, or change that binding"
         raise Refused("name.taken", detail, pointer="/name")
     seen = administration.directory.object_version(*object_key(kept))
     return await _save(administration, caller, binding, seen, "binding changed")
@@ -140,7 +140,7 @@ def resolve_binding(caller: Caller, network: Network, wish: Binding) -> Binding:
         return replace(binding, name=default_binding_name(binding, queue))
     check_name(wish.name, "The binding's")
     if wish.name.casefold() == RESERVED:
-        raise Refused("name.invalid", f"{RESERVED} names what is done with bindings; choose another", pointer="/name")
+        raise Refused("name.invalid", f"{RESERVED} is the name of an action; choose another", pointer="/name")
     return binding
 
 
@@ -148,7 +148,7 @@ def _check_may_bind(caller: Caller, queue: Service | None) -> None:
     is_itself = queue is not None and caller.service is not None and caller.service.gcid == queue.gcid
     if not is_itself and not caller.has_role(queue.organization if queue is not None else "", Role.DEVELOPER):
         raise permission_denied(
-            "A queue is bound by its own service, or by a person with the role developer in its organization"
+            "Only the queue's own service, or a person with the role developer in its organization, may bind it"
         )
 
 
@@ -158,7 +158,7 @@ def check_connected(caller: Caller, exchange: Service, queue: Service, directory
         detail = f"{exchange.address} is not an exchange; set `hosted: exchange` first"
         raise Refused("configuration.conflict", detail)
     if queue.gcid == exchange.gcid:
-        raise Refused("value.invalid", "An exchange is not bound to itself; name another service", pointer="/queue")
+        raise Refused("value.invalid", "An exchange cannot be bound to itself; use another service", pointer="/queue")
     if not is_open_to(exchange, queue, directory):
         raise permission_denied(
             f"{exchange.address} is not open to {queue.address}; ask its owner to list it in openTo"
@@ -196,8 +196,8 @@ def find_decider(binding: Binding, network: Network) -> BindingDecider | None:
     if binding.routing and decider is None:
         raise Refused(
             "routing.unknown",
-            f"No routing {binding.routing[:80]!r} is installed; save a query or script of that name at the exchange, "
-            "or ask the network's operator",
+            f"Routing {binding.routing[:80]!r} is not installed; save a query or script with this name at the exchange, or "
+            "ask the network's operator",
             pointer="/routing",
         )
     return decider
@@ -209,7 +209,7 @@ async def check_program(binding: Binding, decider: BindingDecider | None, judges
         return
     judge = judges.get(decider.language)
     if judge is None:
-        raise Refused("request.not-implemented", f"This network cannot run what is bound by {decider.language.value}")
+        raise Refused("request.not-implemented", f"This network does not support bindings by {decider.language.value}")
     await judge.check(decider.text)
 
 

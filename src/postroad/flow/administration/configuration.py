@@ -89,7 +89,9 @@ async def apply(
         planned_on = administration.directory
         carried_out = await _plan_elsewhere(administration, caller, document, known, prune=prune)
         if carried_out.version != version:
-            raise Refused("version.conflict", "What this plan touches has changed since; plan again, look, and apply")
+            raise Refused(
+                "version.conflict", "Objects of this plan have changed in the meantime; plan again, review, and apply"
+            )
         try:
             await administration.carry_out(
                 caller.name, partial(_changes, carried_out, administration, planned_on), "configuration applied"
@@ -97,7 +99,9 @@ async def apply(
         except _PlannedOnAnother:
             continue
         return carried_out
-    raise Unavailable("network.unavailable", "The configuration of the network changes all the time; apply it again")
+    raise Unavailable(
+        "network.unavailable", "The configuration of the network is changing concurrently; apply it again"
+    )
 
 
 class _PlannedOnAnother(Exception):
@@ -201,7 +205,7 @@ def _forgotten(
 def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> NetworkDocument:
     document = read_document(content)
     if isinstance(document, list):
-        raise InvalidChange("value.invalid", "The document does not have the form that is expected", document)
+        raise InvalidChange("value.invalid", "The document does not have the expected form", document)
     if caller.operator:
         return document
     foreign = [name for name in document.organizations if not is_same_organization(name, caller.organization)]
@@ -209,7 +213,7 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
         raise permission_denied("Owners may configure only their own organization, and operators may configure all")
     current = directory.organization(caller.organization)
     faults = [
-        DocumentError(pointer("organizations", name, field), "is set by the network's operators")
+        DocumentError(pointer("organizations", name, field), "can only be set by the network's operators")
         for name, entry in document.organizations.items()
         for field in _operators_fields(entry, current)
     ]
@@ -281,8 +285,8 @@ def _owners_faults(caller: Caller, directory: Directory, found: ConfigurationPla
         if house and _is_owners_own(before, step.value) and is_acting_for_others(caller, directory, house):
             yield DocumentError(
                 pointer("organizations", house),
-                f"{step.kind} {step.name}: {house} has an owner; an owner applies this, "
-                "or you add it through the API and an owner confirms it",
+                f"{step.kind} {step.name}: {house} has an owner; only an owner may apply this, or you add it through the "
+                "API and an owner confirms it",
             )
 
 
@@ -376,7 +380,9 @@ async def _stored_secrets(
         if entry.password is not None:
             passwords += 1
             if passwords > MAX_PASSWORDS:
-                raise Refused("value.invalid", f"At most {MAX_PASSWORDS} passwords a document; use keys", pointer=place)
+                raise Refused(
+                    "value.invalid", f"At most {MAX_PASSWORDS} passwords per document; use keys", pointer=place
+                )
             secrets[place] = await _password_hash(administration, address, entry.label, entry.password)
         elif entry.key is not None and api_key.key_id(entry.key) is not None:
             secrets[place] = sha256(entry.key.encode()).hexdigest()

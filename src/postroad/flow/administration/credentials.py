@@ -31,8 +31,8 @@ from postroad.ports import JournalStep
 
 MAX_CREDENTIALS = 100
 UNPROVEN = (
-    "Prove that you have the key of this certificate: sign a challenge with it, as `postroad services add-certificate` and "
-    "`postroad apply --certificate-key` do, or send the request over a connection that presents the certificate"
+    "Prove that you have the private key of this certificate: sign a challenge with it, as `postroad services add-certificate` "
+    "and `postroad apply --certificate-key` do, or send the request over a connection that presents the certificate"
 )
 
 
@@ -43,7 +43,7 @@ def list_credentials(caller: Caller, directory: Directory, named: str) -> tuple[
         caller.service is None or caller.service.gcid != service.gcid
     ):
         raise permission_denied(
-            "Only people of the service's organization, and the service itself, see its credentials"
+            "Only members of the service's organization, and the service itself, may see its credentials"
         )
     owned = directory.credentials_of(service=service.gcid)
     return service, sorted(owned, key=lambda item: (item.created_at_us, item.id))
@@ -69,7 +69,9 @@ async def add_password(
 def make_certificate_challenge(administration: Administration, caller: Caller) -> str:
     """Create the challenge that is signed with a certificate's key to register it."""
     if caller.person is None:
-        raise permission_denied("People register certificates; use a person's key or password, not a service's")
+        raise permission_denied(
+            "Only people may register certificates; use a person's key or password, not a service's"
+        )
     network = administration.network
     return make_challenge(network.tokens.forms, caller.name, network.clock.now_us())
 
@@ -100,7 +102,7 @@ async def add_certificate(
     service = require_service(caller, administration.directory, named, Role.DEVELOPER)
     certificate = certificates.read(pem)
     if certificate is None:
-        raise Refused("value.invalid", "This is not one certificate in PEM form", pointer="/certificate")
+        raise Refused("value.invalid", "This is not a single certificate in PEM format", pointer="/certificate")
     certificates.check_current(certificate, administration.network.clock.now_us())
     await _record_conflict(administration, caller, service, certificate.fingerprint)
     if not caller.operator and not _is_evident(administration, caller, certificate, evidence):
@@ -149,7 +151,7 @@ async def _save(administration: Administration, caller: Caller, named: str, cred
             raise Refused("value.invalid", f"A service has at most {MAX_CREDENTIALS} credentials; remove one first")
         _check_passwords(credential, owned)
         if any(item.label == credential.label and item.kind is credential.kind for item in owned):
-            raise Refused("name.taken", "The service has such a credential with this label; choose another label",
+            raise Refused("name.taken", "The service has a credential of this kind with this label; choose another label",
                           pointer="/label")  # fmt: skip
         if credential.kind is CredentialKind.CERTIFICATE and directory.credentials_of_secret(credential.secret):
             raise Refused("name.taken", "This certificate cannot be used; register one that was made for this service",

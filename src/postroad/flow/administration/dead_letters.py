@@ -227,7 +227,7 @@ def check_may_resend(caller: Caller) -> None:
         raise permission_denied("Only a person with the role developer may resend or drop dead letters")
 
 
-CANNOT = "It cannot be delivered where it failed; ask whom you sent it to, or who sends to you"
+CANNOT = "It cannot be delivered to the service where it failed; contact the recipient or the sender"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -38,7 +38,7 @@ async def add(administration: Administration, caller: Caller, organization: str,
         gone = [one for one in directory.people_of(house.name) if is_invitation_expired(directory, one, now_us)]
         known = directory.person(member.email)
         if known is not None and not is_invitation_expired(directory, known, now_us):
-            raise Refused("name.taken", "There is an account for this address; a person belongs to one organization",
+            raise Refused("name.taken", "An account for this address exists; a person belongs to one organization",
                           pointer="/email")  # fmt: skip
         _check_number(directory, house.name, gone)
         ended = {one.email.casefold(): one for one in [*gone, *([known] if known is not None else [])]}
@@ -62,7 +62,7 @@ async def invite_again(administration: Administration, caller: Caller, organizat
         current = _member(caller, directory, organization, email, Role.OWNER)
         check_owner_only(caller, directory, current.organization)
         if has_password(directory, current):
-            raise Refused("permission.denied", "This person has a password already, and no one else may act for them")
+            raise Refused("permission.denied", "This person already has a password; only they can change it")
         old = [item for item in directory.credentials_of(person=current.email) if item.label == INVITATION]
         return [build_save(credential), *(build_removal(item) for item in old)]
 
@@ -100,9 +100,7 @@ def _check_number(directory: Directory, organization: str, gone: list[Person]) -
     if len(people) >= MAX_MEMBERS:
         raise Refused("value.invalid", f"An organization has at most {MAX_MEMBERS} members; remove one first")
     if sum(is_only_invited(directory, one) for one in people) >= MAX_INVITED:
-        raise Refused(
-            "value.invalid", f"At most {MAX_INVITED} invitations are open at a time; wait, or remove one of them"
-        )
+        raise Refused("value.invalid", f"At most {MAX_INVITED} invitations may be open at a time; wait, or remove one")
 
 
 def list_members(caller: Caller, directory: Directory, organization: str) -> list[Person]:

@@ -37,7 +37,7 @@ from postroad.flow.registries.configuration import DirectoryChange
 MAX_OBJECTS = PLACES_A_CHANGE  # that change at once
 MAX_NODES = MAX_ATTACHMENTS = 2_000_000  # of one model
 MAX_GUEST = 1_000  # attachments of one service of another organization
-ATTACHED_BY = "A service is attached by itself, or by a person with the role developer in its organization"
+ATTACHED_BY = "Only the service itself, or a person with the role developer in its organization, may attach it"
 AT_ONCE = 5_000  # of what is removed when a whole model goes
 
 
@@ -120,7 +120,7 @@ async def change(
     def decide(directory: Directory) -> list[DirectoryChange]:
         nonlocal carried_out
         if not administration.network.models.is_current(looked.service.gcid, looked.index):
-            raise Refused("version.conflict", "Another client changed the model meanwhile; repeat your change")
+            raise Refused("version.conflict", "Another client changed the model in the meantime; repeat your change")
         carried_out = _worked_out(caller, looked, piece, directory)
         objects = list_changed_objects(carried_out, looked.service.gcid, directory)
         return [DirectoryChange(kind=kind, key=key, value=value) for (kind, key), value in objects.items()]
@@ -171,7 +171,7 @@ def _check_roles(caller: Caller, directory: Directory, named: str, piece: ModelC
     if caller.service is None and not caller.has_role(caller.organization, Role.DEVELOPER):
         raise permission_denied(ATTACHED_BY)
     if caller.service is not None and model.hosted is not Hosting.MODEL and _is_own(caller, model):
-        raise permission_denied(f"{model.address} is not a model, so a service has nothing to change there")
+        raise permission_denied(f"{model.address} is not a model")
     for service in {one.service for one in piece.attachments} if caller.service is not None else ():
         _check_own(caller, directory.service(service))
 
@@ -195,7 +195,8 @@ def _by_gcid(caller: Caller, looked: VisibleModel, attachment: Attachment, direc
     service = directory.service(named)
     if service is None or not can_know(caller, service, directory):
         raise Refused(
-            "not-found", f"there is no service {named[:80]!r} that you may see; check the name, and who you are"
+            "not-found",
+            f"service {named[:80]!r} does not exist, or you may not see it; check the name and your credentials",
         )
     return replace(attachment, service=service.gcid)
 
@@ -205,7 +206,7 @@ def _check_may_attach(caller: Caller, looked: VisibleModel, attachment: Attachme
     attached = directory.services.get(attachment.service)
     _check_own(caller, attached)
     if attached is None or attached.gcid == model.gcid:
-        raise Refused("value.invalid", "A model is not attached to itself; name another service")
+        raise Refused("value.invalid", "A model cannot be attached to itself; use another service")
     if not is_open_to(model, attached, directory):
         raise permission_denied(
             f"{model.address} is not open to {attached.address}; ask its owner to list it in openTo"
@@ -221,7 +222,7 @@ def _check_may_attach(caller: Caller, looked: VisibleModel, attachment: Attachme
     if is_guest and not caller.operator and len(index.attachments_of(attached.gcid)) >= MAX_GUEST:
         raise Refused(
             "value.invalid",
-            f"{attached.address} is attached {MAX_GUEST} times, the most for a guest; detach some first",
+            f"{attached.address} is attached {MAX_GUEST} times, the maximum for other organizations; detach some first",
         )
 
 
@@ -238,11 +239,11 @@ def _check_size(looked: VisibleModel, found: ResolvedChange) -> None:
     if nodes > MAX_NODES or attachments > MAX_ATTACHMENTS:
         raise Refused(
             "value.invalid",
-            f"A model has at most {MAX_NODES} nodes and {MAX_ATTACHMENTS} attachments; part it into several models",
+            f"A model has at most {MAX_NODES} nodes and {MAX_ATTACHMENTS} attachments; split it into several models",
         )
 
 
 def _too_many() -> Refused:
     return Refused(
-        "value.invalid", f"At most {MAX_OBJECTS} nodes and attachments change at once; do it in several pieces"
+        "value.invalid", f"At most {MAX_OBJECTS} nodes and attachments may change at once; use several change sets"
     )

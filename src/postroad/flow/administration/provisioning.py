@@ -109,10 +109,10 @@ def find_offering(caller: Caller, directory: Directory, named: str) -> Service:
     if not provider.provisioning_url:
         raise Refused(
             "provisioning.not-offered",
-            f"{provider.address} has no provisioning URL; send to it as it is, or ask its owner how to become a customer",
+            f"{provider.address} has no provisioning URL; send to it directly, or ask its owner how to become a customer",
         )
     if directory.is_suspended(provider):
-        raise Refused("recipient.suspended", f"{provider.address} is suspended; try again when it is back")
+        raise Refused("recipient.suspended", f"{provider.address} is suspended; try again when the suspension ends")
     return provider
 
 
@@ -124,7 +124,7 @@ def _standing_for(service: Service | None, provider: Service, directory: Directo
     if before is None or before.provider != provider.gcid:
         raise Refused(
             "name.taken",
-            f"There is a service {service.address} with a purpose of its own; choose another name",
+            f"A service {service.address} with another purpose exists; choose another name",
             pointer="/service",
         )
     if before.is_active:
@@ -155,7 +155,7 @@ def check_return_path(path: str) -> None:
     if path and (not RETURNABLE.fullmatch(path) or "//" in path or ".." in path):
         raise Refused(
             "provisioning.return-path",
-            "A return path leads back to this network alone: begin it with one slash, as in /services",
+            "A return path must stay in this network: begin it with one slash, as in /services",
             pointer="/returnPath",
         )
 
@@ -260,10 +260,10 @@ def _concerns(found: Provisioning, organization: str, directory: Directory) -> b
 
 
 STATE_TEXTS = {
-    ProvisioningState.PENDING: ("Not confirmed yet", "has not confirmed yet. Load this page again in a moment"),
-    ProvisioningState.EXPIRED: ("Not confirmed in time", "did not confirm within 24 hours. Begin again"),
-    ProvisioningState.ACTIVE: ("Connected", "has confirmed. Messages can go both ways"),
-    ProvisioningState.REVOKED: ("Not connected any more", "is not connected with you any more"),
+    ProvisioningState.PENDING: ("Not confirmed yet", "has not confirmed yet. Reload this page in a moment"),
+    ProvisioningState.EXPIRED: ("Not confirmed in time", "did not confirm within 24 hours. Start again"),
+    ProvisioningState.ACTIVE: ("Connected", "has confirmed. Messages can be sent in both directions"),
+    ProvisioningState.REVOKED: ("No longer connected", "is no longer connected with you"),
 }
 
 
@@ -276,7 +276,7 @@ def check_form_proof(network: Network, caller: Caller, provider: Service, form: 
     """Refuse a form that this person was not shown, or whose provider has changed its site since."""
     subject = _subject(form.get("provider", ""), provider)
     if not network.tokens.forms.holds(form.get("proof", ""), caller.name, subject, network.clock.now_us()):
-        raise Refused("permission.denied", "This form was not shown to you, or a while ago; open the page again")
+        raise Refused("permission.denied", "The form has expired or was not created for you; reload the page")
 
 
 def _subject(gcid: str, provider: Service) -> str:

@@ -55,14 +55,14 @@ class ProvisioningChanges:
         if not self._waits_for(provider, gcid, token):
             raise Refused(
                 "provisioning.invalid",
-                "No provisioning waits for this service and token; give both as they came to your provisioning page, once",
+                "No provisioning waits for this service and token; send both as your provisioning page received them, once",
             )
         directory, now_us = self._configuration.directory(), self._clock.now_us()
         found = directory.provisionings[gcid]
         if not found.may_be_confirmed(now_us):
             raise Refused(
                 "provisioning.expired",
-                "The provisioning was begun more than 24 hours ago; ask your customer to begin again",
+                "The provisioning was started more than 24 hours ago; ask your customer to start again",
             )
         confirmed = replace(found, token_hash="", confirmed_at_us=now_us, revoked_at_us=0, settled_in=said_in)
         changes = [_seen(directory, build_save(confirmed)), *_cookie_changes(directory, provider.gcid, gcid, cookie)]
@@ -92,7 +92,7 @@ class ProvisioningChanges:
         directory = self._configuration.directory()
         found = directory.provisionings.get(gcid)
         if found is None or not {found.provider, found.service} & set(parties) or found.revoked_at_us:
-            raise Refused("provisioning.unknown", "There is no provisioning of this service that you could revoke")
+            raise Refused("provisioning.unknown", "This service has no provisioning that you can revoke")
         revoked = replace(found, token_hash="", revoked_at_us=self._clock.now_us(), settled_in=said_in)
         changes = [_seen(directory, build_save(revoked)), *_cookie_changes(directory, found.provider, gcid, None)]
         await self._configuration.change(by, changes, "provisioning revoked")
@@ -122,7 +122,7 @@ def _known(directory: Directory, service: Service, sender: str) -> str:
         return sender
     found = directory.service(sender)
     if found is None or not directory.visible(found, service.organization):
-        raise Refused("not-found", f"There is no service {sender[:120]!r} that you may see; name it by its GCID")
+        raise Refused("not-found", f"Service {sender[:120]!r} does not exist, or you may not see it; use its GCID")
     return found.gcid
 
 

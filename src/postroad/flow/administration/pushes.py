@@ -20,7 +20,7 @@ from postroad.flow.network import Network
 from postroad.flow.registries.push_control import RequestedPush
 from postroad.ports import JournalStep
 
-NOT_PUSHED = "this service is not pushed to: its profile does not have delivery: push"
+NOT_PUSHED = "this service does not receive pushes: its profile does not have delivery: push"
 NOT_HERE = "this server does not push messages"
 
 
@@ -44,7 +44,9 @@ async def try_now(network: Network, caller: Caller, named: str) -> tuple[Service
     """Push the oldest waiting message at once, even in a pause; a success ends the pause."""
     service = _service(caller, network.directory, named, Role.DEVELOPER)
     if network.directory.is_suspended(service):
-        raise Refused("service.suspended", f"{service.address} is suspended; its messages wait until that ends")
+        raise Refused(
+            "service.suspended", f"{service.address} is suspended; its messages wait until the suspension ends"
+        )
     if service.delivery is not DeliveryMode.PUSH:
         return service, RequestedPush(reason=NOT_PUSHED)
     entry = AccessRecorded(network.clock.now_us(), caller.name, "push.tried", service.address)

@@ -51,6 +51,6 @@ def check_approved(caller: Caller, directory: Directory) -> None:
     if organization is not None and organization.suspended == AWAITING_APPROVAL:
         raise Refused(
             "registration.pending",
-            "An operator of the network has to approve your organization first; until then you can read, and change your "
-            "own account",
+            "An operator of the network must approve your organization first; until then you can only read, and change "
+            "your own account",
         )

@@ -30,7 +30,9 @@ async def release(network: Network, caller: Caller, named: str) -> ReleaseResult
     """Release everything held for the service now; later messages are held again."""
     service = _service(caller, network.directory, named)
     if network.directory.is_suspended(service):
-        raise Refused("service.suspended", f"{service.address} is suspended; its messages wait until that ends")
+        raise Refused(
+            "service.suspended", f"{service.address} is suspended; its messages wait until the suspension ends"
+        )
     if service.release is None or not service.release.holds or service.delivery is not DeliveryMode.PUSH:
         return ReleaseResult(service=service, going=0)
     held = await network.releases.release(service.gcid, caller.name, ON_REQUEST)

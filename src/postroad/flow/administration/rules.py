@@ -44,7 +44,7 @@ async def add(administration: Administration, caller: Caller, rule: Rule, positi
 
     def ordered(rules: Sequence[Rule], directory: Directory, owner: Service) -> list[Rule]:
         if rule_key(owner.gcid, rule.name) in directory.rules:
-            detail = f"{owner.address} has a rule with this name; choose another, or change that one"
+            detail = f"{owner.address} has a rule with this name; choose another name, or change that rule"
             raise Refused("name.taken", detail, pointer="/name")
         if len(rules) >= MAX_RULES:
             raise Refused("value.invalid", f"A service has at most {MAX_RULES} rules; remove one first")

@@ -94,7 +94,9 @@ async def remove(administration: Administration, caller: Caller, named: str, see
     def decide(directory: Directory) -> list[DirectoryChange]:
         service = _changeable(caller, directory, named)
         if service.suspended and not caller.operator:  # or it would come back in good standing
-            raise permission_denied("The service is suspended; the network's operators end that, or remove it")
+            raise permission_denied(
+                "The service is suspended; only the network's operators can end the suspension, or remove it"
+            )
         owned = (
             *directory.credentials_of(service=service.gcid),
             *directory.rules_of(service.gcid),
@@ -127,7 +129,7 @@ async def change_organization(
         house = require_organization(caller, directory, name, Role.OWNER)
         rate, most = house.posts_per_s if posts_per_s is None else posts_per_s, limits or house.limits
         if (rate, most) != (house.posts_per_s, house.limits) and not caller.operator:
-            raise permission_denied("How much an organization may post is set by the network's operators")
+            raise permission_denied("Only the network's operators may set the limits of an organization")
         changed = replace(house, description=description, posts_per_s=rate, limits=most)
         return [build_save(changed, seen_version)]
 
@@ -143,7 +145,7 @@ async def suspend(administration: Administration, caller: Caller, find: Suspensi
     def decide(directory: Directory) -> list[DirectoryChange]:
         item = find(directory)
         if not caller.operator:
-            raise permission_denied("Only the network's operators suspend, and end a suspension")
+            raise permission_denied("Only the network's operators may suspend, or end a suspension")
         return [build_save(replace(item, suspended=reason))]
 
     await administration.carry_out(caller.name, decide, f"suspended: {reason}" if reason else "suspension ended")
@@ -197,7 +199,7 @@ def _changeable(caller: Caller, directory: Directory, named: str) -> Service:
     service = require_service(caller, directory, named, Role.DEVELOPER)
     if service.hosted is Hosting.PROVISIONING:
         raise permission_denied(
-            f"{service.address} is the network's own service, by which providers confirm; it stays as it is"
+            f"{service.address} is the network's own service for confirmations by providers; it cannot be changed"
         )
     return service
 
@@ -232,7 +234,7 @@ async def find_port_errors_in_thread(network: Network, caller: Caller, service: 
 
 def _refuse_port(service: Service, faults: Sequence[DocumentError]) -> None:
     if faults:
-        raise InvalidChange("batching.invalid", f"{service.address} cannot be used as it is written", faults)
+        raise InvalidChange("batching.invalid", f"{service.address} is not valid", faults)
 
 
 def _check_push(administration: Administration, before: Service | None, service: Service) -> None:
@@ -243,7 +245,7 @@ def _check_push(administration: Administration, before: Service | None, service:
         if fault.is_error
     ]
     if faults:
-        raise InvalidChange("value.invalid", f"{service.address} can never be pushed to in this way", faults)
+        raise InvalidChange("value.invalid", f"pushes to {service.address} can never work", faults)
 
 
 def find_new_push_errors(network: Network, before: Service | None, service: Service) -> Sequence[PushSettingsError]:

@@ -28,10 +28,10 @@ async def open_request(
     """Open a request to the operators; ``session`` is the message that it is about, or ''."""
     person = require_person(caller)
     if not person.organization:
-        raise Refused("permission.denied", "You are an operator; requests are opened by members of an organization")
+        raise Refused("permission.denied", "Operators cannot open requests; only members of an organization can")
     _check_text(subject, SUBJECT_CHARS, "/subject")
     if session and await administration.network.trace(session, person.organization) is None:
-        raise Refused("not-found", "There is no such message, or none that you may see", pointer="/session")
+        raise Refused("not-found", "The message does not exist, or you may not see it", pointer="/session")
     note = _note(administration, person, text)
     request = SupportRequest(
         id=ids.short(note.at_us, administration.network.randomness.bytes(4)),
@@ -53,7 +53,7 @@ def _check_number(requests: list[SupportRequest], most: int) -> None:
     if most and sum(one.state is not SupportState.CLOSED for one in requests) >= most:
         raise Refused(
             "support.too-many",
-            f"Your organization has {most} requests that are not closed; close one that is done, or write to it",
+            f"Your organization has {most} requests that are not closed; close one, or add a comment to it",
         )
 
 
@@ -68,7 +68,9 @@ async def add_note(
         found = find_request(caller, directory, request_id)
         closes = close and found.state is not SupportState.CLOSED
         if len(found.notes) >= MAX_NOTES and not closes:
-            raise Refused("value.invalid", f"A request has at most {MAX_NOTES} notes; open another, and name this one")
+            raise Refused(
+                "value.invalid", f"A request has at most {MAX_NOTES} comments; open another one, and refer to this one"
+            )
         state = SupportState.CLOSED if close else _handed_over(person)
         return [build_save(replace(found, state=state, notes=(*found.notes, note)))]
 
@@ -104,4 +106,4 @@ def _handed_over(person: Person) -> SupportState:
 
 def _check_text(text: str, most: int, pointer: str) -> None:
     if not text.strip() or len(text) > most:
-        raise Refused("value.invalid", f"Write something here, of at most {most} characters", pointer=pointer)
+        raise Refused("value.invalid", f"Enter a text of at most {most} characters", pointer=pointer)

@@ -175,11 +175,11 @@ def _is_open(service: Service, url: str) -> bool:
 def _check_wish(service: Service, partnership: Partnership, heading: Heading) -> None:
     wish = heading.wish
     if wish.signed and not partnership.own.identities:
-        raise Refused("as2.unsupported-format", "There is no key to sign receipts with; ask for unsigned ones")
+        raise Refused("as2.unsupported-format", "There is no key to sign MDNs with; request unsigned MDNs")
     if not _is_open(service, wish.url):
         raise Refused(
             "as2.receipt-address",
-            "The receipt is asked for at an address that was not agreed on; use one of your own AS2 server, or have it "
+            "The MDN is requested at an address that was not agreed; use one of your own AS2 server, or have it "
             "added to receiptUrls",
         )
 

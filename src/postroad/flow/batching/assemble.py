@@ -50,9 +50,7 @@ MAX_DRAWS = 10  # times that others may draw the same numbers at the same moment
 TRIES = 3  # of a batch, where something fails that nobody expects
 OFF_LOOP_BYTES = 256 << 10  # from so many bytes on, an interchange is made beside the event loop
 MAX_REASON = 500
-DAMAGED = Refused(
-    "storage.damaged", "a document of it cannot be read back; tell the network's operator, and resume it after that"
-)
+DAMAGED = Refused("storage.damaged", "a document of it cannot be read; contact the network's operator, then resume it")
 HEADER = MESSAGE.index("header")
 _MEMBER = re.compile(r"/members/([0-9]+)")
 
@@ -147,7 +145,9 @@ class InterchangeAssembler:
             if outcome.key == batch_key(raise_version(batch)):
                 return None
             self.forget()
-        raise Unavailable("network.busy", "Others draw the same control numbers; the batch is assembled in a moment")
+        raise Unavailable(
+            "network.busy", "Other interchanges are using the same control numbers; the batch is assembled in a moment"
+        )
 
     def _on_its_way(self, step: JournalStep, seq: int) -> Batch:
         entry = step.entry
@@ -182,7 +182,8 @@ class InterchangeAssembler:
                     found[held.queued.number] = _document(batching, held, body)
         if gone:
             raise Refused(
-                "body.dropped", f"the documents of {gone} members are no longer kept; take them out, or drop it"
+                "body.dropped",
+                f"the documents of {gone} messages are no longer stored; remove these messages, or drop the batch",
             )
         return [
             found[member.number] for member in order_members(batching.policy, [one.member for one in found.values()])
@@ -192,7 +193,7 @@ class InterchangeAssembler:
         if size > self._message_bytes:
             raise Refused(
                 "message.too-large",
-                f"it has {size} bytes, and the network takes messages of {self._message_bytes}; take members out, or drop it",
+                f"it has {size} bytes, and the network's limit is {self._message_bytes}; remove messages, or drop the batch",
             )
 
     def _step(
@@ -274,7 +275,7 @@ async def _beside(documents: list[MemberDocument], work: Callable[[], Result]) -
 
 
 def _failed(error: Exception) -> Refused:
-    told = f"assembling it failed ({type(error).__name__}); tell the network's operator"
+    told = f"assembling it failed ({type(error).__name__}); contact the network's operator"
     refusal = Refused("service.failed", told)
     refusal.__cause__ = error
     return refusal

@@ -39,9 +39,9 @@ LEASE_S = 60.0  # longer than anything may stay unsaved
 CHOSEN_BY = "batcher"
 REFUSED = Status(
     "batch.request",
-    "A batcher gathers notifications, and answers nothing: post a notification, or send the request to the service itself",
+    "A batcher accepts only notifications: post a notification, or send the request to the service itself",
 )
-FAILED = Status("service.failed", "The batcher failed on this message; its owner is told")
+FAILED = Status("service.failed", "The batcher failed on this message; its owner is notified")
 
 log = logging.getLogger(__name__)
 
@@ -119,7 +119,7 @@ class BatchIntake:
         network = self._network
         receiver = network.directory.service(batching.sends_to)
         if receiver is None:
-            detail = f"there is no service {batching.sends_to}; correct sendsTo, and resend this"
+            detail = f"service {batching.sends_to} does not exist; correct sendsTo, and resend this"
             await network.ending.fail(queued.number, make_reason("recipient.unknown", detail=detail))
             return
         delivered = network.view_delivery(queued, body)

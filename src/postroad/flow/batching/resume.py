@@ -60,9 +60,7 @@ class BatchResumption:
     def _port(self, batch: Batch) -> tuple[Service, str]:
         service = self._network.directory.services.get(batch.service)
         if service is None or service.batching is None:
-            raise Refused(
-                "batch.state", "Its service gathers no messages any more; make it a batcher again, or drop it"
-            )
+            raise Refused("batch.state", "Its service is no longer a batcher; make it one again, or drop the batch")
         return service, service.batching.sends_to
 
     async def _sent_again(self, after: Batch, by: str, reason: str) -> Batch | None:

@@ -91,7 +91,7 @@ class As2Pusher:
         if target.attempt > target.tries:
             return PushAnswer(status=None, fault=make_reason("as2.no-receipt", count=target.tries), final=True)
         if handed.given is None:
-            raise Misconfigured(["The message is not in the format AS2"])
+            raise Misconfigured(["The message is not in the AS2 format"])
         try:
             built = await asyncio.to_thread(
                 build_as2_message,

@@ -127,7 +127,7 @@ class Courier:
             if begun is None:
                 lane.release(self.service.organization, 1)
         if begun is None:
-            return RequestedPush(reason="nothing waits to be pushed")
+            return RequestedPush(reason="no message is waiting")
         made = await asyncio.shield(begun)
         return RequestedPush(
             session=going[0].delivered.session,

@@ -82,7 +82,7 @@ def _proof(service: Service, push: Push, secrets: Secrets, headers: dict[str, st
 def _one_line(secret: str) -> str:
     """Return the secret if it can be sent in a header."""
     if not secret.isascii() or not secret.isprintable():
-        raise Misconfigured(["The secret that push.secretFrom names must be one line of plain characters"])
+        raise Misconfigured(["The secret of push.secretFrom must be one line of ASCII characters"])
     return secret
 
 
@@ -91,7 +91,7 @@ def _signature(secret: str, headers: dict[str, str], body: bytes) -> dict[str, s
     try:
         current, *older = [webhook.secret_bytes(text) for text in secret.split()[:2]]
     except ValueError as fault:
-        raise Misconfigured([f"The secret that push.secretFrom names cannot sign: {fault}"]) from None
+        raise Misconfigured([f"The secret of push.secretFrom cannot sign: {fault}"]) from None
     timestamp_s = int(headers["webhook-timestamp"])
     return webhook.headers(current, headers["webhook-id"], timestamp_s, body, older[0] if older else None)
 

@@ -29,7 +29,7 @@ class As2Partners:
         """Return the service's partnership; raises Misconfigured if our key is missing or not valid."""
         as2 = service.as2
         if as2 is None:
-            raise Misconfigured([f"{service.address} has no section as2; say there what was agreed on"])
+            raise Misconfigured([f"{service.address} has no section as2; add one with the settings of the partnership"])
         key_pem = self._secrets.secret(service, as2.secret_from) if as2.secret_from else ""
         try:
             return partnership(as2, key_pem, self._receipt_url(service))
@@ -55,12 +55,13 @@ class As2Partners:
         if service is None:
             raise Refused(
                 "as2.partner-unknown",
-                f"{partner!r} has no agreement with {own!r} here; check both names, letter by letter",
+                f"{partner!r} has no partnership with {own!r} here; check both names, including case",
             )
         try:
             return service, self.of(service)
         except Misconfigured as fault:
             log.error("nothing can be received from %s: %s", service.address, fault)
             raise Refused(
-                "as2.unexpected-processing-error", "Our key is not available; try again later, and inform us"
+                "as2.unexpected-processing-error",
+                "The network's key is not available; try again later, and contact the operator",
             ) from None

@@ -157,4 +157,6 @@ def decode_directory_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
 
 
 def _conflict(what: str) -> Refused:
-    return Refused("version.conflict", f"Another client changed {what} meanwhile; read it again and repeat your change")
+    return Refused(
+        "version.conflict", f"Another client changed {what} in the meantime; read it again and repeat your change"
+    )

@@ -355,7 +355,7 @@ class AcceptStage:
             answered(error)
         else:
             log.error("a post could not be carried out", exc_info=error)
-            answered(Refused("internal", "The post was not carried out; try again"))
+            answered(Refused("internal", "The post failed; try again"))
 
 
 def _charge(step: PostStep, sender: Service) -> QuotaCharge:

@@ -107,7 +107,8 @@ class AdvanceStage:
         body = await self._desk.body(queued)
         if body is None:
             raise Refused(
-                "body.dropped", "The message's documents are no longer kept; answer with them, or with an error"
+                "body.dropped",
+                "The message's documents are no longer stored; include them in the response, or return an error",
             )
         before = decode_parts(queued.content.parts, body)
         return merge_parts(before, message.parts, access) if message.parts and message.status is None else before
@@ -143,17 +144,15 @@ def _after_error(queued: Queued, status: Status) -> int | None:
 
 def _misrouted(refusal: Refused, queued: Queued, directory: Directory) -> JourneyEnd:
     someone = anonymous_service_label(queued, directory)
-    told = Status(refusal.code, f"{someone} gave it no valid way on") if someone else None
+    told = Status(refusal.code, f"{someone} left no valid route forward") if someone else None
     return JourneyEnd("failed", Status(refusal.code, refusal.detail), told)
 
 
 def _failure(admitted: Admitted, status: Status, queued: Queued, directory: Directory) -> JourneyEnd:
     by, someone = admitted.sender.address, anonymous_service_label(queued, directory)
     if status.code == REJECTED:
-        told = Status("route.rejected", f"{someone} did not let the message pass") if someone else None
-        return JourneyEnd(
-            "rejected", Status("route.rejected", f"{by} did not let the message pass: {status.text}"), told
-        )
+        told = Status("route.rejected", f"Rejected by {someone}") if someone else None
+        return JourneyEnd("rejected", Status("route.rejected", f"Rejected by {by}: {status.text}"), told)
     told = Status("route.failed", f"{someone} failed") if someone else None
     why = make_reason("service.error", by=by, status=status.code, detail=status.text)
     return JourneyEnd("failed", Status("route.failed", reason_text(why)), told, why)
@@ -173,7 +172,7 @@ def _onward(
         return NextHop(route, place, parts, returned, b"")
     sender = directory.services.get(queued.message.sender)
     if sender is None:
-        raise Refused("route.invalid", "The message's sender does not exist any more")
+        raise Refused("route.invalid", "The message's sender no longer exists")
     properties = merge_properties(queued.message.properties, ancestry.seen_at(place, returned))
     elaboration = RuleEvaluation(
         directory, lambda: travelling_subject(queued, parts, properties, directory, budget), queued.message.routing

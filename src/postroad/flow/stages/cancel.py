@@ -61,7 +61,7 @@ class CancelStage:
             ]
             if await self._withdraw(admitted, [copy for copy in copies if not copy.too_late], withdrawn):
                 return _result(message, {copy.ordinal: copy.too_late for copy in copies})
-        raise Unavailable("network.busy", "The message is moving on just now; try to cancel it again in a moment")
+        raise Unavailable("network.busy", "The message is being forwarded; try again in a moment")
 
     async def _message(self, admitted: Admitted) -> tuple[int, MessagePosted]:
         for row in await self._index.query("message", admitted.message.reference):
@@ -70,8 +70,8 @@ class CancelStage:
                 return row[0], message
         raise Refused(
             "reference.invalid",
-            "The reference is not the session of a request or notification that this service posted; use the one that its "
-            "post was answered with",
+            "The reference is not the session ID of a request or notification that this service posted; use the one that "
+            "the post returned",
             pointer="/reference",
         )
 
@@ -91,7 +91,7 @@ class CancelStage:
         batch = await self._batches.of_delivery(number) if waits else None
         if batch is not None and not await self._batches.can_remove_member(batch):
             return CopyToCancel(ordinal, number, journey, f"it is being sent in batch {batch.id}", waits)
-        too_late = _too_late(found) or ("its receiver has it in hand" if await self._is_in_hand(found) else "")
+        too_late = _too_late(found) or ("its recipient is processing it" if await self._is_in_hand(found) else "")
         return CopyToCancel(ordinal, number, journey, too_late, waits, batch is not None)
 
     async def _is_in_hand(self, found: FoundDelivery | None) -> bool:
@@ -151,7 +151,7 @@ def _result(message: MessagePosted, too_late: dict[int, str]) -> PostResult:
         RecipientResult(
             service=copy.named,
             code=TOO_LATE if too_late.get(ordinal) else "",
-            detail=f"Not withdrawn: {too_late[ordinal]}" if too_late.get(ordinal) else "",
+            detail=f"Not cancelled: {too_late[ordinal]}" if too_late.get(ordinal) else "",
         )
         for ordinal, copy in enumerate(message.copies)
         if not copy.code

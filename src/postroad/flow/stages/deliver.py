@@ -277,7 +277,7 @@ def _result(token: str, found: FoundDelivery | None) -> Settled:
 
 
 def _over(token: str) -> Settled:
-    detail = "The delivery has come to its end: it expired, failed, or was withdrawn or answered before"
+    detail = "The delivery has already ended: it expired, failed, or was cancelled or answered before"
     return Settled(token=token, code="delivery.over", detail=detail)
 
 
@@ -292,7 +292,7 @@ def _tries(service: Service) -> int:
 
 def _receiver(caller: Caller) -> Service:
     if caller.service is None:
-        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials, not a person's")
+        raise Refused("permission.denied", "Only a service's own credentials can read a mailbox, not a person's")
     check_connection(caller, caller.service, f"{caller.service.address} asks")
     return caller.service
 
@@ -306,7 +306,7 @@ def _check_standing(service: Service, directory: Directory) -> None:
         )
 
 
-NO_LONGER_KEPT = make_reason("body.dropped", detail="its documents are no longer kept")
+NO_LONGER_KEPT = make_reason("body.dropped", detail="its documents are no longer stored")
 
 log = logging.getLogger(__name__)
 

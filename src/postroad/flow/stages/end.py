@@ -42,7 +42,7 @@ class EndStage:
         """End the journey of a delivery that the desk no longer hands out."""
         code = "route.expired" if state == "expired" else "route.failed"
         someone = anonymous_service_label(queued, self._directory())  # the reason may tell who it is
-        told = Status(code, f"{someone} failed, or did not take the message in time") if someone else None
+        told = Status(code, f"{someone} failed, or did not accept the message in time") if someone else None
         status = Status(code, reason_text(reason))
         await self.end(queued.journey, queued.number, state, status, why=reason, told=told)
 

@@ -33,7 +33,7 @@ IDLE_S = 3_600.0
 REST = 10  # times as long as a look has taken, nobody looks again …
 MAX_REST_S = 60.0  # … but for no longer than this
 EXPIRED_REASON = make_reason("delivery.expired")
-EXPIRED = Status("route.expired", "The message expired before its journey was over")
+EXPIRED = Status("route.expired", "The message expired on its way")
 
 
 async def is_always_leader() -> bool:

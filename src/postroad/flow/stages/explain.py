@@ -64,9 +64,7 @@ class ExplainStage:
         """Explain how this message would be routed now; raises Refused if it would not be admitted."""
         directory = self._directory()
         if message.type not in ADDRESSED:
-            raise Refused(
-                "value.invalid", "Requests and notifications have a route to explain; a response follows its own"
-            )
+            raise Refused("value.invalid", "Only requests and notifications have a route to explain")
         admitted = admit(message, caller, directory, self._clock.now_us())
 
         def attempt(at_once: int | None) -> AttemptedRoute:

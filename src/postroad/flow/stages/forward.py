@@ -90,7 +90,7 @@ class ForwardStage:
         """
         found = await self._lookup.find(delivered.token, delivered.recipient_gcid)
         if found.state is not DeliveryState.QUEUED:
-            raise Refused("delivery.over", "The delivery has come to its end before it was forwarded")
+            raise Refused("delivery.over", "The delivery has already ended before it was forwarded")
         queued, directory = found.queued, self._directory()
         through = (*list_passed_services(queued.message), queued.recipient)
         wanted, faults = _wanted(forwards, queued.recipient, through, directory)
@@ -162,7 +162,7 @@ class ForwardStage:
             self._note_expiry(step)
         elif forward.once and outcome.key == forward.once:
             raise Unavailable(
-                "network.unavailable", "The same interchange came twice at the same time; it is looked at again"
+                "network.unavailable", "The same interchange arrived twice at the same time; it is checked again"
             )
         return isinstance(outcome, Committed)
 

@@ -74,9 +74,9 @@ def duplicate_error(entry: MessagePosted, session: str) -> Refused:
 def reused_key_error(posting: Posting, session: str) -> Refused:
     """Return the refusal for a post whose Idempotency-Key or Message-ID came with a different message."""
     if posting.arrival is not None and posting.arrival.message_id:
-        detail = "Another message was sent under this Message-ID before; use a new Message-ID for each message"
+        detail = "This Message-ID was used for another message; use a new Message-ID for each message"
         return Refused("as2.message-id-reused", detail, session=session)
-    detail = "This Idempotency-Key was used for another message before; use a new key for a new message"
+    detail = "This Idempotency-Key was used for another message; use a new key for each message"
     return Refused("idempotency.mismatch", detail, session=session)
 
 

@@ -28,7 +28,10 @@ class DeliveryLookup:
         if found is None:
             raise Refused(
                 "reference.invalid",
-                "The reference is not the token of a message that this service received; use the token it came with",
+                (
+                    "The reference is not the token of a message that this service received; use the token of the "
+                    "delivery"
+                ),
                 pointer="/reference",
             )
         return found

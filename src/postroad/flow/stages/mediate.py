@@ -49,7 +49,9 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
             "wire.unsupported", "Send the message without Content-Encoding; its bytes are forwarded unchanged"
         )
     if wire.header("content-transfer-encoding").lower() not in ("", "binary", "8bit", "7bit"):
-        raise Refused("wire.unsupported", "HTTP has no transfer encodings; send the bytes as they are, or a multipart")
+        raise Refused(
+            "wire.unsupported", "Transfer encodings are not supported in HTTP; send the bytes unencoded, or a multipart"
+        )
     taken = decode_wire(wire, limits)
     message = message_of(wire, taken, limits)
     wrapper = pack_wrapper(taken.setting) if taken.setting is not None else b""

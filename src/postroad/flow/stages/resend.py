@@ -59,12 +59,10 @@ class DeadLetterStage:
             raise already_handled_error()
         service = directory.services.get(queued.recipient)
         if service is None:
-            raise Refused(
-                "recipient.unknown", "The service at which it failed does not exist any more; drop it instead"
-            )
+            raise Refused("recipient.unknown", "The service where it failed no longer exists; drop it instead")
         _check_standing(letter, service, directory)
         if await self._desk.body(queued) is None:
-            raise Refused("body.dropped", "Its documents are no longer kept; have it posted again, and drop it")
+            raise Refused("body.dropped", "Its documents are no longer stored; have it posted again, and drop it")
 
     async def resend(self, letter: DeadLetter, by: str, reason: str, expires_at_us: int | None = None) -> int:
         """Resend a checked letter and return its new delivery number; Refused if it was handled meanwhile."""
@@ -111,7 +109,7 @@ class DeadLetterStage:
 
 
 def already_handled_error() -> Refused:
-    return Refused("dead-letter.dealt", "This dead letter has been resent or dropped already; see its message's trace")
+    return Refused("dead-letter.dealt", "This dead letter has already been resent or dropped; see its message's trace")
 
 
 def _check_standing(letter: DeadLetter, service: Service, directory: Directory) -> None:
@@ -119,17 +117,17 @@ def _check_standing(letter: DeadLetter, service: Service, directory: Directory) 
     queued = letter.queued
     sender = directory.services.get(queued.message.sender)
     if sender is not None and directory.is_suspended(sender):
-        raise Refused("sender.suspended", "The service that sent it is suspended; resend it when that is over")
+        raise Refused("sender.suspended", "The sender is suspended; resend it when the suspension ends")
     if any(directory.is_suspended(one) for one in _others_on_the_way(letter, directory)):
-        raise Refused("recipient.suspended", "A service on its way is suspended; resend it when that one is back")
+        raise Refused("recipient.suspended", "A service on its route is suspended; resend it when the suspension ends")
     invoker = directory.services.get(queued.hops[queued.hop].invoker or queued.message.sender)
     if queued.message.answers is not None and not queued.in_transit:
         if directory.is_suspended(service):
             raise Refused(
-                "recipient.suspended", "The service at which it failed is suspended; resend it when it is back"
+                "recipient.suspended", "The service where it failed is suspended; resend it when the suspension ends"
             )
     elif invoker is None:
-        raise Refused("recipient.not-allowed", "The service that brought this one in does not exist any more; drop it")
+        raise Refused("recipient.not-allowed", "The service that inserted this one no longer exists; drop it")
     else:
         find_permitted_recipient(invoker, service.gcid, directory)
 

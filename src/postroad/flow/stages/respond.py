@@ -41,10 +41,10 @@ from postroad.flow.stages.posting import (
 )
 from postroad.ports import Conflict, JournalStep
 
-NO_RETURN = "The response had no valid way back"
+NO_RETURN = "The response had no valid route back"
 NO_WAY_BACK = (
-    "The response has no valid way back to the service that asked; connect as safely as your own policy and theirs ask, or "
-    "ask the owner of the service that the request came from"
+    "The response has no valid route back to the requester; connect as securely as your and its policy require, or ask the "
+    "owner of the requesting service"
 )
 
 
@@ -78,11 +78,11 @@ class RespondStage:
             return await self._acknowledge(admitted, found)
         if found.state not in (DeliveryState.QUEUED, DeliveryState.DELIVERED):
             raise Refused(
-                "reference.invalid", f"The referenced delivery is {found.state.name.lower()}; it takes no answer"
+                "reference.invalid", f"The referenced delivery is {found.state.name.lower()} and cannot be answered"
             )
         queued = found.queued
         if queued.expires_at_us and queued.expires_at_us <= admitted.at_us:
-            raise Refused("message.expired", "The message expired before this answer; no one waits for it any more")
+            raise Refused("message.expired", "The message expired before this response")
         try:
             if (earlier := await self._earlier(found)) is not None:
                 result = await self._again(earlier, posting)
@@ -114,7 +114,7 @@ class RespondStage:
         taken = [found.queued] if found.state is DeliveryState.QUEUED else []
         over = found.state not in (DeliveryState.QUEUED, DeliveryState.DELIVERED)
         if over or (taken and await acknowledge(self._desk, admitted.at_us, admitted.sender.gcid, taken)):
-            raise Refused("delivery.over", "The delivery has come to its end before this acknowledgement")
+            raise Refused("delivery.over", "The delivery has already ended before this acknowledgement")
         message = found.queued.message
         result = PostResult(session=message.session, transaction=message.transaction)
         return redact_result(result, found.queued, self._pseudonyms)
@@ -127,7 +127,7 @@ class RespondStage:
             )
         requester = directory.services.get(request.sender)
         if requester is None:
-            raise Refused("recipient.unknown", "The service that sent the request does not exist any more")
+            raise Refused("recipient.unknown", "The requesting service no longer exists")
         way = await self._way_back(admitted, queued, requester, directory)
         explanation = pack_tried(way.tried) if way.tried else b""
         keys = await self._heavy.route(
@@ -171,5 +171,5 @@ class RespondStage:
 
 
 def _answered(conflict: Conflict) -> Refused:
-    detail = "This delivery has been answered before, or its time is over; one answer is all it takes"
+    detail = "This delivery has already been answered, or has expired"
     return Refused("reference.answered", detail, session=conflict.session)

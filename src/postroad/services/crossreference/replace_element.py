@@ -40,13 +40,13 @@ async def replace_element(message: Delivered, arguments: Arguments, shared: Shar
     looked = await find_part_values(message, arguments, path)
     values = list(dict.fromkeys(list_values(looked)))
     if len(values) > MAX_VALUES:
-        detail = f"{path} leads to {len(values)} different values; at most {MAX_VALUES} are replaced"
+        detail = f"{path} selects {len(values)} different values; at most {MAX_VALUES} can be replaced"
         raise bad_argument("element", detail)
     keys = [Key(exchange.origin, exchange.key_name, value.strip()) for value in values]
     found = await shared.tools.references.related(shared.owner.gcid, shared.name, keys)
     related = {value: _related_value(records, exchange, path) for value, records in zip(values, found, strict=True)}
     if missing == "error" and None in related.values():
-        detail = f"Nothing is related to a value that {path} leads to; relate it, or say missing=keep"
+        detail = f"The map has no related value for a value at {path}; relate it, or use missing=keep"
         raise Refused("crossreference.missing", detail)
     known = {value: text for value, text in related.items() if text is not None}
     return ServiceResult(parts=await replace_values(message, looked, known))
@@ -73,8 +73,7 @@ def _related_value(records: Iterable[CrossReferenceRecord], exchange: KeyReplace
     if len(found) > 1:
         raise Refused(
             "crossreference.ambiguous",
-            f"Several records are related to a value that {path} leads to; "
-            "say which is meant by the arguments 'to' and 'toKeyName'",
+            f"Several records are related to a value that {path} selects; choose one with the arguments 'to' and 'toKeyName'",
         )
     return found[0] if found else None
 

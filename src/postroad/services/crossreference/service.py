@@ -54,7 +54,7 @@ async def relate(message: Delivered, arguments: Arguments, shared: SharedMap) ->
     one = shared.party("service", arguments.get("service", shared.acting.gcid))
     other = shared.party("otherService", arguments.needed("otherService"))
     if not shared.may_relate(one, other):
-        raise Refused("permission.denied", "One of the two records must be your own organization's")
+        raise Refused("permission.denied", "One of the two records must belong to your organization")
     pair = (
         Key(one.gcid, arguments.needed("keyName"), arguments.needed("keyValue")),
         Key(other.gcid, arguments.needed("otherKeyName"), arguments.needed("otherKeyValue")),

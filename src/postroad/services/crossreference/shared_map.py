@@ -50,7 +50,7 @@ class SharedMap:
         """Return a service that is named in an argument and shares the map."""
         service = self.tools.directory.service(named)
         if service is None or not self.shares(service) or not self._is_known(service):
-            raise bad_argument(argument, f"No service {named[:120]!r} shares the map {self.name!r}")
+            raise bad_argument(argument, f"Service {named[:120]!r} does not share the map {self.name!r}")
         return service
 
     def _is_known(self, service: Service) -> bool:
@@ -81,7 +81,7 @@ def open_map(message: Delivered, arguments: Arguments, tools: Tools) -> SharedMa
 
 def _no_map(name: str) -> Refused:
     called = f" {name[:80]!r}" if name else ""
-    return bad_argument("map", f"There is no map{called} here that you share; ask its owner to add you")
+    return bad_argument("map", f"You do not share a map{called} here; ask its owner to add you")
 
 
 def find_map_errors(content: str) -> list[DocumentError]:

@@ -77,9 +77,7 @@ async def try_bindings(
 
 async def _checked(administration: Administration, caller: Caller, exchange: Service, wish: TriedBinding) -> Binding:
     if caller.service is None and not caller.has_role(caller.organization, Role.DEVELOPER):
-        raise permission_denied(
-            "Only a person with the role developer, or a service, may try a binding that is not made yet"
-        )
+        raise permission_denied("Only a person with the role developer, or a service, may test a new binding")
     binding = binding_of(wish, exchange.gcid, TRIED, exchange.gcid)
     decider = bindings.find_decider(binding, administration.network)
     await bindings.check_program(binding, decider, administration.judges)
@@ -101,7 +99,7 @@ async def _matches(
     asked = [(binding, decider) for binding, decider in found.asked if binding.name in names]
     lacking = {decider.language for _, decider in asked} - set(administration.judges)
     if lacking:
-        raise Refused("request.not-implemented", f"This network cannot run what is bound by {min(lacking).value}")
+        raise Refused("request.not-implemented", f"This network does not support bindings by {min(lacking).value}")
     decided = [binding for binding in found.decided if binding.name in names]
     failed = [binding for binding in found.failed if binding.name in names]
     selected = SelectedBindings(decided, asked, failed, found.fault)

@@ -33,7 +33,7 @@ class Callables:
 
     async def check(self, query: str) -> None:
         if query not in self._routings:
-            raise Refused("routing.unknown", f"The operator has registered no routing {query[:80]!r}")
+            raise Refused("routing.unknown", f"The operator has not registered the routing {query[:80]!r}")
 
     async def evaluate(
         self, queries: Sequence[str], content: bytes, media_type: str, items: Mapping[str, ItemValue]

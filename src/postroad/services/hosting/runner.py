@@ -109,7 +109,7 @@ class DeliveryRunner:
         except Exception as error:
             log.error("%s failed on session %s: %s", service.address, delivered.session, locate_error(error))
             return ServiceResult(
-                status=Status("service.failed", f"{service.address} failed on this message; its owner is told")
+                status=Status("service.failed", f"{service.address} failed on this message; its owner is notified")
             )
 
     async def _forwarded(
@@ -124,7 +124,7 @@ class DeliveryRunner:
         onward = await self._network.forward(make_hosted_caller(service), delivered, forwards, place.leave)
         hosted = CATALOGUE[service.hosted]
         if not isinstance(hosted, ForwardingService):
-            raise TypeError(f"{service.hosted} forwards nothing")
+            raise TypeError(f"{service.hosted} does not forward messages")
         return await hosted.forwarded(returned, onward, self._tools(service))
 
     def _tools(self, service: Service) -> Tools:

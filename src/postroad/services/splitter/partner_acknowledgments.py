@@ -99,7 +99,7 @@ class SplitterPartner:
     def _as_told(self, found: Split, repeated: bool) -> Split:
         """Return the interchange with facts from here: repeated, and always acknowledged."""
         if repeated:
-            fault = InterchangeFault(code=f"{found.standard}.repeated", text="its control number came before")
+            fault = InterchangeFault(code=f"{found.standard}.repeated", text="its control number is a duplicate")
             found = replace(found, faults=(*found.faults, fault))
         if self.agreed.always_acknowledged:
             found = replace(found, facts={**found.facts, "acknowledgment": "1"})

@@ -69,13 +69,13 @@ class SplitterService:
     async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
         """Acknowledge the interchanges once all documents are forwarded, and record the partner's acknowledgments."""
         if not isinstance(returned, SplitResult):
-            raise TypeError("only what was taken apart goes on")
+            raise TypeError("only split documents continue")
         answering = SplitterPartner(returned.message, _agreed(tools), tools)
         await answering.hear(returned.opened)
         rejected = _rejected(returned.documents, onward)
         untold = await answering.give([PartInterchanges(opened=one) for one in returned.opened], rejected)
         log.info(
-            "%s took %d documents out of session %s", tools.service.address, onward.copies, returned.message.session
+            "%s split %d documents from session %s", tools.service.address, onward.copies, returned.message.session
         )
         counted = Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER)
         if not untold:
@@ -87,7 +87,9 @@ class SplitterService:
 
 def _agreed(tools: Tools) -> Splitting:
     if tools.service.splitting is None:
-        raise Refused("configuration.conflict", f"{tools.service.address} has no section splitting; its owner adds one")
+        raise Refused(
+            "configuration.conflict", f"{tools.service.address} has no section splitting; its owner must add one"
+        )
     return tools.service.splitting
 
 
@@ -115,7 +117,7 @@ async def _told_apart(
     untold = await answering.give([PartInterchanges(opened=one, taken=False) for one in every], repeated=repeated)
     refusal = Refused(
         "interchange.duplicate",
-        f"{answering.named(every, repeated)} came before from the same partner; drop it, or set the splitter's option "
+        f"{answering.named(every, repeated)} was received before from the same partner; drop it, or set the splitter's option "
         "duplicates: pass and resend it",
     )
     raise _and_untold(refusal, untold)

@@ -22,7 +22,7 @@ from postroad.testing.traffic.shared_state import TrafficState
 from postroad.testing.traffic.timetable import Story, TimetableStep
 
 NOT_FETCHED = "not fetched before it expired"
-EXPIRED = Status("route.expired", "The message expired before its journey was over")
+EXPIRED = Status("route.expired", "The message expired on its way")
 
 
 def expire_delivery(scene: TrafficState, parcel: TrafficDelivery) -> Story:

@@ -30,7 +30,7 @@ REFUSALS = (
     ("wire.malformed", "The message could not be read: it ends in the middle of a value"),
     ("recipient.unknown", f"There is no service {NOBODY}, or none that this sender may know of"),
     ("message.duplicate", "This handle has been posted before"),
-    ("message.expired", "The expiration is in the past; post it again with a later one, or without"),
+    ("message.expired", "The expiration is in the past; use a later one, or none"),
 )
 CHANGE_EVERY_DAYS = 3
 

@@ -45,7 +45,7 @@ BOOKS = "select arg_max(object_value, object_version) from log where object_kind
 
 
 class LedgerUse(NamedTuple):
-    """One use behind an invoice line."""
+    """One billed use of an invoice line."""
 
     seq: int
     ordinal: int
@@ -105,7 +105,7 @@ class BillingLedger:
         return msgspec.json.decode(row[0], type=BillingSettings) if row and row[0] else BillingSettings()
 
     def uses_of(self, account: InvoiceAccount, line: LineKey) -> Iterator[LedgerUse]:
-        """Return the uses behind a line, in the order of the journal."""
+        """Return the uses of a line, in the order of the journal."""
         found = self._connection.execute(USES, [*account, *line])
         while rows := found.fetchmany(1_000):
             for seq, ordinal, at_us, session, kilobytes, micros in rows:
@@ -120,5 +120,5 @@ class BillingLedger:
 def _open_table(folder: Path, name: str) -> DeltaTable:
     path = str(folder / name)
     if not DeltaTable.is_deltatable(path):
-        raise Misconfigured([f"there is no table {name} in {folder}; {RUN_FIRST}"])
+        raise Misconfigured([f"table {name} does not exist in {folder}; {RUN_FIRST}"])
     return DeltaTable(path)

@@ -210,7 +210,7 @@ def _without_body(items: Mapping[str, TypedItem], found: ForwardedCopies) -> Mat
 
     def looked() -> None:
         found.looked_into_body = True
-        raise Refused("body.dropped", "The body is no longer kept")
+        raise Refused("body.dropped", "The body is no longer stored")
 
     return MatchableMessage(headers=items, content=b"", root=looked)  # type: ignore[arg-type]
 

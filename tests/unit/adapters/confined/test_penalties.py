@@ -35,7 +35,7 @@ def test_one_kill_too_few_is_forgiven() -> None:
 def test_the_last_kill_shuts_the_box_for_that_source_alone() -> None:
     box = box_after(KILLS_ALLOWED, Hands())
     box.check("bad, but corrected")
-    with pytest.raises(Refused, match="5 times within an hour and is not run again for 60 minutes") as refused:
+    with pytest.raises(Refused, match="5 times within an hour and is suspended for 60 minutes") as refused:
         box.check("bad")
     assert refused.value.code == "transform.suspended"
 

@@ -110,14 +110,14 @@ def test_a_sqlite_schema_from_the_future_is_refused(tmp_path: Path) -> None:
     connection = open_writer(tmp_path / "index.sqlite")
     connection.execute("INSERT INTO schema_version VALUES (99, 'future')")
     connection.close()
-    with pytest.raises(Misconfigured, match=r"version 99, this postroad knows up to \d+; start the newer"):
+    with pytest.raises(Misconfigured, match=r"version 99, this postroad knows up to \d+; use the newer"):
         SqliteWriter(tmp_path / "index.sqlite")
 
 
 async def test_a_postgres_schema_from_the_future_is_refused(postgres_database: str, connection: Any) -> None:
     await (await PostgresIndex.open(postgres_database)).close()
     await connection.execute("INSERT INTO schema_version VALUES (99, 'future')")
-    with pytest.raises(Misconfigured, match=r"version 99, this postroad knows up to \d+; start the newer"):
+    with pytest.raises(Misconfigured, match=r"version 99, this postroad knows up to \d+; use the newer"):
         await PostgresIndex.open(postgres_database)
 
 

@@ -217,7 +217,7 @@ async def test_a_damaged_write_ahead_log_is_not_copied_to_the_file(journal: Segm
     await catch_up(journal, index)
     before = path.read_bytes()
     spoil(path.with_name("index.sqlite-wal"), 1 << 20)
-    with pytest.raises(UnusableIndex, match=r"index\.sqlite-wal is not as it was written"):
+    with pytest.raises(UnusableIndex, match=r"index\.sqlite-wal differs from what was written"):
         index.settle()
     with pytest.raises(UnusableIndex):
         await index.close()

@@ -119,7 +119,7 @@ async def test_text_dicts_and_lists_are_the_new_content(
         ("fail('no such buyer')", "line 2: no such buyer"),
         ("message.nothing", "line 2: Object of type `struct` has no attribute `nothing`"),
         ("message.xml.find('Lines').find(5)", "line 2: Object of type `int` has no attribute `split`"),
-        ("json.decode('1e400')", "the engine broke down over it"),
+        ("json.decode('1e400')", "the engine failed"),
     ],
 )
 async def test_anything_else_is_an_error_and_means_no(engine: QueryEngine, expression: str, fault: str) -> None:
@@ -360,12 +360,12 @@ async def test_what_can_be_asked_passes(engine: QueryEngine, script: str) -> Non
         ("x = 1 // 0\n" + returning("True"), "line 1, column 5", "division by zero"),
         ("load('other', 'x')\n" + returning("x"), "line 1, column 1", "`load` is not allowed"),
         ("import os\n" + returning("True"), "line 1, column 1", "`import`"),
-        ("", "", "a function route that takes the message"),
+        ("", "", "a function route with the message"),
         ("def root(message): return True", "", "Variable `route` not found"),
         ("def route(): return True", "", "1 extra positional argument"),
         ("def route(message, more): return True", "", "Missing parameter `more`"),
         ("route = 5", "", "not supported on type `int`"),
-        (returning("True") + "#" * LARGEST_SOURCE_BYTES, "", "bytes and may have"),
+        (returning("True") + "#" * LARGEST_SOURCE_BYTES, "", "bytes; at most"),
         ("# \ud800", "", "not Unicode"),
     ],
 )

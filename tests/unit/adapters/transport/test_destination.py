@@ -36,7 +36,7 @@ def test_a_plain_url_is_taken_apart(url: str, host: str, port: int, target: str,
     [
         ("ftp://example.com/", "begin with https://"),
         ("example.com/in", "begin with https://"),
-        ("https://me:secret@example.com/", "leave out the user name"),
+        ("https://me:secret@example.com/", "remove the user name"),
         ("https://müller.example/", "xn--"),
         ("https://example.com/a b", "a blank"),
         ("https://example.com\\in", "a backslash"),

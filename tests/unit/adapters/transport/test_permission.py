@@ -81,8 +81,8 @@ def test_special_addresses_are_called_what_they_are() -> None:
     }
     assert list(told.values()) == [
         "a private network",
-        "this machine itself",
+        "this machine",
         "link-local",
-        "a provider's inner network",
+        "a provider's internal network",
         None,
     ]

@@ -116,4 +116,4 @@ def test_the_doctor_says_whose_key_is_missing(tmp_path: Path, monkeypatch: pytes
     assert "no private key" in health_checks.check_as2(settings).detail
     file.unlink()
     run("as2", "key", "My Biz", "--out", file)
-    assert health_checks.check_as2(settings) == ("as2", "ok", "our key is at hand for all partners (1)")
+    assert health_checks.check_as2(settings) == ("as2", "ok", "the network's key is available for all partners (1)")

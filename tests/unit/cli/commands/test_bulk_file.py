@@ -63,7 +63,7 @@ def test_what_was_answered_is_told_though_the_network_went_away(file: Path, caps
         with pytest.raises(Unavailable):
             post(Network(MAX_MESSAGES), file, as_json=as_json)
     words, *sessions = capsys.readouterr().out.splitlines()
-    assert words == "1000 of 1005 messages accepted; no answer came for line 1001 and after it"
+    assert words == "1000 of 1005 messages accepted; no response for line 1001 and after it"
     assert [json.loads(one)["session"] for one in sessions] == [f"s{number}" for number in range(MAX_MESSAGES)]
 
 
@@ -79,4 +79,4 @@ def test_a_refused_line_is_named_as_editors_count_it(file: Path, capsys: pytest.
 def test_an_option_that_would_do_nothing_is_a_wrong_command_line(file: Path) -> None:
     done = CliRunner().invoke(postroad, ["post", "--bulk", str(file), "--to", "A/B", "--topic", "x", "--key", "k"])
     assert done.exit_code == 2
-    assert "leave out --to, --topic" in done.output
+    assert "omit --to, --topic" in done.output

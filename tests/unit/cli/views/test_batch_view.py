@@ -59,7 +59,7 @@ def test_a_list_says_how_full_each_is_and_why_it_has_not_gone(capsys: pytest.Cap
 def test_an_open_batch_shows_all_its_criteria_and_some_members(capsys: pytest.CaptureFixture[str]) -> None:
     show_batch(Output(), batch(), [member()], is_all=False)
     shown = capsys.readouterr().out
-    for words in ("30, 4200 bytes", "why not gone 30 of 100 messages", "█████░░░░░  50 %", "stocktaking", "0001"):
+    for words in ("30, 4200 bytes", "waits for    30 of 100 messages", "█████░░░░░  50 %", "stocktaking", "0001"):
         assert words in shown
     assert f"… and more; all of them: postroad batch members {ID}" in shown
     assert "interchange" not in shown
@@ -81,7 +81,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
         f"{'c' * 32} (x12)",
         "interchange 42, group 7 to 9",
         f"to Acme/edi, waiting, attempts: 2, again at {AT}: push failed: 503",
-        "otherwise of 1 members",
+        "different for 1 messages",
         "rejected: no price",
     ):
         assert words in shown

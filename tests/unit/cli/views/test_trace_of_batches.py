@@ -95,7 +95,7 @@ def test_a_member_is_told_by_which_number_it_went_and_what_the_partner_says() ->
     shown = lines(told(SENT))
     assert f"gathered by Acme/orders: in batch {ID}  +1.0 ms" in shown
     assert f"in interchange {STREAM}, control number 000000042 as 0002" in shown
-    assert "the partner says: rejected: PO1 is missing" in shown
+    assert "the partner reports: rejected: PO1 is missing" in shown
     assert f"batch {ID} is sent" not in shown
 
 
@@ -106,7 +106,7 @@ def test_a_member_that_waits_is_told_how_its_batch_is() -> None:
 def test_an_interchange_is_told_with_what_is_in_it() -> None:
     shown = lines(told(None, MADE))
     assert f"x12 interchange of batch {ID}, members: 97; control numbers: interchange 42, group 7 to 9" in shown
-    assert f"the partner says with session {WORD}: accepted, otherwise of 2 of its members: 997" in shown
+    assert f"the partner reports with session {WORD}: accepted, different for 2 of its messages: 997" in shown
 
 
 def test_what_became_of_a_member_is_said_in_plain_words() -> None:
@@ -118,5 +118,5 @@ def test_what_became_of_a_member_is_said_in_plain_words() -> None:
     waiting = BatchMembership(batch=ID, state="assembled", interchange=STREAM)
     assert words(waiting, "queued") == f"on its way from Acme/orders in the interchange of batch {ID}"
     left = BatchMembership(batch=ID, state="left")
-    assert words(left, "failed") == "given up at Acme/orders and kept as a dead letter"
+    assert words(left, "failed") == "failed at Acme/orders and kept as a dead letter"
     assert words(None, "delivered") == "taken over by Acme/orders"

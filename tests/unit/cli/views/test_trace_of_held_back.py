@@ -24,8 +24,8 @@ def held(until_us: int) -> History:
 @pytest.mark.parametrize(
     ("until_us", "words"),
     [
-        (3_000_000, "held back until 1970-01-01T00:00:03Z at the latest"),
-        (0, "held back until enough wait, or Acme/orders asks for it"),
+        (3_000_000, "waits for release until 1970-01-01T00:00:03Z at the latest"),
+        (0, "waits for release until enough messages wait, or Acme/orders requests it"),
     ],
 )
 def test_it_says_until_when(until_us: int, words: str) -> None:

@@ -199,7 +199,7 @@ def test_a_batch_that_begins_anew_leaves_the_earlier_one_unfinished() -> None:
     batcher.take(2, subject=message(BatchID="A", BatchStart="true", BatchEnd="true"))
     assert batcher.gone == [([1, 2], "unfinished"), ([3], "end")]
     assert batcher.done[0].state is BatchState.SUSPENDED
-    assert "began it again" in batcher.done[0].why
+    assert "restarted it" in batcher.done[0].why
 
 
 def test_a_clock_that_is_set_back_closes_nothing_early_and_makes_nothing_younger() -> None:

@@ -35,21 +35,21 @@ def test_what_closes_its_batches_is_accepted(policy: BatchPolicy) -> None:
 @pytest.mark.parametrize(
     ("policy", "pointer", "said"),
     [
-        (BatchPolicy(), "", "nothing ever closes such a batch"),
-        (BatchPolicy(types=Types.APART), "", "nothing ever closes such a batch"),
+        (BatchPolicy(), "", "no criterion would close a batch"),
+        (BatchPolicy(types=Types.APART), "", "no criterion would close a batch"),
         (BatchPolicy(count=-1), "/count", "from 0 to 1000000"),
         (BatchPolicy(age_s=10**9), "/age_s", "from 0 to"),
         (BatchPolicy(cron=("nonsense",)), "/cron", "has 1 fields"),
         (BatchPolicy(cron=("@daily",) * 51), "/cron", "at most 50"),
         (BatchPolicy(before_close_s=60), "/before_close_s", "no delivery window that closes"),
-        (BatchPolicy(count=5, empty=Empty.SEND), "/empty", "give a schedule"),
-        (BatchPolicy(cron=("@daily",), empty=Empty.SEND, types=Types.APART), "/empty", "would have no group"),
-        (BatchPolicy(count=5, group_by=(header("nothing"),)), "/group_by/0", "the header has no item"),
+        (BatchPolicy(count=5, empty=Empty.SEND), "/empty", "set a schedule"),
+        (BatchPolicy(cron=("@daily",), empty=Empty.SEND, types=Types.APART), "/empty", "cannot be grouped"),
+        (BatchPolicy(count=5, group_by=(header("nothing"),)), "/group_by/0", "the header has no field"),
         (BatchPolicy(count=5, sort_by=(SortKey(place=header("topic")),) * 11), "/sort_by", "at most 10"),
         (BatchPolicy(last=compare("lessThan", header("topic"), "x", kind="number")), "/last", "is not a number"),
         (BatchPolicy(count=5, takes=compare("matches", header("topic"), "(")), "/takes", "pattern"),
         (BatchPolicy(controlled=Controlled(unfinished_after_s=0)), "/unfinished_after_s", "from 1 to"),
-        (BatchPolicy(controlled=Controlled(end_property="BatchID")), "/controlled", "three properties"),
+        (BatchPolicy(controlled=Controlled(end_property="BatchID")), "/controlled", "different names"),
     ],
 )
 def test_what_cannot_be_used_is_refused_where_it_is_wrong(policy: BatchPolicy, pointer: str, said: str) -> None:

@@ -27,16 +27,16 @@ def batch_of(count: int, size: int = 10, seconds: int = 0) -> Batch:
     [
         (BatchPolicy(count=100), None, "97 of 100 messages"),
         (BatchPolicy(count=1_000, bytes=1_000), None, "970 of 1000 bytes"),
-        (BatchPolicy(count=100, age_s=60), at(60), "it goes at 2026-01-05T08:01:00Z: 60 s after its first message"),
-        (BatchPolicy(age_s=60, idle_s=30), at(40), "it goes at 2026-01-05T08:00:40Z: 30 s after its latest message"),
+        (BatchPolicy(count=100, age_s=60), at(60), "it closes at 2026-01-05T08:01:00Z: 60 s after its first message"),
+        (BatchPolicy(age_s=60, idle_s=30), at(40), "it closes at 2026-01-05T08:00:40Z: 30 s after its latest message"),
         (
             BatchPolicy(age_s=86_400, cron=("0 18 * * *",)),
             at(36_000),
-            "it goes at 2026-01-05T18:00:00Z: the schedule 0 18 * * *",
+            "it closes at 2026-01-05T18:00:00Z: the schedule 0 18 * * *",
         ),
-        (BatchPolicy(last=compare("exists", header("properties.end"))), None, "a message of which its condition holds"),
-        (BatchPolicy(), None, "its policy has no criterion any more; release it, or give the policy one"),
-        (BatchPolicy(count=50), at(10), "it goes at 2026-01-05T08:00:10Z: 97 of 50 messages"),
+        (BatchPolicy(last=compare("exists", header("properties.end"))), None, "a message that meets its condition"),
+        (BatchPolicy(), None, "its policy no longer has a criterion; release it, or add a criterion"),
+        (BatchPolicy(count=50), at(10), "it closes at 2026-01-05T08:00:10Z: 97 of 50 messages"),
     ],
 )
 def test_the_nearest_criterion_is_named(policy: BatchPolicy, when: int | None, told: str) -> None:
@@ -74,9 +74,9 @@ def test_a_batch_of_the_applications_waits_for_its_end_alone() -> None:
 def test_a_batch_that_is_past_gathering_says_where_it_is() -> None:
     policy, batch = BatchPolicy(count=2, age_s=60), batch_of(1)
     complete = close_if_due(policy, UTC_PORT, pause_batch(batch, at(1)), at(60))
-    assert find_due(policy, UTC_PORT, pause_batch(batch, at(1))).told.endswith("then it waits, because it is held back")
+    assert find_due(policy, UTC_PORT, pause_batch(batch, at(1))).told.endswith("then it waits, because it is paused")
     assert (complete.state, complete.why) == (BatchState.CLOSED, "60 s after its first message")
-    assert find_due(policy, UTC_PORT, complete).told == "it is complete and held back; let it go"
+    assert find_due(policy, UTC_PORT, complete).told == "it is complete and paused; resume it"
     assert find_due(policy, UTC_PORT, replace(complete, held=False)).told == "it is closed"
     stopped = suspend_batch(batch, "the partner's server is gone", at(2))
     assert (

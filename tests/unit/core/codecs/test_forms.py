@@ -60,8 +60,8 @@ def test_json_faults_point_at_the_place(body: bytes, pointer: str) -> None:
 @pytest.mark.parametrize(
     ("body", "said"),
     [
-        (rb'{"topic":"\uD83D"}', r"\uD83D is half of a character"),
-        (rb'{"documents":[{"json":{"a":"\ud83d\ude00 \\\\ud83d \ude00"}}]}', r"\ude00 is half of a character"),
+        (rb'{"topic":"\uD83D"}', r"\uD83D is an unpaired surrogate"),
+        (rb'{"documents":[{"json":{"a":"\ud83d\ude00 \\\\ud83d \ude00"}}]}', r"\ude00 is an unpaired surrogate"),
         (rb'{"topic":"\ud83d\ude00', "truncated"),
         (rb'{"topic":"\\\\ud83d"', "truncated"),
     ],
@@ -125,7 +125,7 @@ def test_problem_details_point_to_their_page() -> None:
     problem = msgspec.json.decode(refusal_bytes(JSON_FORM, Refused("recipient.unknown", "Nobody", pointer="/to/0")))
     assert problem == {
         "type": "/docs/errors#recipient.unknown",
-        "title": "No such recipient",
+        "title": "The recipient does not exist",
         "status": 422,
         "detail": "Nobody",
         "code": "recipient.unknown",

@@ -121,9 +121,9 @@ def test_one_rule_may_stand_alone() -> None:
         (rule("<Condition><NOT/></Condition>"), "line 2", "exactly one condition"),
         (rule("<Condition><NOT>" + '<exists><Header item="to"/></exists>' * 2 + "</NOT></Condition>"), "line 2", "exactly one"),
         (rule(TO + '<Actions><AddService service="A/b"><Arguments>' + '<Argument name="n"/>' * 2
-              + "</Arguments></AddService></Actions>"), "line 2", "'n' is twice in Arguments"),
+              + "</Arguments></AddService></Actions>"), "line 2", "'n' is repeated in Arguments"),
         (rule('<Condition><exists><Body path="/p:a">' + '<Namespace prefix="p" uri="u"/>' * 2
-              + "</Body></exists></Condition>"), "line 2", "'p' is twice in Body"),
+              + "</Body></exists></Condition>"), "line 2", "'p' is repeated in Body"),
         (rule(TO, 'name="a" role="boss"'), "line 1", "role is one of"),
         (rule(TO, 'name="a" enabled="yes"'), "line 1", "neither true nor false"),
         (when("<and/>"), "line 2", "and is not known there"),
@@ -144,7 +144,7 @@ def test_one_rule_may_stand_alone() -> None:
         (then("<AddService service='A/b'><Argument/></AddService>"), "line 2", "use Arguments"),
         (then("<StopRuleEvaluation topic='x'/>"), "line 2", "no attribute topic"),
         (then("<ChangeTopic topic='x'><b/></ChangeTopic>"), "line 2", "b is not known there"),
-        (rule("<Description>a</Description><Description>b</Description>"), "line 2", "is there twice"),
+        (rule("<Description>a</Description><Description>b</Description>"), "line 2", "is repeated"),
         (b"<Rules", "line 1, column 1", "not well-formed"),
     ],
 )  # fmt: skip

@@ -105,7 +105,7 @@ def test_zeep_finds_the_code_in_a_fault(port: str, codec: SoapCodec) -> None:
     wire = ZeepWire(refusal_bytes(codec, refused), 500)
     with pytest.raises(zeep.exceptions.Fault) as fault:
         zeep_service(port, wire).Post(Header={"To": {"Service": [{"name": "Nobody/Here"}]}})
-    assert fault.value.message == "No such recipient"
+    assert fault.value.message == "The recipient does not exist"
     assert fault.value.detail.findtext(".//{urn:postroad:message:1}Code") == "recipient.unknown"
 
 

@@ -102,12 +102,14 @@ def test_nobody_binds_the_queues_of_others_by_a_document_of_their_own() -> None:
     strange: dict[str, Any] = {"Stranger": {"services": {"Queue": {}}}}
     directory = configured({}, Other={"services": {"Public": {"visibility": "public"}, "Private": {}}}, **strange)
     public = faults({"a": {"queue": "Other/Public"}}, directory, operator=False)
-    assert public == {f"{HERE}/a/queue": "a queue of another organization is bound by that organization, not for it"}
+    assert public == {f"{HERE}/a/queue": "only its own organization can bind this queue"}
     private = faults({"a": {"queue": "Other/Private"}}, directory, operator=False)
     assert private == faults({"a": {"queue": "No/One"}}, directory, operator=False)
     assert faults({"a": {"queue": "Other/Private"}}, directory) == {}, "operators may"
     closed = faults({"a": {"queue": "Stranger/Queue"}}, directory)
-    assert closed[f"{HERE}/a/queue"].startswith("the exchange is not open to it"), "but not where it is closed"
+    assert closed[f"{HERE}/a/queue"].startswith("the exchange is not open to this organization"), (
+        "but not where it is closed"
+    )
 
 
 @pytest.mark.parametrize("limit", ["MAX_PER_EXCHANGE", "MAX_PER_QUEUE", "MAX_ALWAYS_EVALUATED"])

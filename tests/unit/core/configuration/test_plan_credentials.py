@@ -96,4 +96,4 @@ def test_one_key_is_not_given_to_two_services() -> None:
     secrets = {f"{SERVICES}/{name}/credentials/0": "hash" for name in ("In", "Out")}
     [fault] = planned(with_credential(key, Out={"credentials": [key]}), having(), secrets=secrets).faults
     assert fault.pointer == f"{SERVICES}/Out/credentials/0"
-    assert "make one for each" in fault.detail
+    assert "create one for each" in fault.detail

@@ -94,23 +94,23 @@ def test_a_new_port_is_told_field_by_field_and_so_is_one_that_goes() -> None:
 @pytest.mark.parametrize(
     ("section", "pointer", "told"),
     [
-        ({"sendsTo": "House/nobody"}, "sendsTo", "there is no service 'House/nobody'"),
+        ({"sendsTo": "House/nobody"}, "sendsTo", "service 'House/nobody' does not exist"),
         ({"sendsTo": "House/orders"}, "sendsTo", "cannot send to itself"),
-        ({"standard": "runes"}, "standard", "there is no standard 'runes'; take one of edifact"),
-        ({"count": 0}, "", "nothing ever closes such a batch"),
+        ({"standard": "runes"}, "standard", "standard 'runes' does not exist; use one of edifact"),
+        ({"count": 0}, "", "no criterion would close a batch"),
         ({"cron": ["61 * * * *"]}, "cron", "minute"),
         ({"beforeCloseSeconds": 60}, "beforeCloseSeconds", "no delivery window that closes"),
-        ({"empty": "send"}, "empty", "give a schedule"),
+        ({"empty": "send"}, "empty", "set a schedule"),
         ({"last": {"equals": {"header": "topic"}}}, "last/equals", "exactly one of value"),
         ({"takes": {"exists": {"body": "//["}}}, "takes/exists/body", ""),
         ({"takes": {"exists": {"body": "/a", "schema": "s"}}}, "takes/exists/schema", "has no schema"),
         ({"groupBy": [{"header": "topic"}, {"header": "nothing-like-that"}]}, "groupBy/1/header", ""),
         ({"sortBy": [{"body": "$["}]}, "sortBy/0/body", ""),
-        ({"controlled": {"idProperty": "a", "startProperty": "a"}}, "controlled", "three properties"),
+        ({"controlled": {"idProperty": "a", "startProperty": "a"}}, "controlled", "different names"),
         ({"envelope": {"element": "AA"}}, "envelope/delimiters", "a different character"),
-        ({"envelope": {"sendrQualifier": "ZZ"}}, "envelope/sendrQualifier", "but for senderQualifier"),
-        ({"standard": "json_lines", "envelope": {"form": "a"}}, "envelope/form", "but for nothing at all"),
-        ({"standard": "swift", "envelope": {"form": "paper"}}, "envelope/form", "'paper' is none of"),
+        ({"envelope": {"sendrQualifier": "ZZ"}}, "envelope/sendrQualifier", "it has senderQualifier"),
+        ({"standard": "json_lines", "envelope": {"form": "a"}}, "envelope/form", "it has nothing at all"),
+        ({"standard": "swift", "envelope": {"form": "paper"}}, "envelope/form", "'paper' is not one of"),
         ({"standard": "gs1", "empty": "send", "cron": ["@daily"]}, "empty", "must hold a document"),
     ],
 )
@@ -136,10 +136,10 @@ def test_an_envelope_of_gs1_is_tried_though_it_cannot_be_empty() -> None:
 @pytest.mark.parametrize(
     ("section", "pointer", "told"),
     [
-        ({"sendsTo": "House/nobody"}, "sendsTo", "there is no service"),
-        ({"answersTo": "House/nobody"}, "answersTo", "there is no service"),
-        ({"standard": "runes"}, "standard", "there is no standard"),
-        ({"standard": "flat", "answersTo": "House/out"}, "answersTo", "has no answers"),
+        ({"sendsTo": "House/nobody"}, "sendsTo", "does not exist"),
+        ({"answersTo": "House/nobody"}, "answersTo", "does not exist"),
+        ({"standard": "runes"}, "standard", "does not exist"),
+        ({"standard": "flat", "answersTo": "House/out"}, "answersTo", "has no acknowledgments"),
         ({"standard": "flat", "options": {"form": "paper"}}, "options/form", "neither delimited nor positional"),
     ],
 )
@@ -161,7 +161,7 @@ def test_what_would_come_back_is_refused() -> None:
         "other/batching/sendsTo",
         "apart/splitting/sendsTo",
     }
-    assert all("comes back" in fault.detail for fault in found)
+    assert all("forwards messages back" in fault.detail for fault in found)
 
 
 def test_who_is_private_to_others_cannot_be_sent_to() -> None:

@@ -34,7 +34,7 @@ def test_lines_stand_as_lines() -> None:
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("name: a\nthen: []\nname: b\n", "'name' is there twice"), ("a: " + "[" * 5_000, "nested too deep")],
+    [("name: a\nthen: []\nname: b\n", "'name' is repeated"), ("a: " + "[" * 5_000, "nested too deep")],
 )
 def test_what_cannot_be_read_as_it_is_written_is_refused(text: str, said: str) -> None:
     with pytest.raises(yaml.YAMLError, match=said):

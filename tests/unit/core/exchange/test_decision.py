@@ -114,7 +114,7 @@ def test_a_condition_too_wide_to_write_out_keeps_what_fits() -> None:
     assert decision.standing is EvaluationMode.PREFILTERED
     assert 1 < len(decision.normal.conjunctions) <= 64
     assert all(any(str(literal) == "/a/z = 'z'" for literal in one) for one in decision.normal.conjunctions)
-    assert "too wide" in decision.reason
+    assert "too large to expand" in decision.reason
 
 
 def test_what_contradicts_itself_never_holds() -> None:

@@ -105,7 +105,7 @@ def test_a_plug_in_stands_beside_what_is_built_in() -> None:
     catalogue = BUILT_IN.with_plug_ins([SHOUTING])
     assert catalogue.standard("shouting") is SHOUTING
     assert catalogue.standard("x12") is BUILT_IN.standard("x12")
-    with pytest.raises(Refused, match=r"no standard 'shouting'; take one of .*x12"):
+    with pytest.raises(Refused, match=r"standard 'shouting' does not exist; use one of .*x12"):
         BUILT_IN.standard("shouting")
 
 
@@ -114,7 +114,7 @@ def test_a_plug_in_stands_beside_what_is_built_in() -> None:
     [
         (replace(SHOUTING, name="x12"), "already"),
         (replace(SHOUTING, name="Loud!"), "is not the name"),
-        (replace(SHOUTING, assemble=None), "can do nothing"),
+        (replace(SHOUTING, assemble=None), "has no capabilities"),
     ],
 )
 def test_a_plug_in_that_cannot_be_is_refused(standard: Standard, why: str) -> None:

@@ -42,7 +42,7 @@ def test_what_is_too_long_is_left_out_and_said() -> None:
 def test_as2_has_no_place_for_properties() -> None:
     part = Part(id="1", content_type="text/csv", data=b"a;b")
     message = OutgoingMessage(parts=(part,), seed=b"s", properties=(Property("customer", "4711"),))
-    assert encode_message(message, Format.AS2).dropped == ("the property customer has no place in AS2",)
+    assert encode_message(message, Format.AS2).dropped == ("the property customer cannot be represented in AS2",)
     assert encode_message(message, Format.MIME).dropped == ()
 
 

@@ -58,7 +58,7 @@ def test_headers_come_back_from_dime() -> None:
 def test_headers_that_do_not_fit_into_options_are_said_to_be_lost() -> None:
     part = Part(id="1", content_type="image/png", data=b"x", headers=(("X-Long", "x" * 60_000),))
     given = encode_message(OutgoingMessage(parts=(part,)), Format.DIME)
-    assert given.dropped == ("part 1: X-Long has no place in DIME",)
+    assert given.dropped == ("part 1: X-Long cannot be represented in DIME",)
     assert read_dime(given.data).records[0].options == b""
 
 

@@ -291,10 +291,10 @@ def test_soap_says_what_it_has_no_place_for() -> None:
         id="po-1", content_type="application/xml; profile=x", data=ORDER.data, expires_at_us=1, headers=(("X-A", "b"),)
     )
     assert encode_message(OutgoingMessage(parts=(part,)), Format.SOAP).dropped == (
-        "part po-1: its id has no place in SOAP",
-        "part po-1: its type application/xml; profile=x has no place in SOAP",
-        "part po-1: X-A has no place in SOAP",
-        "part po-1: its expiration has no place in SOAP",
+        "part po-1: its id cannot be represented in SOAP",
+        "part po-1: its type application/xml; profile=x cannot be represented in SOAP",
+        "part po-1: X-A cannot be represented in SOAP",
+        "part po-1: its expiration cannot be represented in SOAP",
     )
 
 

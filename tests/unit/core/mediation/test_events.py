@@ -107,7 +107,7 @@ def test_properties_that_are_no_attributes_are_left_out_and_said() -> None:
         ),
         Format.CLOUDEVENTS,
     )
-    assert given.dropped == tuple(f"the property {name} has no place in CloudEvents" for name in misfits)
+    assert given.dropped == tuple(f"the property {name} cannot be represented in CloudEvents" for name in misfits)
     assert msgspec.json.decode(given.data) == {
         "specversion": "1.0", "id": "s", "source": "/A/B", "type": "postroad.message",
         "half": "0.5", "huge": "99999999999", "day": "2026-11-16",
@@ -120,9 +120,9 @@ def test_one_document_is_the_data_and_several_are_a_list() -> None:
     single = Part(id="po", content_type="text/plain", data=b"x", headers=(("X-A", "b"),), expires_at_us=1)
     given = encode_message(OutgoingMessage(parts=(single,)), Format.CLOUDEVENTS)
     assert given.dropped == (
-        "part po: its id has no place in CloudEvents",
-        "part po: X-A has no place in CloudEvents",
-        "part po: its expiration has no place in CloudEvents",
+        "part po: its id cannot be represented in CloudEvents",
+        "part po: X-A cannot be represented in CloudEvents",
+        "part po: its expiration cannot be represented in CloudEvents",
     )
     for parts in (
         (single, Part(id="2", content_type="text/plain", data=b"\xff", attachment=True)),

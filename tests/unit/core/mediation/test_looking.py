@@ -87,5 +87,5 @@ def test_events_in_binary_mode_may_hold_anything() -> None:
 def test_as2_is_known_and_left_to_those_who_have_keys() -> None:
     wire = posted(b"x", "application/pkcs7-mime", as2_from="a", as2_to="b")
     assert detect_format(wire).format is Format.AS2
-    with pytest.raises(Refused, match="keys of its receiver"):
+    with pytest.raises(Refused, match="keys of its recipient"):
         decode_wire(wire)

@@ -71,7 +71,7 @@ def test_ids_and_types_that_no_header_can_hold_are_written_so_that_one_can() -> 
     for format in (Format.SWA, Format.DIME, Format.MIME, Format.AS2):
         given = encode_message(OutgoingMessage(parts=parts), format)
         assert b"\nX-Evil" not in given.data
-        assert len([sentence for sentence in given.dropped if "its id is written" in sentence]) == 2
+        assert len([sentence for sentence in given.dropped if "its ID is encoded" in sentence]) == 2
         assert len([sentence for sentence in given.dropped if "its type is written" in sentence]) == 1
     ids = [part.id for part in decode_wire(posted(given.data, given.media_type)).parts]
     assert ids == ["1", "x%0D%0AX-Evil:%201", "%20é漢%20"]
@@ -123,7 +123,8 @@ def test_an_entity_is_given_again_with_its_header_block() -> None:
     as2 = given_again(taken, Format.AS2)
     assert (as2.entity_head, as2.data) == (head, body)
     assert (
-        given_again(taken, Format.DIME).dropped[-1] == "Subject of the message as a whole has no place beside its parts"
+        given_again(taken, Format.DIME).dropped[-1]
+        == "Subject of the message as a whole cannot be represented beside its parts"
     )
 
 
@@ -173,13 +174,16 @@ def test_messages_of_others_end_their_headers_in_many_ways(body: bytes) -> None:
 def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
     single = read_entity(b"Content-Type: text/plain\r\nX-Batch: 7\r\n\r\nx")
     given = given_again(decode_entity(single, format=Format.AS2), Format.MIME)
-    assert (given.data, given.dropped) == (b"x", ("part 1: X-Batch has no place in a message of one document",))
+    assert (given.data, given.dropped) == (
+        b"x",
+        ("part 1: X-Batch cannot be represented in a message of one document",),
+    )
     several = read_entity(
         b"Content-Type: multipart/mixed; boundary=b\r\nSubject: s\r\nContent-Language: de\r\n\r\n--b\r\n\r\n1\r\n--b--"
     )
     given = given_again(decode_entity(several, format=Format.AS2), Format.MIME)
     assert (given.data, given.headers) == (bytes(several.body), (("Content-Language", "de"),))
-    assert given.dropped == ("Subject of the message as a whole has no place beside its parts",)
+    assert given.dropped == ("Subject of the message as a whole cannot be represented beside its parts",)
 
 
 @pytest.mark.req("T6", "T7")

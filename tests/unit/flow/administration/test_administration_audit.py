@@ -43,7 +43,7 @@ async def test_what_one_entry_changed_is_told_whole_and_names_that_follow_from_i
 async def test_it_is_for_operators() -> None:
     async with memory_network() as running:
         owner = await running.enroll("o@oak.example", organization="Oak")
-        with pytest.raises(Refused, match="for its operators"):
+        with pytest.raises(Refused, match="Only operators"):
             await list_audited_changes(running.network, owner)
 
 

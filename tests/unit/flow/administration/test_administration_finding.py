@@ -283,10 +283,10 @@ def test_indexes_are_written_as_they_were_read() -> None:
     [
         ({"order": {"body": "order/number"}}, "a path starts with /"),
         ({"order": "/order/number"}, r"specify where the key is, such as \{body: /order/number\}"),
-        ({"order": {"header": "to"}}, "only properties"),
-        ({"order": {"header": "properties."}}, "only properties"),
+        ({"order": {"header": "to"}}, "only use properties"),
+        ({"order": {"header": "properties."}}, "only use properties"),
         ({"order": {"body": "/a", "header": "properties.b"}}, "exactly one"),
-        ({"order": {"body": "/a/@b", "schema": "s"}}, "leave schema out"),
+        ({"order": {"body": "/a/@b", "schema": "s"}}, "do not support schema"),
         ({"an order": {"body": "/a"}}, "pattern"),
         ({f"k{number}": {"body": "/a"} for number in range(21)}, "at most 20"),
     ],

@@ -105,9 +105,9 @@ def by_nobody(request: PushRequest) -> PushAnswer:
     [
         (lambda request: PushAnswer(status=200), "holds no receipt"),
         (lambda request: PushAnswer(status=200, body=b"<html>", headers=(("content-type", "text/html"),)), "no receipt"),
-        (answering(mic=Mic(digest=b"x" * 32, algorithm="sha256")), "something else than was sent"),
-        (answering(signer=theirs(stranger())), "signature does not hold"),
-        (by_nobody, "signature does not hold"),
+        (answering(mic=Mic(digest=b"x" * 32, algorithm="sha256")), "other content than was sent"),
+        (answering(signer=theirs(stranger())), "signature is not valid"),
+        (by_nobody, "signature is not valid"),
     ],
 )  # fmt: skip
 async def test_what_proves_nothing_is_no_success_and_the_same_message_goes_out_again(
@@ -173,7 +173,7 @@ async def test_an_unsigned_receipt_is_none_where_a_signed_one_was_agreed_on(at: 
     at.posts.answering = unsigned
     session = await at.send()
     stop = await at.ends(session, "failed")
-    assert "not signed though a signed one was asked for" in str(stop)
+    assert "not signed, but a signed one was requested" in str(stop)
     assert len(at.posts.requests) == 3
 
 

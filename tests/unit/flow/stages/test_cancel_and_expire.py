@@ -92,7 +92,7 @@ async def test_a_copy_that_left_its_batch_is_withdrawn_even_if_another_copy_was_
         cancel = Message(type=MessageType.CANCEL, reference=posted.session)
         result = await port.network.post(port.caller("MyBiz/Sales"), cancel)
         assert [one.code for one in result.recipients] == ["", "cancel.too-late"]
-        assert result.recipients[1].detail == "Not withdrawn: it is delivered"
+        assert result.recipients[1].detail == "Not cancelled: it is delivered"
 
 
 @pytest.mark.req("M9", "M5")

@@ -31,7 +31,7 @@ TWO_PARTS = (
     b"--a strange one--\r\nthe end"
 )
 TWO_DOCUMENTS = TWO_PARTS.replace(b": attachment", b": inline")  # DIME knows one document, all else are attachments
-NO_PLACE = "part pdf: that it is a document, not an attachment, has no place in DIME"
+NO_PLACE = "part pdf: that it is a document, not an attachment, cannot be represented in DIME"
 ENVELOPE = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body>%b</s:Body></s:Envelope>'
 
 

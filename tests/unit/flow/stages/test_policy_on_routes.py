@@ -47,7 +47,7 @@ async def test_a_weaker_service_may_not_be_on_the_way(
         refusal = await inclusion(at)
         assert refusal is not None
         assert refusal.code == code
-        assert f"{WORK} does not promise it" in refusal.detail
+        assert f"{WORK} does not guarantee" in refusal.detail
         assert "policy.exceptFor" in refusal.detail
 
 
@@ -80,7 +80,7 @@ async def test_an_exception_of_one_policy_does_not_apply_to_another() -> None:
         await demanding(at, replace(CERTIFICATE, except_for=("Transmatics",)), SUPPLY)
         refusal = await at.try_post(SUPPLY, WORK)
         assert refusal is not None
-        assert refusal.detail.startswith(f"{BUYER} asks")
+        assert refusal.detail.startswith(f"{BUYER} requires")
 
 
 @pytest.mark.req("Z1")

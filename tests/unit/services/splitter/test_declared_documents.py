@@ -134,7 +134,7 @@ async def test_a_document_posted_directly_declares_by_property(running: MemoryNe
     [
         ("application/edi-x12; delimiters=7c.3a.7e.20", "begins with ST"),
         ("application/edi-x12; delimiters=2a.2a.7e.20", "cannot be the delimiters of X12"),
-        ("application/edi-x12; delimiters=2a.3a", "4 of them in hex are needed"),
+        ("application/edi-x12; delimiters=2a.3a", "4 in hex are needed"),
         ("application/edi-x12; charset=klingon", "charset 'klingon' is not supported"),
     ],
 )

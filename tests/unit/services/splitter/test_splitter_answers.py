@@ -1,4 +1,4 @@
-"""A splitter tells the partner what became of its interchanges, and hears what the partner says of ours."""
+"""A splitter tells the partner what became of its interchanges, and hears what the partner reports of ours."""
 
 from __future__ import annotations
 

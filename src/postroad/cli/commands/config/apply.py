@@ -38,7 +38,11 @@ from postroad.errors import Misconfigured, Refused
     metavar="FILE",
     help="The private key of a new client certificate, in PEM. May be given several times.",
 )
-@click.option("--prune", is_flag=True, help="Also remove what the files do not name, in the organizations they name.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="In the organizations that the files name, also remove objects that the files do not name.",
+)
 @with_connection
 def apply(
     out: Output, files: tuple[str, ...], dry_run: bool, yes: bool, reset: bool, make_keys: bool,
@@ -121,7 +125,9 @@ def confirm_plan() -> None:
         does = click.confirm("Apply these changes?", err=True)
     except click.Abort:  # nobody is there to answer
         click.echo(err=True)
-        raise Misconfigured(["nothing was applied, because nobody answered; --yes applies without asking"]) from None
+        raise Misconfigured(
+            ["nothing was applied, because the prompt was not answered; --yes applies without asking"]
+        ) from None
     if not does:
         raise click.Abort
 

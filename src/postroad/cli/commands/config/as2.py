@@ -70,10 +70,10 @@ class As2Trial:
             "sent", f"{self._security()}: {len(built.body):,} bytes from {self.sender.name} to {self.receiver.name}"
         )
         opened = open_message(built.headers, built.body, self.receiver, self.sender, self.agreement)
-        yield As2TrialStep("opened", f"layers from the outside in: {', '.join(opened.layers) or 'none'}")
+        yield As2TrialStep("opened", f"layers, outermost first: {', '.join(opened.layers) or 'none'}")
         yield _signer("signature", opened.signer, bool(self.agreement.sign))
         same = bytes(opened.entity.data()) == self.document
-        yield As2TrialStep("same document", "to the byte" if same else "the document has changed on its way", same)
+        yield As2TrialStep("same document", "to the byte" if same else "the document was changed in transit", same)
         receipt = self._receipt(opened)
         mdn = read_mdn(receipt.headers, receipt.body, self.receiver)
         yield As2TrialStep("receipt", f"{len(receipt.body):,} bytes, says {mdn.disposition}", mdn.disposition.accepted)
@@ -118,7 +118,13 @@ def as2() -> None:
 @click.option(
     "--out", "file", required=True, type=click.Path(path_type=Path), metavar="FILE", help="A new private file."
 )
-@click.option("--days", default=1_095, show_default=True, type=click.IntRange(1, 36_500), help="How long it holds.")
+@click.option(
+    "--days",
+    default=1_095,
+    show_default=True,
+    type=click.IntRange(1, 36_500),
+    help="How long the certificate is valid.",
+)
 @click.option("--bits", default="2048", show_default=True, type=click.Choice(["2048", "3072", "4096"]),
               help="Size of the RSA key.")  # fmt: skip
 def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
@@ -128,29 +134,27 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     printed is for the partner.
     """
     if not name.strip():
-        raise click.UsageError(
-            "NAME is what the certificate is for, such as the station's AS2 name; it cannot be empty"
-        )
+        raise click.UsageError("NAME is the subject of the certificate, such as the AS2 name; it cannot be empty")
     made = make_station_key(name, days, int(bits))
     write_private(file, made.key_pem + made.certificate_pem.strip())
     out.value({"name": name, "file": str(file), "fingerprint": made.fingerprint, "certificate": made.certificate_pem})
     out.say(made.certificate_pem.strip())
     if not out.as_json:
-        click.echo(f"key and certificate are in {file}; give your partner the certificate alone", err=True)
+        click.echo(f"key and certificate are in {file}; give your partner only the certificate", err=True)
 
 
 @command
 @click.option("--file", "document", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What to send.")
 @click.option("--content-type", default="application/edi-x12", show_default=True, help="Its type.")
 @click.option("--key", "key_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="A key of yours, as `postroad as2 key` makes it; both stations use it.")  # fmt: skip
+              help="A key made by `postroad as2 key`; both AS2 identities use it.")  # fmt: skip
 @click.option(
     "--sign", default="sha256", show_default=True, type=click.Choice([*WRITTEN, NONE]), help="Digest of the signature."
 )
 @click.option("--encrypt", default="aes256-cbc", show_default=True, type=click.Choice([*CIPHERS, NONE]), help="Cipher.")
 @click.option("--compress", default=NONE, show_default=True, type=click.Choice(["before", "after", NONE]),
               help="Compress, before or after signing.")  # fmt: skip
-@click.option("--unsigned-receipt", is_flag=True, help="Ask for a receipt without a signature.")
+@click.option("--unsigned-receipt", is_flag=True, help="Request an unsigned MDN.")
 def test(
     out: Output, document: Path | None, content_type: str, key_file: Path | None, sign: str, encrypt: str, compress: str,
     unsigned_receipt: bool,
@@ -189,7 +193,7 @@ def receipt(out: Output, session: str, file: Path | None, connection: NetworkCon
     out.value({"session": session, "delivery": delivery, "receipt": found.decode("latin-1")})
     if file is not None:
         file.write_bytes(found)
-        out.say(f"the receipt for delivery {delivery} is in {file}")
+        out.say(f"the MDN for delivery {delivery} is in {file}")
     else:
         out.say(found.decode("latin-1").replace("\r\n", "\n"))
 
@@ -203,7 +207,7 @@ def _receipt_for(client: Client, session: str) -> tuple[int, bytes]:
         except Refused as refused:
             if refused.code != "not-found":
                 raise
-    raise Refused("not-found", "No AS2 partner has confirmed this message, or its receipt is not yours to see")
+    raise Refused("not-found", "No AS2 partner has confirmed this message, or you may not see its MDN")
 
 
 def _stations(key_file: Path | None) -> tuple[As2Identity, As2Identity]:

@@ -54,8 +54,8 @@ def show(out: Output, service: str, kind: str, name: str, connection: NetworkCon
 @click.argument("service")
 @click.argument("kind", type=KINDS)
 @click.argument("file")
-@click.option("--name", default="", help="Its name; the file's otherwise, without its ending.")
-@click.option("--description", default=None, help="What it is for; stays as it is when left out.")
+@click.option("--name", default="", help="Name of the asset; default: the file's name without its extension.")
+@click.option("--description", default=None, help="Description; default: unchanged.")
 @with_connection
 def add(
     out: Output, service: str, kind: str, file: str, name: str, description: str | None, connection: NetworkConnection
@@ -67,7 +67,7 @@ def add(
     from postroad.cli.input.messages import read_text
 
     if file == "-" and not name:
-        raise click.UsageError("what comes from standard input needs a --name")
+        raise click.UsageError("an asset from standard input needs a --name")
     content = read_text(file)
     with connection.client() as client:
         saved = client.save_asset(service, kind, name or Path(file).stem, content, description=description)
@@ -81,7 +81,7 @@ def add(
 @click.argument("name")
 @with_connection
 def remove(out: Output, service: str, kind: str, name: str, connection: NetworkConnection) -> None:
-    """Remove an asset; its versions stay on record."""
+    """Remove an asset; its versions stay stored."""
     with connection.client() as client:
         client.remove_asset(service, kind, name)
     out.value({"removed": name})

@@ -24,9 +24,9 @@ def with_binding_options(function: Any) -> Any:
     for option in (
         click.option("--routing-key", default="", metavar="TOPIC", help="Only messages with this topic."),
         click.option("--routing", default="", metavar="NAME",
-                     help="Query or script installed at the exchange, or a function of the operator's."),
-        click.option("--script", default="", metavar="TEXT|@FILE", help="Script that decides."),
-        click.option("--query", default="", metavar="TEXT|@FILE", help="XQuery that decides."),
+                     help="Query or script installed at the exchange, or a function that the operator has registered."),
+        click.option("--script", default="", metavar="TEXT|@FILE", help="Script that selects messages."),
+        click.option("--query", default="", metavar="TEXT|@FILE", help="XQuery that selects messages."),
     ):  # fmt: skip
         function = option(function)
     return function
@@ -36,9 +36,11 @@ def with_binding_options(function: Any) -> Any:
 @click.argument("exchange")
 @click.argument("queue")
 @with_binding_options
-@click.option("--name", default="", help="Its name; the one of that name is replaced. Left out, one is made up.")
-@click.option("--description", default="", help="What it is for.")
-@click.option("--off", is_flag=True, help="Switched off, until `postroad bindings enable`.")
+@click.option(
+    "--name", default="", help="Name of the binding; replaces an existing binding with this name. Default: generated."
+)
+@click.option("--description", default="", help="Description.")
+@click.option("--off", is_flag=True, help="Save it disabled, until `postroad bindings enable`.")
 @with_connection
 def bind(
     out: Output,
@@ -96,10 +98,10 @@ def bindings() -> None:
 
 @command
 @click.argument("exchange")
-@click.option("--queue", default="", help="Only those of this service.")
+@click.option("--queue", default="", help="Only bindings of this service's queue.")
 @with_connection
 def list_(out: Output, exchange: str, queue: str, connection: NetworkConnection) -> None:
-    """List the bindings of an exchange: how each is decided, how often it matched, and its errors."""
+    """List the bindings of an exchange: how each is evaluated, how often it matched, and its errors."""
     from postroad.cli.views.bindings import COLUMNS, binding_rows, error_lines
 
     with connection.client() as client:
@@ -136,7 +138,7 @@ def show(out: Output, exchange: str, name: str, connection: NetworkConnection) -
 @click.argument("name")
 @with_connection
 def enable(out: Output, exchange: str, name: str, connection: NetworkConnection) -> None:
-    """Switch a binding on."""
+    """Enable a binding."""
     _switch(out, connection, exchange, name, enabled=True)
 
 
@@ -145,7 +147,7 @@ def enable(out: Output, exchange: str, name: str, connection: NetworkConnection)
 @click.argument("name")
 @with_connection
 def disable(out: Output, exchange: str, name: str, connection: NetworkConnection) -> None:
-    """Switch a binding off; it stays, and nothing goes this way."""
+    """Disable a binding; it stays stored and forwards nothing."""
     _switch(out, connection, exchange, name, enabled=False)
 
 
@@ -161,7 +163,7 @@ def _switch(out: Output, connection: NetworkConnection, exchange: str, name: str
 @click.argument("name")
 @with_connection
 def explain(out: Output, exchange: str, name: str, connection: NetworkConnection) -> None:
-    """Show how a binding is decided: shared with all others, prefiltered by what, or always evaluated."""
+    """Show how a binding is evaluated: shared with all others, prefiltered by what, or always evaluated."""
     from postroad.cli.views.bindings import explanation_lines
 
     with connection.client() as client:
@@ -191,8 +193,8 @@ def try_(
     """Show which bindings a message would match, and what would be sent.
 
     FILE holds a message as it could be posted (JSON or SOAP), or a document; SESSION names a message that was posted. With
-    --query, --script, --routing or --routing-key, such a binding is tried instead of those that there are. Nothing is
-    stored or sent. Exit code 1 when none says yes.
+    --query, --script, --routing or --routing-key, this binding is tested instead of the existing ones. Nothing is
+    stored or sent. Exit code 1 if none matches.
     """
     from postroad.cli.views.bindings import trial_lines
 
@@ -224,7 +226,7 @@ def _subject(on: str, topic: str, properties: tuple[str, ...]) -> Message | str:
 def _wanted(given: dict[str, str]) -> BindingFields:
     texts = {name: _text_of(value) for name, value in given.items() if value}
     if sum(name in texts for name in ("query", "script", "routing")) > 1:
-        raise click.UsageError("say one of --query, --script and --routing")
+        raise click.UsageError("use only one of --query, --script and --routing")
     return cast("BindingFields", texts)
 
 

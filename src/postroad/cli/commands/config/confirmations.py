@@ -25,7 +25,7 @@ def list_(out: Output, connection: NetworkConnection) -> None:
     for one in found:
         out.value(one)
     if not found:
-        out.say("Nothing waits for an owner.")
+        out.say("Nothing waits for an owner's confirmation.")
         return
     out.table(
         ["ID", "KIND", "NAME", "MADE BY"], [[one["id"], one["kind"], one["name"], one["madeBy"]] for one in found]

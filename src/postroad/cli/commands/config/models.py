@@ -24,9 +24,9 @@ def model() -> None:
 def with_attachment_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for where a service is attached, and as what."""
     for option in (
-        click.option("--id", default="", help="Its name in the model; left out, it is made of side, node and service."),
-        click.option("--topic", "topics", multiple=True, help="Only this topic; repeatable. Without --at, the only one."),
-        click.option("--at", "node", default="", metavar="NODE", help="Tag of the node; else beside the tree, at a topic."),
+        click.option("--id", default="", help="Name of the attachment; default: made of side, node and service."),
+        click.option("--topic", "topics", multiple=True, help="Only this topic; repeatable. Exactly one without --at."),
+        click.option("--at", "node", default="", metavar="NODE", help="Tag of the node; default: outside the tree, at a topic."),
         click.option("--as", "side", type=SIDES, required=True, help="On which side of the topics."),
     ):  # fmt: skip
         function = option(function)
@@ -55,7 +55,7 @@ def show(out: Output, model: str, most: int, connection: NetworkConnection) -> N
 @click.argument("model")
 @click.argument("file")
 @click.option("--prune", is_flag=True, help="Also remove nodes and attachments that the file does not name.")
-@click.option("--yes", "-y", is_flag=True, help="Do not ask before something is removed.")
+@click.option("--yes", "-y", is_flag=True, help="Do not ask before removing.")
 @with_connection
 def import_(out: Output, model: str, file: str, prune: bool, yes: bool, connection: NetworkConnection) -> None:
     """Make a model match the file.
@@ -102,7 +102,7 @@ def export(out: Output, model: str, connection: NetworkConnection) -> None:
 @click.option("--topic", "topics", multiple=True, help="Topic of the node; repeatable.")
 @with_connection
 def add(out: Output, model: str, tag: str, under: str, topics: tuple[str, ...], connection: NetworkConnection) -> None:
-    """Add a node, or give one other topics."""
+    """Add a node, or change the topics of one."""
     from postroad.errors import Refused
 
     with connection.client() as client:
@@ -120,7 +120,7 @@ def add(out: Output, model: str, tag: str, under: str, topics: tuple[str, ...], 
 @click.argument("under")
 @with_connection
 def move(out: Output, model: str, tag: str, under: str, connection: NetworkConnection) -> None:
-    """Move a node under another, with all below it and all that is attached."""
+    """Move a node under another, with its descendants and attachments."""
     with connection.client() as client:
         node = client.models.node(model, tag)
     wish = {"tag": tag, "under": under, "topics": node.topics}
@@ -138,7 +138,7 @@ def remove(
 ) -> None:
     """Remove a node with its attachments, or the whole tree."""
     if bool(tag) == everything:
-        raise click.UsageError("name a node, or say --all")
+        raise click.UsageError("name a node, or use --all")
     if tag:
         wish = {"nodes": [tag], "withDescendants": with_descendants}
         _change_model(out, connection, model, f"{tag}: removed", remove=wish)
@@ -146,7 +146,7 @@ def remove(
     with connection.client() as client:
         client.models.remove(model)
     out.value({"removed": model})
-    out.say(f"{model}: the tree is removed")
+    out.say(f"{model}: the tree was removed")
 
 
 @command
@@ -154,7 +154,7 @@ def remove(
 @click.argument("topic")
 @click.option("--strategy", type=WAYS, default="descendants", show_default=True, help="Where its messages go.")
 @click.option("--within", type=click.IntRange(0), help="Maximum number of levels; 0 is the node itself.")
-@click.option("--tag", "tags", multiple=True, metavar="PATTERN", help="Only at nodes with such a tag; repeatable.")
+@click.option("--tag", "tags", multiple=True, metavar="PATTERN", help="Only at nodes with this tag; repeatable.")
 @with_connection
 def topic(
     out: Output,
@@ -177,7 +177,7 @@ def _change_model(out: Output, connection: NetworkConnection, model: str, said: 
     with connection.client() as client:
         done = client.models.change(model, piece)
     out.value(done)
-    out.say(said if done.saved or done.removed else "It is so already.")
+    out.say(said if done.saved or done.removed else "Nothing to change.")
 
 
 @command
@@ -195,7 +195,7 @@ def attach(
     id: str,
     connection: NetworkConnection,
 ) -> None:
-    """Attach a service to a node, or to a topic beside the tree."""
+    """Attach a service to a node, or to a topic outside the tree."""
     with connection.client() as client:
         done = client.models.attach(model, service, side=side, node=node, topics=list(topics), id=id)
     out.value(done)
@@ -217,7 +217,7 @@ def detach(
     id: str,
     connection: NetworkConnection,
 ) -> None:
-    """Detach a service; pass the options with which it was attached."""
+    """Detach a service; use the options with which it was attached."""
     from postroad.core.hierarchy.model import Side, usual_id
 
     known = id or usual_id(Side(side), service, node=node, topic=topics[0] if topics else "")
@@ -231,14 +231,16 @@ def detach(
 @click.argument("model")
 @click.argument("topic")
 @click.option("--at", "node", default="", metavar="NODE", help="Where the message would be published.")
-@click.option("--from", "sender", default="", metavar="SERVICE", help="Who would publish it: a producer of the topic.")
+@click.option(
+    "--from", "sender", default="", metavar="SERVICE", help="The publishing service: a producer of the topic."
+)
 @with_connection
 def who_receives(out: Output, model: str, topic: str, node: str, sender: str, connection: NetworkConnection) -> None:
     """Show who would receive a message, by which path, and which producers are in between; nothing is sent."""
     from postroad.cli.views.models import describe_strategy, receiver_rows, shadow_lines
 
     if not node and not sender:
-        raise click.UsageError("say --at NODE or --from SERVICE")
+        raise click.UsageError("use --at NODE or --from SERVICE")
     with connection.client() as client:
         found = client.models.receivers(model, topic, node=node, sender=sender)
     out.value(found)

@@ -38,10 +38,10 @@ def show(out: Output, organization: str | None, connection: NetworkConnection) -
 
 @command
 @click.argument("organization")
-@click.option("--posts-per-second", type=click.IntRange(0), help="Posts a second.")
-@click.option("--message-bytes", type=click.IntRange(0), help="Bytes of the largest message.")
-@click.option("--stored-bytes", type=click.IntRange(0), help="Bytes of messages that still wait to be delivered.")
-@click.option("--queued-messages", type=click.IntRange(0), help="Deliveries that wait.")
+@click.option("--posts-per-second", type=click.IntRange(0), help="Posts per second.")
+@click.option("--message-bytes", type=click.IntRange(0), help="Maximum size of a message in bytes.")
+@click.option("--stored-bytes", type=click.IntRange(0), help="Maximum bytes of messages that wait for delivery.")
+@click.option("--queued-messages", type=click.IntRange(0), help="Maximum number of deliveries that wait.")
 @with_connection
 def set_(out: Output, organization: str, connection: NetworkConnection, **wish: int | None) -> None:
     """Set the limits of an organization; limits that are not named stay unchanged.
@@ -94,12 +94,12 @@ GCID_DIGITS = 16
 
 @command
 @click.argument("name")
-@click.option("--reason", required=True, help="Why; the organization's people can read it.")
+@click.option("--reason", required=True, help="Reason; members of the organization can read it.")
 @with_connection
 def suspend(out: Output, name: str, reason: str, connection: NetworkConnection) -> None:
     """Suspend an organization, or a service (by address or GCID).
 
-    From now on it can neither post nor poll, and nothing is routed through it. Stored messages wait for it until they
+    It can then neither post nor poll, and nothing is routed through it. Stored messages wait for it until they
     expire. For operators.
     """
     with connection.client() as client:
@@ -119,7 +119,7 @@ def resume(out: Output, name: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         client.change("DELETE", suspension_path(name))
     out.value({"name": name, "suspended": ""})
-    out.say(f"{name}: takes part again")
+    out.say(f"{name}: is active again")
 
 
 @command

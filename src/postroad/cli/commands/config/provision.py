@@ -13,7 +13,9 @@ from postroad.cli.framework.output import Output
 if TYPE_CHECKING:
     from postroad.client import Client
 
-ORGANIZATION = click.option("--organization", default="", help="Whose; your own when left out.", metavar="ORGANIZATION")
+ORGANIZATION = click.option(
+    "--organization", default="", help="Organization; default: your own.", metavar="ORGANIZATION"
+)
 
 
 @click.group()
@@ -76,7 +78,7 @@ def organization_of(client: Client, given: str) -> str:
     """The organization that was named, or the caller's own."""
     own: str = given or client.get("/v1/account")["organization"]
     if not own:
-        raise click.UsageError("your key belongs to no organization; say --organization")
+        raise click.UsageError("your key does not belong to an organization; use --organization")
     return own
 
 

@@ -51,7 +51,7 @@ def show(out: Output, service: str, name: str, connection: NetworkConnection) ->
 @click.argument("service")
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
 @click.option(
-    "--place", type=click.IntRange(1), help="Place among the service's rules, 1 is first; else behind the others."
+    "--place", type=click.IntRange(1), help="Position among the service's rules, starting at 1; default: last."
 )
 @with_connection
 def add(out: Output, service: str, files: tuple[str, ...], place: int | None, connection: NetworkConnection) -> None:
@@ -77,7 +77,7 @@ def add(out: Output, service: str, files: tuple[str, ...], place: int | None, co
 @click.argument("name")
 @with_connection
 def remove(out: Output, service: str, name: str, connection: NetworkConnection) -> None:
-    """Remove a rule; its versions stay on record."""
+    """Remove a rule; its versions stay stored."""
     with connection.client() as client:
         client.remove_rule(service, name)
     out.value({"removed": name})
@@ -89,7 +89,7 @@ def remove(out: Output, service: str, name: str, connection: NetworkConnection) 
 @click.argument("name")
 @with_connection
 def enable(out: Output, service: str, name: str, connection: NetworkConnection) -> None:
-    """Switch a rule on."""
+    """Enable a rule."""
     _adjusted(out, connection, service, name, enabled=True)
 
 
@@ -98,7 +98,7 @@ def enable(out: Output, service: str, name: str, connection: NetworkConnection) 
 @click.argument("name")
 @with_connection
 def disable(out: Output, service: str, name: str, connection: NetworkConnection) -> None:
-    """Switch a rule off; it keeps its place."""
+    """Disable a rule; it keeps its position."""
     _adjusted(out, connection, service, name, enabled=False)
 
 
@@ -108,7 +108,7 @@ def disable(out: Output, service: str, name: str, connection: NetworkConnection)
 @click.argument("place", type=click.IntRange(1))
 @with_connection
 def move(out: Output, service: str, name: str, place: int, connection: NetworkConnection) -> None:
-    """Move a rule to another place in the order, 1 is first."""
+    """Move a rule to another position, starting at 1."""
     _adjusted(out, connection, service, name, place=place)
 
 

@@ -18,7 +18,7 @@ def services() -> None:
 
 
 @command
-@click.option("--all", "everyone", is_flag=True, help="Also public services of others: the directory.")
+@click.option("--all", "everyone", is_flag=True, help="Also list public services of other organizations.")
 @with_connection
 def list_(out: Output, everyone: bool, connection: NetworkConnection) -> None:
     """List the services of your organization."""
@@ -38,7 +38,7 @@ def list_(out: Output, everyone: bool, connection: NetworkConnection) -> None:
 @click.argument("service")
 @with_connection
 def show(out: Output, service: str, connection: NetworkConnection) -> None:
-    """Print one service as YAML: complete if it is yours, as in the directory otherwise."""
+    """Print one service as YAML: completely if it is yours, otherwise as in the directory."""
     from urllib.parse import quote
 
     from postroad.core.configuration.yaml_text import as_yaml
@@ -53,7 +53,7 @@ def show(out: Output, service: str, connection: NetworkConnection) -> None:
         out.say(f"# Problem: {problem}.")
     if (paused := state.get("paused")) is not None:
         out.say(f"# Pushes are paused until {paused['until']}: {paused['reason']}.")
-        out.say(f"# To try at once: postroad services try-push {found['address']}")
+        out.say(f"# To push at once: postroad services try-push {found['address']}")
 
 
 @command
@@ -72,14 +72,14 @@ def show(out: Output, service: str, connection: NetworkConnection) -> None:
     required=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Its private key, in PEM; signs a challenge here and is not sent.",
+    help="Its private key, in PEM; signs a challenge locally and is not sent.",
 )
-@click.option("--label", default="certificate", help="What to call it.", show_default=True)
+@click.option("--label", default="certificate", help="Label.", show_default=True)
 @with_connection
 def add_certificate(
     out: Output, service: str, certificate_file: Path, private_key_file: Path, label: str, connection: NetworkConnection
 ) -> None:
-    """Register a client certificate with which a service proves itself."""
+    """Register a client certificate for the authentication of a service."""
     from postroad.cli.commands.config.apply import read_private_key_pem
     from postroad.client.certificates import add_certificate as register
 
@@ -91,7 +91,7 @@ def add_certificate(
     with connection.client() as client:
         added = register(client, service, label, certificate, key)
     out.value(added)
-    out.say(f"{service} can prove itself by certificate {label!r} from now on.")
+    out.say(f"{service} can authenticate with certificate {label!r} from now on.")
 
 
 @command
@@ -110,7 +110,7 @@ def try_push(out: Output, service: str, connection: NetworkConnection) -> None:
     out.value(tried)
     match tried["outcome"]:
         case "delivered":
-            out.say(f"{tried['service']}: delivered session {tried['session']}; everything else that waits follows")
+            out.say(f"{tried['service']}: delivered session {tried['session']}; the other waiting messages follow")
         case "failed":
             out.say(f"{tried['service']}: the push of session {tried['session']} failed: {tried['reason']}")
         case _:

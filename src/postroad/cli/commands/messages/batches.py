@@ -20,12 +20,14 @@ MEMBER_HELP = "\n\nDELIVERY is its number, as in the list of members."
 
 @command
 @click.argument("service", default="")
-@click.option("--state", type=click.Choice(STATES), help="Only those; else all that are still to be sent.")
+@click.option(
+    "--state", type=click.Choice(STATES), help="Only batches in this state; default: all that have not been sent."
+)
 @with_connection
 def batches(out: Output, service: str, state: str | None, connection: NetworkConnection) -> None:
     """List batches: how full each is, when it will be sent, and why it has not been sent yet.
 
-    SERVICE is the batcher, by address or GCID; default: all of yours.
+    SERVICE is the batcher, by address or GCID; default: all of your organization.
     """
     with connection.client() as client:
         found = client.batches.listed(service, state or "")

@@ -16,10 +16,10 @@ from postroad.cli.framework.output import Output
 @click.argument("session")
 @with_connection
 def cancel(out: Output, session: str, connection: NetworkConnection) -> None:
-    """Withdraw the copies of a message that have not been delivered yet.
+    """Cancel the copies of a message that have not been delivered yet.
 
-    SESSION is what posting returned, and the key is the sender's. Exit code 3 when some copies could not be
-    withdrawn.
+    SESSION is what posting returned, and the key is the sender's. Exit code 3 if some copies could not be
+    cancelled.
     """
     from postroad.core.codecs.json_form import write_result
 

@@ -40,11 +40,11 @@ def with_filters(function: Callable[..., Any]) -> Callable[..., Any]:
         return function(*arguments, filters=filters, **options)
 
     for option in (
-        click.option("--until", default="", metavar="TIME", help="Failed before that time."),
+        click.option("--until", default="", metavar="TIME", help="Failed before this time."),
         click.option(
-            "--since", default="", metavar="TIME", help="Failed at that time or later; 2h means two hours ago."
+            "--since", default="", metavar="TIME", help="Failed at this time or later; 2h means two hours ago."
         ),
-        click.option("--session", default="", help="Session of the message."),
+        click.option("--session", default="", help="Session ID of the message."),
         click.option("--topic", default="", help="Topic of the message."),
         click.option("--cause", default="", help="Cause, as `postroad dead-letters groups` names it."),
         click.option("--from", "sender", default="", metavar="SERVICE", help="Service that sent the message."),
@@ -114,7 +114,7 @@ def show(out: Output, delivery: int, connection: NetworkConnection) -> None:
 @command
 @with_selection_options
 @click.option("--reason", default="", help="Recorded with the action.")
-@click.option("--expires", default="", metavar="TIME", help="Of the new round, as 2h; else as long as it had at first.")
+@click.option("--expires", default="", metavar="TIME", help="New time-to-live, such as 2h; default: the original one.")
 @with_filters
 @with_connection
 def resend(
@@ -185,7 +185,7 @@ def _handle_many(
     rate: float,
 ) -> None:
     if bool(filters) == everything:
-        raise click.UsageError("say which dead letters: a DELIVERY, at least one filter, or --all")
+        raise click.UsageError("select dead letters by a DELIVERY, at least one filter, or --all")
     counted = client.dead_letters.count(**filters)
     if dry_run:
         out.value(counted)

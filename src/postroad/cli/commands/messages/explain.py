@@ -30,7 +30,7 @@ def explain(out: Output, what: str, svg: Path | None, connection: NetworkConnect
     """Show the route of a message, and why it takes it.
 
     FILE contains a message as it could be posted (JSON or SOAP), or a document to send with --to: nothing is stored
-    or sent. SESSION names a posted message: the output has the rules that were tried, what they saw and did, and the
+    or sent. SESSION names a posted message: the output has the evaluated rules, the values they read, their actions, and the
     route.
     """
     with connection.client() as client:
@@ -64,7 +64,7 @@ def _message(file: str, *, sender: str, to: tuple[str, ...], topic: str, kind: s
     content = read_content(file)
     found = message_from(content)
     if found is None and not to:
-        raise click.UsageError(f"{file} is a document and no message: say --to whom it would be sent")
+        raise click.UsageError(f"{file} is a document, not a message: add --to with its recipient")
     if found is None:
         found = message(
             to=to,

@@ -34,15 +34,15 @@ def find(out: Output, text: str, most: int, connection: NetworkConnection) -> No
     code is 3.
     """
     if not text.strip():
-        raise click.BadParameter("write what you know of the message", param_hint="TEXT")
+        raise click.BadParameter("enter an identifier of the message", param_hint="TEXT")
     with connection.client() as client:
         found = client.find(text, most=most + 1 if most else 0)
     if not found:
-        out.error("not-found", f"Nothing is known by {text!r}. {NOTHING_FOUND} {SEARCH_HINT}")
+        out.error("not-found", f"No matches for {text!r}. {NOTHING_FOUND} {SEARCH_HINT}")
         sys.exit(ExitCode.REFUSED)
     shown = found[:most] if most else found
     for one in shown:
         out.value(one)
     show_search_results(out, shown)
     if len(shown) < len(found):
-        out.say(f"… and more; all of them: postroad find --most 0 {quote(text)}")
+        out.say(f"… and more; to show all: postroad find --most 0 {quote(text)}")

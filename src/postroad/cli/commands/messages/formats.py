@@ -29,9 +29,9 @@ SHOWN = 4  # parts of a message in the table
 
 @command
 @click.argument("files", nargs=-1, required=True, metavar="FILE...")
-@click.option("--content-type", default="", help="The content type under which they came.")
+@click.option("--content-type", default="", help="Content type of the files.")
 @click.option(
-    "--headers", "headers_file", default="", help="File of header lines under which they came.", metavar="FILE"
+    "--headers", "headers_file", default="", help="File with the header lines of the messages.", metavar="FILE"
 )
 def detect(out: Output, files: tuple[str, ...], content_type: str, headers_file: str) -> None:
     """Detect the format of messages from their bytes.
@@ -64,7 +64,7 @@ def _detect_message(file: str, wire: Wire) -> dict[str, Any]:
         taken = decode_wire(wire)
         parts, notes = taken.parts, list(taken.notes)
     except Refused as refused:
-        notes.append(f"cannot be taken apart: {refused.detail} [{refused.code}]")
+        notes.append(f"cannot be decoded: {refused.detail} [{refused.code}]")
     return {
         "file": file,
         "format": shown.format.value,
@@ -104,12 +104,14 @@ FORMATS = click.Choice([format.value for format in (*PLAIN, *OWN)])
 
 @command
 @click.argument("file")
-@click.option("--to", "wanted", required=True, type=FORMATS, help="The format that is wanted.")
-@click.option("--out", "target", default="", help="File to write to; standard output otherwise.", metavar="FILE")
-@click.option("--content-type", default="", help="The content type under which the message came.")
-@click.option("--headers", "headers_file", default="", help="File of header lines under which it came.", metavar="FILE")
-@click.option("--with-headers", is_flag=True, help="Write the headers that go with it, and an empty line, before it.")
-@click.option("--whole-only", is_flag=True, help="Fail when the format has no place for something.")
+@click.option("--to", "wanted", required=True, type=FORMATS, help="Target format.")
+@click.option("--out", "target", default="", help="File to write to; default: standard output.", metavar="FILE")
+@click.option("--content-type", default="", help="Content type of the message.")
+@click.option(
+    "--headers", "headers_file", default="", help="File with the header lines of the message.", metavar="FILE"
+)
+@click.option("--with-headers", is_flag=True, help="Write its headers and an empty line first.")
+@click.option("--whole-only", is_flag=True, help="Fail if the format cannot carry everything.")
 def convert(
     out: Output, file: str, wanted: str, target: str, content_type: str, headers_file: str, with_headers: bool,
     whole_only: bool,
@@ -121,11 +123,9 @@ def convert(
     """
     given = _encode_message(read_wire(file, content_type, headers_file), Format(wanted))
     for sentence in given.dropped:
-        click.echo(f"left out: {sentence}", err=True)
+        click.echo(f"omitted: {sentence}", err=True)
     if given.dropped and whole_only:
-        out.error(
-            "mediation.lossy", f"{wanted} has no place for all of it; leave --whole-only out to convert it anyway"
-        )
+        out.error("mediation.lossy", f"{wanted} cannot carry all of it; omit --whole-only to convert it anyway")
         sys.exit(ExitCode.ERROR)
     data = given.entity_head + b"\r\n" + given.data if with_headers or wanted == Format.AS2 else given.data
     _write(out, target, data, given)

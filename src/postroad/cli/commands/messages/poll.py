@@ -23,16 +23,16 @@ from postroad.core.model.polling import POLL_MAX, WAIT_MAX_S, Selector
     "--max", "most", default=10, type=click.IntRange(1, POLL_MAX), help="At most this many.", show_default=True
 )
 @click.option(
-    "--wait", "wait_s", default=0.0, type=click.FloatRange(0, WAIT_MAX_S), help="Seconds to wait for the first."
+    "--wait", "wait_s", default=0.0, type=click.FloatRange(0, WAIT_MAX_S), help="Seconds to wait for the first message."
 )
-@click.option("--lease", "lease_s", default=0.0, help="Seconds until they come again unless acknowledged.")
-@click.option("--ack", is_flag=True, help="Acknowledge them at once.")
+@click.option("--lease", "lease_s", default=0.0, help="Lease: seconds until unacknowledged messages are redelivered.")
+@click.option("--ack", is_flag=True, help="Acknowledge the messages at once.")
 @click.option("--trace", is_flag=True, help="Show the services that each message has passed.")
 @click.option("--from", "sender", default="", help="Only from this service.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), help="Only of this type.")
 @click.option("--topic", default="", help="Only with this topic.")
-@click.option("--session", default="", help="Only this one.")
-@click.option("--transaction", default="", help="Only of this transaction.")
+@click.option("--session", default="", help="Only this message.")
+@click.option("--transaction", default="", help="Only of this transaction (conversation).")
 @click.option("--property", "properties", multiple=True, metavar="NAME=VALUE", help="Only with this property.")
 @with_connection
 def poll(
@@ -66,7 +66,7 @@ def _print_messages(out: Output, messages: Sequence[Delivered]) -> None:
 
 @command
 @click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
-@click.option("--give-back", is_flag=True, help="Not handled: let them come again.")
+@click.option("--give-back", is_flag=True, help="Give them back, to be redelivered.")
 @click.option("--delay", "delay_s", default=0.0, help="With --give-back: seconds until they come again.")
 @click.option("--reason", default="", help="With --give-back: why; it is kept in the history.")
 @with_connection

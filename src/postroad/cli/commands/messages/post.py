@@ -92,27 +92,27 @@ def _print_summary(out: Output, lines: list[MessageLine], answers: list[Answer])
         if isinstance(answer, Refused):
             out.say(f"{line}: {answer.detail} [{answer.code}]")
     accepted = sum(not isinstance(answer, Refused) for answer in answers)
-    unknown = f"; no answer came for {lines[len(answers)]} and after it" if len(answers) < len(lines) else ""
+    unknown = f"; no response for {lines[len(answers)]} and after it" if len(answers) < len(lines) else ""
     out.say(f"{accepted} of {len(lines)} messages accepted{unknown}")
 
 
 @command
 @click.argument("files", nargs=-1, metavar="[FILE]...")
 @click.option("--to", multiple=True, metavar="SERVICE", help="Recipient, by address or GCID; repeatable.")
-@click.option("--text", multiple=True, help="A document given right here.")
+@click.option("--text", multiple=True, help="A document, given as text.")
 @click.option("--attach", multiple=True, metavar="FILE", help="An attachment; repeatable.")
-@click.option("--content-type", default="", help="Of the documents; found by looking at them otherwise.")
+@click.option("--content-type", default="", help="Content type of the documents; default: detected.")
 @click.option("--type", "kind", type=click.Choice([kind.value for kind in MessageType]), default="notification",
               show_default=True, help="Type of the message.")  # fmt: skip
 @click.option("--from", "sender", default="", help="The posting service; default: the service of the key.")
 @click.option("--topic", default="", help="Topic.")
 @click.option("--handle", default="", help="The sender's own name for the message.")
-@click.option("--possible-duplicate", is_flag=True, help="Refuse it if the handle was posted before.")
+@click.option("--possible-duplicate", is_flag=True, help="Refuse the message if its handle was posted before.")
 @click.option("--reference", default="", help="Token that a response or acknowledgement refers to.")
-@click.option("--expires", default="", metavar="TIME", help="When it expires: a time, or 30m, 48h, 7d from now.")
-@click.option("--via", multiple=True, metavar="SERVICE", help="Service to pass on the way; repeatable, in order.")
+@click.option("--expires", default="", metavar="TIME", help="Expiry: a time, or 30m, 48h, 7d from now.")
+@click.option("--via", multiple=True, metavar="SERVICE", help="Service on the route; repeatable, in order.")
 @click.option("--routing", default="", type=click.Choice(["", *ROUTINGS]), metavar="static|dynamic",
-              help="When rules are tried: before anything is delivered, or on the way.")  # fmt: skip
+              help="When rules are evaluated: before anything is delivered, or on the way.")  # fmt: skip
 @click.option("--argument", "arguments", multiple=True, metavar="NAME=VALUE", help="Argument for the recipients.")
 @click.option("--property", "properties", multiple=True, metavar="NAME[:TYPE]=VALUE",
               help="Property; TYPE is string, number, boolean or date.")  # fmt: skip
@@ -125,7 +125,7 @@ def post(out: Output, connection: NetworkConnection, bulk: bool, files: tuple[st
     Each FILE is a document; - is standard input. Prints the session, by which `postroad trace` finds the message.
     """
     if bulk and (said := _given_options(options)):
-        raise click.UsageError(f"with --bulk each line says all of its message; leave out {', '.join(said)}")
+        raise click.UsageError(f"with --bulk each line specifies its whole message; omit {', '.join(said)}")
     with connection.client() as client:
         if bulk:
             post_lines(out, client, files)

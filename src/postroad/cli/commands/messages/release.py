@@ -13,9 +13,9 @@ from postroad.cli.framework.output import Output
 @click.argument("service")
 @with_connection
 def release(out: Output, service: str, connection: NetworkConnection) -> None:
-    """Push everything that is held back for a service.
+    """Push all messages that wait for release at a service.
 
-    For services whose profile has `release:`. Later messages are held back again.
+    For services whose profile has `release:`. Later messages wait for release again.
     """
     with connection.client() as client:
         released = client.release(service)
@@ -25,6 +25,8 @@ def release(out: Output, service: str, connection: NetworkConnection) -> None:
 
 def _said(service: str, going: int, not_before: str | None) -> str:
     if not going:
-        return f"{service}: no message waits for a release (to try a paused push now: `postroad services try-push {service}`)"
+        return f"{service}: no message waits for release (to retry a paused push now: `postroad services try-push {service}`)"
     messages = "1 message is" if going == 1 else f"{going} messages are"
-    return f"{service}: {messages} going" + (f", when the delivery window opens at {not_before}" if not_before else "")
+    return f"{service}: {messages} released" + (
+        f", when the delivery window opens at {not_before}" if not_before else ""
+    )

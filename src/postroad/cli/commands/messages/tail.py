@@ -106,14 +106,16 @@ STATES = {"accepted": "cyan", "queued": "yellow", "delivered": "green"}
 
 
 @command
-@click.option("--service", default="", help="Only of this service; all of yours otherwise.")
+@click.option("--service", default="", help="Only of this service; default: all of your organization.")
 @click.option("--box", "boxes", multiple=True, type=click.Choice(BOXES), help="Only sent, received or refused ones.")
 @click.option("--topic", default="", help="Only with this topic.")
-@click.option("--last", default=10, type=click.IntRange(0, 200), help="Begin with this many.", show_default=True)
 @click.option(
-    "--every", "pause_s", default=1.0, type=click.FloatRange(0.1), help="Seconds between looks.", show_default=True
+    "--last", default=10, type=click.IntRange(0, 200), help="Number of messages to start with.", show_default=True
 )
-@click.option("--once", is_flag=True, help="Show what there is and stop.")
+@click.option(
+    "--every", "pause_s", default=1.0, type=click.FloatRange(0.1), help="Seconds between polls.", show_default=True
+)
+@click.option("--once", is_flag=True, help="Show the current messages and stop.")
 @with_connection
 def tail(
     out: Output, service: str, boxes: tuple[str, ...], topic: str, last: int, pause_s: float, once: bool,
@@ -130,7 +132,7 @@ def tail(
             for seen in following.list_changes():
                 _print_row(out, seen)
             if following.missed:
-                click.echo("… more came at once than can be followed; not all is shown", err=True)
+                click.echo("… too many messages at once; not all are shown", err=True)
             if once:
                 return
             time.sleep(pause_s)

@@ -17,7 +17,7 @@ from postroad.core.resources.base import Resource
 
 @command
 @click.argument("session")
-@click.option("--documents", is_flag=True, help="Show what was in the message, and what each service changed in it.")
+@click.option("--documents", is_flag=True, help="Show the documents, and what each service changed in them.")
 @with_connection
 def trace(out: Output, session: str, documents: bool, connection: NetworkConnection) -> None:
     """Show the whole history of a message's transaction.
@@ -34,7 +34,7 @@ def trace(out: Output, session: str, documents: bool, connection: NetworkConnect
         out.value({"documents": {str(delivery): list(map(part_value, parts)) for delivery, parts in contents.items()}})
     out.show(trace_tree(history, contents))
     if documents and not contents:
-        out.say("No documents: they are shown to the services concerned. Name the key of one with --key-file.")
+        out.say("No documents: only the services concerned may see them. Use the key of one of them with --key-file.")
 
 
 def history_value(part: Any) -> Any:

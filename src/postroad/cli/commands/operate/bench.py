@@ -138,9 +138,18 @@ def percentile_ms(seconds: Sequence[float], share: float) -> float:
 
 
 @command
-@click.option("--messages", default=2000, type=click.IntRange(1), help="How many messages.", show_default=True)
-@click.option("--clients", default=16, type=click.IntRange(1, 256), help="How many post at a time.", show_default=True)
-@click.option("--bytes", "size_bytes", default=2048, type=click.IntRange(1), help="Size of each.", show_default=True)
+@click.option("--messages", default=2000, type=click.IntRange(1), help="Number of messages.", show_default=True)
+@click.option(
+    "--clients", default=16, type=click.IntRange(1, 256), help="Number of concurrent senders.", show_default=True
+)
+@click.option(
+    "--bytes",
+    "size_bytes",
+    default=2048,
+    type=click.IntRange(1),
+    help="Size of each message in bytes.",
+    show_default=True,
+)
 @click.option("--bulk", is_flag=True, help="Post in bulk instead of one by one.")
 @with_connection
 def bench(out: Output, messages: int, clients: int, size_bytes: int, bulk: bool, connection: NetworkConnection) -> None:

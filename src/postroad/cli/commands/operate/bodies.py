@@ -48,7 +48,7 @@ async def _drop_bodies(settings: Settings, before_us: int) -> dict[str, int]:
                 return {"before_entry": before_seq, "segments": done.segments, "freed_bytes": done.freed_bytes}
             case PostgresJournal() as table:
                 return {"before_entry": before_seq, "groups": await table.drop_bodies(before_seq)}
-    raise Misconfigured(["a network in memory keeps no bodies"])
+    raise Misconfigured(["a network in memory stores no bodies"])
 
 
 bodies.add_command(drop)

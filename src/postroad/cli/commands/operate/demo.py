@@ -14,7 +14,7 @@ DEFAULTS = {"segment_bytes": 4 << 20, "least_free_bytes": 64 << 20, "log_level":
 
 
 @command
-@click.option("--once", is_flag=True, help="Exit when all has been shown.")
+@click.option("--once", is_flag=True, help="Exit at the end of the demo.")
 @click.option("--data", default="var/demo", help="Folder of the demo's network.", metavar="FOLDER", show_default=True)
 @click.option(
     "--port", type=click.IntRange(0, 65_535), help="Port to listen on; a free one if it is in use.  [default: 8470]"

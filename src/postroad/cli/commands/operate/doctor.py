@@ -23,7 +23,7 @@ COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
     "--settings", "only_settings", is_flag=True, help="List every setting, its value and where it comes from."
 )
 @click.option("--config", type=click.Path(path_type=Path), help="Settings in TOML.")
-@click.option("--data", default="", help="Where journal, index and keys lie.", metavar="FOLDER")
+@click.option("--data", default="", help="Folder of journal, index and keys.", metavar="FOLDER")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one setting; repeatable.")
 def doctor(out: Output, only_settings: bool, config: Path | None, data: str, changes: tuple[str, ...]) -> None:
     """Check this machine and its settings.

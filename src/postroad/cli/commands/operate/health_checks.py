@@ -67,7 +67,7 @@ def check_folder(settings: Settings) -> HealthFinding:
     except OSError as error:
         return HealthFinding("data folder", "fault", f"{existing} cannot be written to: {error.strerror}")
     return HealthFinding(
-        "data folder", "ok", f"{settings.data}" + ("" if settings.data.exists() else " (will be made)")
+        "data folder", "ok", f"{settings.data}" + ("" if settings.data.exists() else " (will be created)")
     )
 
 
@@ -75,7 +75,7 @@ def check_disk(settings: Settings) -> HealthFinding:
     free = shutil.disk_usage(_existing(settings.data)).free
     words = f"{free >> 20} MiB free; posts are refused below {settings.least_free_bytes >> 20}"
     if free < settings.least_free_bytes:
-        return HealthFinding("disk", "fault", words + "; make room, or lower least_free_bytes")
+        return HealthFinding("disk", "fault", words + "; free disk space, or lower least_free_bytes")
     return HealthFinding("disk", "warning" if free < 4 * settings.least_free_bytes else "ok", words)
 
 
@@ -83,7 +83,7 @@ def check_clock(settings: Settings) -> HealthFinding:
     now = datetime.now(UTC)
     if now.year < EARLIEST_YEAR:
         return HealthFinding(
-            "clock", "fault", f"{now.isoformat()} is in the past; set the clock, expirations depend on it"
+            "clock", "fault", f"{now.isoformat()} is in the past; set the clock, since expirations depend on it"
         )
     return HealthFinding("clock", "ok", now.isoformat(timespec="seconds"))
 
@@ -149,7 +149,7 @@ def check_expiry(settings: Settings) -> HealthFinding:
     from postroad.core.identity.expiry import due_warning, expiring_credentials, expiry_text
 
     if settings.index == "memory":
-        return HealthFinding("credentials", "ok", "in memory: there are none before it starts")
+        return HealthFinding("credentials", "ok", "in memory: none before it starts")
     try:
         directory = asyncio.run(load_directory(settings))
     except (PostroadError, OSError) as error:
@@ -169,9 +169,7 @@ def check_expiry(settings: Settings) -> HealthFinding:
         return HealthFinding(
             "credentials", "warning", "; ".join(expiry_text(one, now_us) for one in due[:MAX_LISTED]) + more
         )
-    return HealthFinding(
-        "credentials", "ok", f"none of {len(things)} with an end ends within {CERTIFICATE_WARNING_DAYS} days"
-    )
+    return HealthFinding("credentials", "ok", f"none of {len(things)} expires within {CERTIFICATE_WARNING_DAYS} days")
 
 
 def check_secrets(settings: Settings) -> HealthFinding:
@@ -184,7 +182,7 @@ def check_secrets(settings: Settings) -> HealthFinding:
     from postroad.flow.registries.named_secrets import find_unreadable_secrets
 
     if settings.index == "memory":
-        return HealthFinding("secrets", "ok", "in memory: no service names one before it starts")
+        return HealthFinding("secrets", "ok", "in memory: no service needs one before it starts")
     try:
         directory = asyncio.run(load_directory(settings))
     except (PostroadError, OSError) as error:
@@ -195,7 +193,7 @@ def check_secrets(settings: Settings) -> HealthFinding:
         where = f"; this node reads {settings.data / SECRETS_FOLDER} and the server's environment"
         state: Literal["warning", "fault"] = "fault" if any(": file:" in fault for fault in faults) else "warning"
         return HealthFinding("secrets", state, "; ".join(faults[:MAX_LISTED]) + more + where)
-    return HealthFinding("secrets", "ok", f"this node can read all that services name ({named})")
+    return HealthFinding("secrets", "ok", f"this node can read all secrets of services ({named})")
 
 
 def check_as2(settings: Settings) -> HealthFinding:
@@ -205,7 +203,7 @@ def check_as2(settings: Settings) -> HealthFinding:
     from postroad.flow.registries.as2_partners import As2Partners
 
     if settings.index == "memory":
-        return HealthFinding("as2", "ok", "in memory: there are no partners before it starts")
+        return HealthFinding("as2", "ok", "in memory: no partners before it starts")
     try:
         directory = asyncio.run(load_directory(settings))
     except (PostroadError, OSError) as error:
@@ -216,7 +214,9 @@ def check_as2(settings: Settings) -> HealthFinding:
     if faults:
         return HealthFinding("as2", "warning", "; ".join(faults[:MAX_LISTED]))
     return HealthFinding(
-        "as2", "ok", f"our key is at hand for all partners ({len(found)})" if found else "there are no partners"
+        "as2",
+        "ok",
+        f"the network's key is available for all partners ({len(found)})" if found else "there are no partners",
     )
 
 
@@ -226,7 +226,7 @@ def check_pushes(settings: Settings) -> HealthFinding:
     from postroad.cli.framework.stores import load_directory
 
     if settings.index == "memory":
-        return HealthFinding("pushes", "ok", "in memory: there are none before it starts")
+        return HealthFinding("pushes", "ok", "in memory: none before it starts")
     try:
         directory = asyncio.run(load_directory(settings))
     except (PostroadError, OSError) as error:

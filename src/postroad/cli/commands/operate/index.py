@@ -31,7 +31,7 @@ def status(out: Output, settings: Settings) -> None:
     out.value({"journal": journal.seq, "index": index.seq, "behind": behind})
     out.say(f"journal at entry {journal.seq}, index at {index.seq} ({behind} behind)")
     if behind < 0:
-        out.say("the index knows entries that the journal has not: run `postroad verify`")
+        out.say("the index has entries that the journal lacks: run `postroad verify`")
         sys.exit(ExitCode.ERROR)
 
 

@@ -21,7 +21,7 @@ from postroad.cli.framework.settings import with_settings
 
 
 @command
-@click.option("--port", type=click.IntRange(0, 65_535), help="The same as --set port=N; 0 takes any free one.")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Shorthand for --set port=N; 0 selects a free port.")
 @with_settings
 def serve(out: Output, settings: Settings, port: int | None) -> None:
     """Run a network until interrupted.

@@ -28,17 +28,17 @@ def number(text: str) -> int:
 
 
 @command
-@click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Data folder to be made.")
-@click.option("--organizations", type=number, default=200, show_default=True, help="How many take part.")
-@click.option("--days", type=number, default=30, show_default=True, help="How many days to simulate.")
+@click.option("--out", "folder", type=click.Path(path_type=Path), required=True, help="Data folder to create.")
+@click.option("--organizations", type=number, default=200, show_default=True, help="Number of organizations.")
+@click.option("--days", type=number, default=30, show_default=True, help="Number of days to simulate.")
 @click.option(
     "--messages",
     type=number,
     default=100_000,
     show_default=True,
-    help="Requests and notifications; responses come on top.",
+    help="Number of requests and notifications; responses are additional.",
 )
-@click.option("--seed", type=int, default=7, show_default=True, help="The same seed makes the same journal.")
+@click.option("--seed", type=int, default=7, show_default=True, help="Equal seeds give equal journals.")
 @click.option(
     "--first-day",
     type=click.DateTime(["%Y-%m-%d"]),
@@ -46,8 +46,8 @@ def number(text: str) -> int:
     show_default=True,
     help="Day of the first message (UTC).",
 )
-@click.option("--body-bytes", type=number, default=600, show_default=True, help="Usual length of a document.")
-@click.option("--incidents", type=click.IntRange(0), default=0, help="Days of trouble to plant at large organizations.")
+@click.option("--body-bytes", type=number, default=600, show_default=True, help="Typical length of a document.")
+@click.option("--incidents", type=click.IntRange(0), default=0, help="Number of incident days at large organizations.")
 def simulate(
     out: Output,
     folder: Path,
@@ -59,7 +59,7 @@ def simulate(
     body_bytes: int,
     incidents: int,
 ) -> None:
-    """Write the journal of a made-up network, for tests, benchmarks and the warehouse.
+    """Write the journal of a simulated network, for tests, benchmarks and the warehouse.
 
     Requests, responses, failures, retries, expiries and late entries, day by day, in the journal's own format: every command that
     reads a data folder can be tried on it.
@@ -74,11 +74,11 @@ def simulate(
         incidents=incidents,
     )
     if (folder / JOURNAL_FOLDER).exists():
-        raise Misconfigured([f"there is a network in {folder} already; name an empty folder with --out"])
+        raise Misconfigured([f"there is already a network in {folder}; use --out for an empty folder"])
     if incidents > (possible := max_incidents(plan)):
         raise Misconfigured(
             [
-                f"--incidents {incidents}: at most {possible} can be planted with {organizations} organizations and "
+                f"--incidents {incidents}: at most {possible} are possible with {organizations} organizations and "
                 f"{days} days, one for each of the largest organizations; choose more of them"
             ]
         )
@@ -95,6 +95,6 @@ def _print_summary(out: Output, folder: Path, done: Generated) -> None:
     out.value(
         {"messages": done.messages, "entries": done.entries, "chain": done.head.chain.hex(), "incidents": planted}
     )
-    out.say(f"{done.messages} messages and what became of them: {done.entries} entries in {folder / JOURNAL_FOLDER}")
+    out.say(f"{done.messages} messages with their histories: {done.entries} entries in {folder / JOURNAL_FOLDER}")
     if planted:
         out.table(["ORGANIZATION", "DAY", "TROUBLE"], [list(one.values()) for one in planted])

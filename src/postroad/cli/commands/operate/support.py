@@ -14,7 +14,7 @@ from postroad.cli.framework.output import Output, strip_controls
 
 @click.group()
 def support() -> None:
-    """Ask the network's operators, and read their answers."""
+    """Contact the network's operators, and read their replies."""
 
 
 @command
@@ -38,7 +38,7 @@ def list_(out: Output, connection: NetworkConnection) -> None:
 @command
 @click.argument("subject")
 @click.argument("text")
-@click.option("--session", default="", help="The message that it is about.")
+@click.option("--session", default="", help="Session ID of the message concerned.")
 @with_connection
 def open_(out: Output, subject: str, text: str, session: str, connection: NetworkConnection) -> None:
     """Open a request, optionally about a message, whose trace the operators then see."""
@@ -50,7 +50,7 @@ def open_(out: Output, subject: str, text: str, session: str, connection: Networ
 @click.argument("request")
 @with_connection
 def show(out: Output, request: str, connection: NetworkConnection) -> None:
-    """Show a request with all that was written."""
+    """Show a request with all its comments."""
     with connection.client() as client:
         show_request(out, client.get(_request_path(request)))
 
@@ -60,7 +60,7 @@ def show(out: Output, request: str, connection: NetworkConnection) -> None:
 @click.argument("text")
 @with_connection
 def write(out: Output, request: str, text: str, connection: NetworkConnection) -> None:
-    """Write, and give the other side the word."""
+    """Add a comment to a support request."""
     with connection.client() as client:
         show_request(out, client.change("POST", f"{_request_path(request)}/notes", {"text": text}))
 
@@ -70,7 +70,7 @@ def write(out: Output, request: str, text: str, connection: NetworkConnection) -
 @click.argument("text", default="")
 @with_connection
 def close(out: Output, request: str, text: str, connection: NetworkConnection) -> None:
-    """Close a request, with a last word perhaps."""
+    """Close a request, optionally with a comment."""
     with connection.client() as client:
         show_request(out, client.change("POST", f"{_request_path(request)}/notes", {"text": text, "close": True}))
 

@@ -43,7 +43,7 @@ from postroad.ports import JournalHead
     "--new-key",
     type=click.Path(path_type=Path),
     metavar="KEYFILE",
-    help="Only make a key pair for --sign: KEYFILE and KEYFILE.pub.",
+    help="Only create a key pair for --sign: KEYFILE and KEYFILE.pub.",
 )
 @with_settings
 def head(out: Output, key_file: Path | None, new_key: Path | None, settings: Settings) -> None:
@@ -70,8 +70,8 @@ async def _head(settings: Settings) -> JournalHead:
 
 
 NOTHING_COMPARED = (
-    "not compared with anything: no index and no noted head was at hand, so a journal that was cut off or rewritten "
-    "would look the same; compare with --head"
+    "not compared: there was neither an index nor a noted head, so a truncated or rewritten journal would not be "
+    "noticed; compare with --head"
 )
 
 
@@ -85,7 +85,9 @@ class JournalCheck(NamedTuple):
 
 
 @command
-@click.option("--no-index", is_flag=True, help="Do not compare with the index; a cut-off end may then go unnoticed.")
+@click.option(
+    "--no-index", is_flag=True, help="Do not compare with the index; a truncated journal may then go unnoticed."
+)
 @click.option(
     "--head",
     "heads",
@@ -128,7 +130,7 @@ def _report(out: Output, found: JournalCheck, noted: int) -> ExitCode:
     for detail in found.index_faults:
         out.say(f"{click.style('index', fg='red')}: {detail}")
     if found.faults:
-        out.say(f"{len(found.faults)} faults in {found.head.seq} entries: restore the journal from a copy")
+        out.say(f"{len(found.faults)} errors in {found.head.seq} entries: restore the journal from a copy")
         return ExitCode.ERROR
     out.say(f"{found.head.seq} entries, complete and unchanged")
     out.say(f"head {head_text(*found.head)}")
@@ -204,6 +206,6 @@ async def _verification_steps(
         return
     path = settings.data / JOURNAL_FOLDER
     if not path.is_dir():
-        raise Misconfigured([f"there is no journal in {settings.data}; --data names another folder"])
+        raise Misconfigured([f"there is no journal in {settings.data}; use --data for another folder"])
     for found in verify_segments(path, expected, noted=noted):
         yield found

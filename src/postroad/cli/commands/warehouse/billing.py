@@ -66,8 +66,8 @@ def with_network(function: Callable[..., Any]) -> Callable[..., Any]:
 @command
 @click.argument("organization")
 @click.argument("period")
-@click.option("--explain", type=click.IntRange(min=1), metavar="LINE", help="Open a line to the messages behind it.")
-@click.option("--currency", default="", help="Which one, where there are invoices in several.")
+@click.option("--explain", type=click.IntRange(min=1), metavar="LINE", help="Show the messages of a line.")
+@click.option("--currency", default="", help="Currency, if there are invoices in several.")
 @with_warehouse_folder
 @with_network
 def invoice(
@@ -112,7 +112,9 @@ def invoices(out: Output, period: str, organization: str, settings: Settings, co
 
 @command
 @click.argument("period")
-@click.option("--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 when there is anything.")
+@click.option(
+    "--dry-run", is_flag=True, help="Only show what would be issued; exit code 2 if there is anything to issue."
+)
 @with_warehouse_folder
 @with_network
 def close(
@@ -130,7 +132,7 @@ def close(
         out.value(as_value(document, document.addresses))
         out.say(f"{view.number}  {view.document}  {view.organization}  {view.total} {view.currency}")
     if not documents:
-        out.say(f"Nothing to issue: the invoices of {period} are right.")
+        out.say(f"Nothing to issue: the invoices of {period} are correct.")
     elif dry_run:
         sys.exit(ExitCode.CHANGES)
     else:
@@ -164,7 +166,7 @@ def reconcile(out: Output, period: str, folder: Path | None, settings: Settings)
 def credit(
     out: Output, number: str, amount: str, reason: str, settings: Settings, connection: NetworkConnection
 ) -> None:
-    """Give money back on an invoice, for a reason that the journal does not know."""
+    """Issue a credit note for an invoice, for a reason outside the journal."""
     with connection.client() as client:
         note = client.billing.credit(number, amount, reason)
     document = invoice_of(note)
@@ -175,14 +177,14 @@ def credit(
 @command
 @click.argument("number")
 @click.argument("amount")
-@click.option("--on", "received", type=DAY, help="The day on which it came; else today.")
+@click.option("--on", "received", type=DAY, help="Day of receipt; default: today.")
 @click.option("--reference", default="", help="Text of the bank statement.")
 @with_network
 def pay(
     out: Output, number: str, amount: str, received: datetime | None, reference: str, settings: Settings,
     connection: NetworkConnection,
 ) -> None:  # fmt: skip
-    """Record a payment for an invoice; an amount below zero takes one back."""
+    """Record a payment for an invoice; a negative amount reverses one."""
     day = received.date().isoformat() if received else ""
     with connection.client() as client:
         recorded = client.billing.pay(number, amount, received_on=day, reference=reference)
@@ -192,7 +194,7 @@ def pay(
 
 
 @command
-@click.option("--on", "day", type=DAY, help="As of this day; else today.")
+@click.option("--on", "day", type=DAY, help="As of this day; default: today.")
 @with_network
 def overdue(out: Output, day: datetime | None, settings: Settings, connection: NetworkConnection) -> None:
     """List overdue invoices, the oldest first.
@@ -213,7 +215,7 @@ def overdue(out: Output, day: datetime | None, settings: Settings, connection: N
 @command
 @click.argument("period")
 @click.option(
-    "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Form of the files."
+    "--format", "form", type=click.Choice(FORMATS), default="csv", show_default=True, help="Format of the files."
 )
 @click.option("--out", "target", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 @click.option("--organization", default="", help="Only of this organization.")

@@ -42,11 +42,13 @@ POLICY_ORGANIZATION = "Archive"  # in which a policy is at home that belongs to 
 @click.option(
     "--policy", default="", metavar="FILE", help="Instead of --port and a network: a section `batching`, in YAML."
 )
-@click.option("--sent-to-it", is_flag=True, help="Only messages that name the port as recipient.")
-@click.option("--until", type=click.DateTime(), help="When time ends after the last message (UTC); default: never.")
-@click.option("--release", is_flag=True, help="Close batches that are still open then, as if released.")
+@click.option("--sent-to-it", is_flag=True, help="Only messages with the port as recipient.")
+@click.option("--until", type=click.DateTime(), help="End of time after the last message (UTC); default: never.")
+@click.option("--release", is_flag=True, help="Close batches that are still open at the end, as if released.")
 @click.option(
-    "--largest", type=click.IntRange(1), help="Bytes of members at most; a server has nine tenths of message_bytes."
+    "--largest",
+    type=click.IntRange(1),
+    help="Maximum bytes of a batch's messages; a server uses nine tenths of message_bytes.",
 )
 @click.option(
     "--first-number", "numbers", multiple=True, metavar="[SCOPE=]NUMBER",
@@ -100,7 +102,7 @@ def _batch_input(where: ArchiveOptions, port: str, policy: str) -> tuple[list[An
     from postroad.warehouse.bulk.read.directories import apply_document
 
     if bool(port) == bool(policy):
-        raise Misconfigured(["name a batcher with --port, or a policy with --policy"])
+        raise Misconfigured(["use --port with a batcher, or --policy with a policy"])
     pieces = list_pieces(where.archive, ArchiveForm(where.form) if where.form else None)
     if policy:
         return (
@@ -167,10 +169,10 @@ def route(out: Output, ndjson: bool, cluster: Cluster, **where: Any) -> None:
 
 @command
 @with_archive_options
-@click.option("--to", "format", required=True, type=click.Choice(TARGETS), help="The format to translate to.")
-@click.option("--whole-only", is_flag=True, help="Treat a message that would lose something as an error.")
+@click.option("--to", "format", required=True, type=click.Choice(TARGETS), help="Target format.")
+@click.option("--whole-only", is_flag=True, help="Treat lossy conversions as errors.")
 def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_only: bool, **where: Any) -> None:
-    """Translate every message of an archive to another format, to the same bytes that the server gives.
+    """Translate every message of an archive to another format, to the same bytes as the server.
 
     Each message and recipient gives a row with the bytes, their content type, and what the format cannot carry. The
     network is needed only if the archive is a journal.
@@ -184,8 +186,8 @@ def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_on
 
 @command
 @with_archive_options
-@click.option("--exchange", required=True, metavar="SERVICE", help="The exchange whose bindings are asked.")
-@click.option("--sent-to-it", is_flag=True, help="Only messages that name the exchange as recipient, or on their way.")
+@click.option("--exchange", required=True, metavar="SERVICE", help="The exchange whose bindings are evaluated.")
+@click.option("--sent-to-it", is_flag=True, help="Only messages with the exchange as recipient or on their route.")
 def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it: bool, **where: Any) -> None:
     """Match every message of an archive with all bindings of an exchange.
 
@@ -204,7 +206,7 @@ def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it
     rows = [[one["binding"], one["queue"] or "", str(one["matches"]), str(one["errors"])] for one in bindings]
     out.table(["BINDING", "QUEUE", "MATCHES", "ERRORS"], rows[:MAX_SHOWN])
     if len(rows) > MAX_SHOWN:
-        out.say(f"… and more; --json has up to {len(rows)} of them, the folder all")
+        out.say(f"… and more; --json shows up to {len(rows)}, the folder has all")
     _report_rows(out, counts | {"bindings": bindings}, network.folder, "are matches")
 
 

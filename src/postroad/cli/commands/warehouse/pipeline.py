@@ -23,10 +23,10 @@ ENTRIES_PER_COMMIT = 1_000_000
 KEPT_HOURS = 168.0
 
 with_warehouse_folder = click.option(
-    "--warehouse", "folder", type=click.Path(path_type=Path), help="Where the tables lie; else beside the journal."
+    "--warehouse", "folder", type=click.Path(path_type=Path), help="Folder of the tables; default: beside the journal."
 )
 with_batch_size = click.option(
-    "--batch", default=ENTRIES_PER_COMMIT, show_default=True, help="Entries that are landed with one commit."
+    "--batch", default=ENTRIES_PER_COMMIT, show_default=True, help="Number of entries landed with one commit."
 )
 
 
@@ -36,8 +36,8 @@ def pipeline() -> None:
 
 
 @command
-@click.option("--archive", type=click.Path(path_type=Path), help="Land the files of an export, and not the journal.")
-@click.option("--log-only", is_flag=True, help="Land, and leave the other tables as they are.")
+@click.option("--archive", type=click.Path(path_type=Path), help="Land the files of an export instead of the journal.")
+@click.option("--log-only", is_flag=True, help="Only land; do not refresh the other tables.")
 @with_batch_size
 @with_warehouse_folder
 @with_settings
@@ -57,9 +57,9 @@ def run(
 
 
 @command
-@click.option("--every", default=WATCH_EVERY_S, show_default=True, help="Seconds between looks at the journal.")
+@click.option("--every", default=WATCH_EVERY_S, show_default=True, help="Seconds between checks of the journal.")
 @click.option("--times", type=click.IntRange(min=1), help="Stop after this many checks; default: when interrupted.")
-@click.option("--log-only", is_flag=True, help="Land, and leave the other tables as they are.")
+@click.option("--log-only", is_flag=True, help="Only land; do not refresh the other tables.")
 @with_batch_size
 @with_warehouse_folder
 @with_settings
@@ -89,7 +89,7 @@ def watch(
     type=click.Choice(["jsonl", "parquet"]),
     default="parquet",
     show_default=True,
-    help="Lines of JSON, or Parquet.",
+    help="JSON lines, or Parquet.",
 )
 @click.option("--out", "target", type=click.Path(path_type=Path), required=True, help="Folder for the files.")
 @with_settings
@@ -110,12 +110,12 @@ def export(out: Output, form: str, target: Path, settings: Settings) -> None:
 
 
 @command
-@click.option("--older-than", default=KEPT_HOURS, show_default=True, help="Hours that replaced files are kept.")
+@click.option("--older-than", default=KEPT_HOURS, show_default=True, help="Hours before replaced files are deleted.")
 @with_warehouse_folder
 @with_settings
 @with_cluster
 def tidy(out: Output, older_than: float, folder: Path | None, settings: Settings, cluster: Cluster) -> None:
-    """Put small files together, and delete those that no table needs any more."""
+    """Merge small files, and delete files that no table needs any more."""
     work = PipelineWork.begin(out, cluster.session("postroad pipeline"), warehouse_folder(settings, folder))
     with work.hold_warehouse_lock():
         for name in work.store.names():
@@ -127,7 +127,7 @@ def tidy(out: Output, older_than: float, folder: Path | None, settings: Settings
 @command
 @with_warehouse_folder
 @with_settings
-@click.option("--master", default="local[*]", show_default=True, help="Where Spark is to work.")
+@click.option("--master", default="local[*]", show_default=True, help="Spark master.")
 @click.option("--driver-memory", default="2g", show_default=True, help="Memory of Spark's driver.")
 def doctor(out: Output, folder: Path | None, settings: Settings, master: str, driver_memory: str) -> None:
     """Check that Spark can work here: Java, packages, memory, disk.

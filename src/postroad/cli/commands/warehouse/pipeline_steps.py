@@ -36,7 +36,7 @@ def journal_source(settings: Settings) -> LogSource:
         return PostgresLog(url=settings.postgres)
     folder = settings.data / JOURNAL_FOLDER
     if not folder.is_dir():
-        raise Misconfigured([f"there is no journal in {settings.data}; --data names another folder"])
+        raise Misconfigured([f"there is no journal in {settings.data}; use --data for another folder"])
     return SegmentLog(folder=folder.absolute())
 
 
@@ -119,4 +119,4 @@ class PipelineWork:
             self.out.say(f"nothing new after entry {landing.upto}")
         if refreshed:
             self.out.say(f"brought up to date: {', '.join(one.table for one in refreshed)}")
-        self.out.say(f"{seconds} s; the tables lie in {self.store.folder}")
+        self.out.say(f"{seconds} s; the tables are in {self.store.folder}")

@@ -59,12 +59,14 @@ def report_command(function: Callable[..., None]) -> Callable[..., None]:
             out.say(f"drawn to {plot}")
 
     for option in (
-        click.option("--warehouse", "folder", type=click.Path(path_type=Path), help="Where the tables lie."),
+        click.option("--warehouse", "folder", type=click.Path(path_type=Path), help="Folder of the tables."),
         click.option("--out", "target", type=click.Path(path_type=Path), help="Also write it to a .csv or .json file."),
         click.option("--plot", type=click.Path(path_type=Path), help="Draw it to a .png or .svg file."),
-        click.option("--top", type=click.IntRange(1), default=TOP, show_default=True, help="Rows at most."),
-        click.option("--to", "end", type=click.DateTime(["%Y-%m-%d"]), help="Last day (UTC); else the latest."),
-        click.option("--from", "begin", type=click.DateTime(["%Y-%m-%d"]), help="First day (UTC); else the earliest."),
+        click.option("--top", type=click.IntRange(1), default=TOP, show_default=True, help="Maximum number of rows."),
+        click.option("--to", "end", type=click.DateTime(["%Y-%m-%d"]), help="Last day (UTC); default: the latest."),
+        click.option(
+            "--from", "begin", type=click.DateTime(["%Y-%m-%d"]), help="First day (UTC); default: the earliest."
+        ),
     ):
         run = option(run)
     return with_settings(run)
@@ -90,7 +92,7 @@ def errors(**_: Any) -> None:
 
 @report_command
 def latency(**_: Any) -> None:
-    """How long waiting, working and answering took: percentiles."""
+    """Waiting, processing and response times, as percentiles."""
 
 
 @report_command
@@ -100,12 +102,12 @@ def slow(**_: Any) -> None:
 
 @report_command
 def partners(**_: Any) -> None:
-    """Who sends most to whom."""
+    """Sender and recipient pairs with the most messages."""
 
 
 @report_command
 def undelivered(**_: Any) -> None:
-    """Messages that expired, failed, were rejected or withdrawn, or are still under way."""
+    """Messages that expired, failed, were rejected or cancelled, or are still under way."""
 
 
 @report_command

@@ -30,10 +30,16 @@ if TYPE_CHECKING:
 @click.option(
     "--model", "trees", multiple=True, metavar="MODEL=FILE", help="A model, and the tree it would have; repeatable."
 )
-@click.option("--from", "begin", type=click.DateTime(), help="First moment of the traffic (UTC); else the journal's.")
-@click.option("--to", "end", type=click.DateTime(), help="Moment before which it was posted (UTC); else now.")
+@click.option(
+    "--from", "begin", type=click.DateTime(), help="Start of the traffic (UTC); default: the beginning of the journal."
+)
+@click.option("--to", "end", type=click.DateTime(), help="End of the traffic (UTC), exclusive; default: now.")
 @click.option("--data", default="", metavar="FOLDER", help="Data folder of the network.")
-@click.option("--prune", is_flag=True, help="Also without what the files do not name, in the organizations they name.")
+@click.option(
+    "--prune",
+    is_flag=True,
+    help="In the organizations that the files name, also remove objects that the files do not name.",
+)
 @click.option(
     "--baseline",
     type=click.Choice(["today", "then"]),
@@ -44,10 +50,10 @@ if TYPE_CHECKING:
 @click.option(
     "--html", type=click.Path(path_type=Path, dir_okay=False), help="Write the report as a page, with charts."
 )
-@click.option("--author", default="", metavar="NAME", help="Who asks, for the page.")
+@click.option("--author", default="", metavar="NAME", help="Name of the author, for the page.")
 @click.option("--rows", default="", metavar="FOLDER", help="Keep the result for each message, as Parquet.")
 @click.option(
-    "--progress", type=click.Path(path_type=Path, dir_okay=False), help="Say in this file how far it is, in JSON."
+    "--progress", type=click.Path(path_type=Path, dir_okay=False), help="Write the progress to this file, in JSON."
 )
 @with_cluster
 def whatif(
@@ -131,7 +137,7 @@ def _changed_directory_of(today: Directory, change: ConfigurationChange) -> Dire
     from postroad.warehouse.whatif.model_change import replace_model
 
     if not change.files and not change.trees:
-        raise Misconfigured(["nothing would be different; name a change with --config, or a model's tree with --model"])
+        raise Misconfigured(["there is nothing to compare; use --config for a change, or --model for a model's tree"])
     after = apply_document(read_document(change.files), today, prune=change.prune) if change.files else today
     for given in change.trees:
         model, equals, file = given.partition("=")

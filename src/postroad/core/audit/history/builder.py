@@ -211,7 +211,7 @@ class _HistoryBuilder:
         """Record that an in-transit service has returned, and the next stop of the copy."""
         told = "the message goes on"
         if entry.status is not None:
-            told = f"{entry.status.code} {entry.status.text}: absorbed, the message continues without it"
+            told = f"{entry.status.code} {entry.status.text}: ignored, the message continues without it"
         self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, state=DeliveryState.DELIVERED)
         if entry.hops:
             self._routes[entry.message, entry.copy] = Route(entry.hops, entry.logical)
@@ -257,9 +257,9 @@ class _HistoryBuilder:
 
     def _left_out(self, entry: DeliveryTranslated) -> str:
         """Return what a translation dropped; parties other than the receiver see only the number of items."""
-        told = f"{len(entry.dropped)} left out"
+        told = f"{len(entry.dropped)} omitted"
         if self._viewer.owns(entry.by):
-            told = f"left out: {'; '.join(entry.dropped)}"
+            told = f"omitted: {'; '.join(entry.dropped)}"
         return f"from {entry.form} to {entry.format}; {told}"
 
     def _settled(

@@ -18,21 +18,21 @@ from postroad.core.model.snapshot import Directory
 ENDS = {
     "rejected": "It was rejected at {service}.",
     "failed": "It could not be delivered to {service} and is kept as a dead letter.",
-    "expired": "It expired before {service} took it.",
-    "cancelled": "It was withdrawn before {service} took it.",
+    "expired": "It expired before {service} received it.",
+    "cancelled": "It was cancelled before {service} received it.",
 }
 REFUSED = "It was refused: nothing was stored, and nothing was sent."
 NEXT_STEP_REFUSED = "Fix it, and post it again."
-HIDDEN_ENDS = {  # at a service that somebody else on the way keeps to itself
+HIDDEN_ENDS = {  # at a service that is isolated by another party
     "delivered": "It has reached {recipient}.",
     "rejected": "It was rejected on its way to {recipient}.",
     "failed": "It could not be delivered to {recipient}.",
     "expired": "It expired on its way to {recipient}.",
-    "cancelled": "It was withdrawn on its way to {recipient}.",
+    "cancelled": "It was cancelled on its way to {recipient}.",
 }
 NEXT_STEPS = {
-    "failed": "Fix what is wrong, then resend it; or drop it.",
-    "expired": "Send it again if it is still wanted; give it longer, or ask {service} why it took nothing.",
+    "failed": "Fix the cause, then resend it; or drop it.",
+    "expired": "If it is still needed, send it again with a later expiry, or ask {service} why it received nothing.",
     "rejected": "The reason states what the service does not accept.",
 }
 
@@ -45,11 +45,11 @@ class CopyStatus:
     state: str
     where: str
     since_us: int
-    why: str = ""  # in the words of whoever said so
+    why: str = ""  # in the words of the service or receiver
     next: str = ""  # what happens, or what to do
-    next_us: int = 0  # when, which ends the last sentence of ``next``; 0: nobody can say
-    expires_us: int = 0  # when it is too late, as long as it waits; 0: never
-    batch: str = ""  # id of the one that it waits in
+    next_us: int = 0  # the time of ``next``; 0: unknown
+    expires_us: int = 0  # when a waiting copy expires; 0: never
+    batch: str = ""  # id of the batch that it waits in
 
 
 class _StatusText(NamedTuple):
@@ -121,10 +121,10 @@ def _ended(message: MessageHistory, copy: CopyHistory, stop: Stop) -> CopyStatus
 def _delivered(stop: Stop, last: HistoryEvent | None, is_awaited: bool) -> _StatusText:
     """Describe a delivered copy: what its service did, and whether a response is still expected."""
     if last is None or last.what != "answered":
-        expected = f"{stop.service} is expected to answer." if is_awaited else ""
-        return _StatusText(where=f"{stop.service} has it.", next=expected)
-    going = ", ".join(filter(None, ("Its answer is on its way", last.detail)))
-    return _StatusText(where=f"{stop.service} has answered it.", next=f"{going}." if is_awaited else "")
+        expected = f"{stop.service} is expected to respond." if is_awaited else ""
+        return _StatusText(where=f"{stop.service} has received it.", next=expected)
+    going = ", ".join(filter(None, ("Its response is on its way", last.detail)))
+    return _StatusText(where=f"{stop.service} has responded.", next=f"{going}." if is_awaited else "")
 
 
 def _not_delivered(stop: Stop, last: HistoryEvent | None) -> _StatusText:
@@ -173,7 +173,7 @@ def _batched(stop: Stop) -> _StatusText | None:
         return None
     return _StatusText(
         where=f"{stop.service} has gathered it in a batch, which is {gathered.state}.",
-        next="It is sent with its batch; the batch shows when that is, and why not yet.",
+        next="It is sent with its batch; the page of the batch shows when, and what the batch waits for.",
         batch=gathered.batch,
     )
 
@@ -184,9 +184,11 @@ def _paused(stop: Stop, last: HistoryEvent | None) -> _StatusText | None:
     if pause is None or stop.held is not None or (last is not None and last.what not in ("push failed", "given back")):
         return None
     return _StatusText(
-        where=f"It waits at {stop.service}." if last is None else f"It waits at {stop.service}, which did not take it.",
+        where=f"It waits at {stop.service}."
+        if last is None
+        else f"It waits at {stop.service}, which did not accept it.",
         why=last.why if last is not None else "",
-        next=f"Pushes to {stop.service} are paused because {pause.why}. The next push is tried.",
+        next=f"Pushes to {stop.service} are paused because {pause.why}. The next push is attempted.",
         next_us=pause.until_us,
     )
 
@@ -196,42 +198,46 @@ def _tried(stop: Stop, last: HistoryEvent | None, now_us: int) -> _StatusText | 
         return None
     ahead_us = last.until_us if last.until_us > now_us else 0
     if last.what == "handed out":
-        where = f"{stop.service} has received it and has not settled it yet."
+        where = f"{stop.service} has received it and has not acknowledged it yet."
         return _StatusText(where=where, next=UNTIL_LEASE_ENDS if ahead_us else LEASE_IS_OVER, next_us=ahead_us)
     if last.what == "pushed":
-        where = f"{stop.service} has been pushed it, and its receipt is still to come."
-        return _StatusText(where=where, why=last.detail, next="Without a receipt it is pushed again.", next_us=ahead_us)
-    where = f"It waits at {stop.service}, which did not take it the last time."
-    return _StatusText(where=where, why=last.why, next="It is tried again.", next_us=ahead_us)
+        where = f"It was pushed to {stop.service}; the MDN has not arrived yet."
+        return _StatusText(where=where, why=last.detail, next="Without an MDN it is pushed again.", next_us=ahead_us)
+    where = f"It waits at {stop.service}, which did not accept it last time."
+    return _StatusText(where=where, why=last.why, next="It is retried.", next_us=ahead_us)
 
 
 ATTEMPTS = ("handed out", "pushed", "push failed")
 TRIED = (*ATTEMPTS, "given back")
-UNTIL_LEASE_ENDS = "If it does not answer before its lease ends, the message is handed out again."
-LEASE_IS_OVER = "Its lease is over: the next poll for that service receives it again."
+UNTIL_LEASE_ENDS = "If it is not acknowledged before its lease ends, the message is redelivered."
+LEASE_IS_OVER = "Its lease has ended: the service's next poll receives it again."
 
 
 def _held_back(stop: Stop) -> _StatusText | None:
     if stop.held is None:
         return None
     until_us = stop.held.until_us
-    next_ = "It is pushed with everything else that waits." if until_us else "It goes when enough wait, or on request."
-    return _StatusText(where=f"It is held back for {stop.service}.", next=next_, next_us=until_us)
+    next_ = (
+        "It is pushed with all other waiting messages."
+        if until_us
+        else "It is pushed when enough messages wait, or on request."
+    )
+    return _StatusText(where=f"It waits for release at {stop.service}.", next=next_, next_us=until_us)
 
 
 def _in_mailbox(stop: Stop, service: Service | None, directory: Directory, now_us: int) -> _StatusText:
     where = f"It waits in the mailbox of {stop.service}."
     if service is None:
         return _StatusText(where=where)
-    if directory.is_suspended(service):  # for what reason is between the operators and whose service it is
-        why = "The service is suspended, and is handed nothing."
-        return _StatusText(where=where, why=why, next="It waits until an operator ends that.")
+    if directory.is_suspended(service):  # the reason is visible to operators and the service's organization only
+        why = "The service is suspended and receives nothing."
+        return _StatusText(where=where, why=why, next="It waits until an operator ends the suspension.")
     if service.delivery is not DeliveryMode.PUSH:
-        return _StatusText(where=where, next=f"{stop.service} fetches its messages itself, and has not asked since.")
+        return _StatusText(where=where, next=f"{stop.service} polls for its messages, and has not polled since.")
     opening_us = next_opening(service.windows, service.time_zone, now_us)
     if opening_us > now_us:
         return _StatusText(where=where, next="It is pushed when the delivery window opens.", next_us=opening_us)
-    return _StatusText(where=where, next="It is pushed next, unless its receiver has failed a moment ago.")
+    return _StatusText(where=where, next="It is pushed next, unless the receiver has just failed.")
 
 
 def _arrived_us(message: MessageHistory, copy: CopyHistory, stop: Stop) -> int:

@@ -20,21 +20,21 @@ class SearchableValue(NamedTuple):
 
 
 SEARCHABLE_VALUES = (
-    SearchableValue("Session", "given with every answer to a post; 32 digits and letters from a to f"),
-    SearchableValue("Token", "given to the receiver of the message, polled or pushed"),
-    SearchableValue("Handle", "the sender's own reference, which its recipients may know too; also finds refused posts"),
-    SearchableValue("Control number", "of an interchange, with or without leading zeros; of documents that came in one, too"),
-    SearchableValue("Partner's reference", "the Message-ID of AS2, the reference of a document, the id of a batch"),
+    SearchableValue("Session ID", "returned for every post; 32 hexadecimal digits"),
+    SearchableValue("Token", "sent to the recipient with each delivery"),
+    SearchableValue("Handle", "the sender's own reference, which recipients may know too; also finds refused posts"),
+    SearchableValue("Control number", "of an interchange or of a document in one, with or without leading zeros"),
+    SearchableValue("Partner's reference", "the AS2 Message-ID, the reference of a document, or the ID of a batch"),
     SearchableValue(
-        "Business key",
-        "an order number, for instance: whatever a service declares as indexes in its profile, for messages posted since",
+        "Search key",
+        "such as an order number: a value that a service declares under indexes in its profile",
     ),
-    SearchableValue("Service", "its GCID or its address"),
+    SearchableValue("Service", "its GCID or address"),
 )  # fmt: skip
-NOTHING_FOUND = "It matches no service that you may see, and no message that you sent or received."
+NOTHING_FOUND = "No message that you sent or received matches, and no service that you may see."
 SEARCH_HINT = (
-    "Write it whole; capitals and small letters are the same. "
-    "Business keys count for messages that were posted since they were declared."
+    "Enter the whole value; upper and lower case are equal. "
+    "Declared search keys find messages posted after the declaration."
 )
 
 

@@ -1,4 +1,4 @@
-"""An explanation as plain text: the rules that were tried, then each route as a tree.
+"""An explanation as plain text: the evaluated rules, then each route as a tree.
 
 Rule: only plain characters, and the same explanation gives the same text, so that it can be compared and quoted.
 """
@@ -21,15 +21,15 @@ def explanation_text(explanation: RouteExplanation) -> str:
 
 
 def _lines(explanation: RouteExplanation) -> Lines:
-    what = f"message {explanation.session}" if explanation.session else "a message that was not posted"
+    what = f"message {explanation.session}" if explanation.session else "a message that has not been posted"
     by = f", by the rules of directory version {explanation.directory}" if explanation.directory else ""
     yield f"{what} from {explanation.sender}{by}"
     if explanation.code:
         yield f"refused: {explanation.detail} [{explanation.code}]"
     yield ""
-    yield "Rules tried"
+    yield "Rules evaluated"
     if explanation.forgotten:
-        yield "  what was tried is no longer kept: it quotes the message, and was deleted with its body"
+        yield "  no longer stored: the evaluated values quote the message, and were deleted with its body"
     elif not explanation.services:
         yield "  none that you may see"
     for service in explanation.services:
@@ -40,12 +40,12 @@ def _lines(explanation: RouteExplanation) -> Lines:
 
 
 def _service(service: ExplainedService) -> Lines:
-    brought = f", brought in by {service.invoker}" if service.invoker else ""
+    brought = f", inserted by {service.invoker}" if service.invoker else ""
     yield f"  {service.service} ({service.role.value}{brought})"
     for fault in service.faults:
         yield f"    ! {fault}"
     if service.withheld:
-        yield "    its rules are its owner's"
+        yield "    only its owner may see its rules"
     for rule in service.rules:
         yield from _rule(rule)
 
@@ -59,7 +59,7 @@ def _rule(rule: ExplainedRule) -> Lines:
 
 
 def _condition_lines(told: ExplainedCondition, indent: int) -> Lines:
-    seen = f"; saw {_quoted(told.seen)}" if told.seen else "; saw nothing there" if _was_evaluated(told) else ""
+    seen = f"; found {_quoted(told.seen)}" if told.seen else "; found no value" if _was_evaluated(told) else ""
     yield f"{' ' * indent}[{_sign(told.held)}] {told.text}{seen}"
     for child in told.children:
         yield from _condition_lines(child, indent + 4)

@@ -76,13 +76,13 @@ def invocation_notes(invocation: ExplainedInvocation) -> list[str]:
     arguments = ", ".join(f"{argument.name}={argument.value}" for argument in invocation.arguments)
     told = [
         f"rule {invocation.rule}" if invocation.rule else "named by the sender",
-        "by its rules alone" if invocation.place is None else "",
+        "rules-only service" if invocation.place is None else "",
         "redirected to" if invocation.redirected else "",
         f"topic {invocation.topic}" if invocation.topic else "",
         arguments,
         f"paid by {invocation.payer}" if invocation.payer else "",
         "isolated" if invocation.isolated else "",
-        "its errors are absorbed" if invocation.absorbs else "",
-        "its rules are tried when the message reaches it" if invocation.dynamic else "",
+        "its errors are ignored" if invocation.absorbs else "",
+        "its rules are evaluated when the message reaches it" if invocation.dynamic else "",
     ]
     return [note for note in told if note]

@@ -127,7 +127,7 @@ def _in_words(line: StopLine) -> str:
     waited = sum([piece.end_us - piece.begin_us for piece in line.pieces if piece.kind == "wait"])
     worked = sum([piece.end_us - piece.begin_us for piece in line.pieces if piece.kind == "work"])
     failed = f", {len(line.failures)} failures" if line.failures else ""
-    return f"{line.service}: waited {_length(waited)}, worked on for {_length(worked)}{failed}"
+    return f"{line.service}: waited {_length(waited)}, processed for {_length(worked)}{failed}"
 
 
 def _length(us: int) -> str:

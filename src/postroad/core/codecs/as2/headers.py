@@ -44,9 +44,7 @@ def refuse_repeated(headers: Headers, names: Iterable[str]) -> None:
     for name in names:
         values = {value.strip() for key, value in headers if key.lower() == name}
         if len(values) > 1:
-            raise Refused(
-                "as2.malformed", f"The header {name} comes more than once, with different values; send it once"
-            )
+            raise Refused("as2.malformed", f"The header {name} is repeated with different values; send it once")
 
 
 def require_printable(value: str, what: str) -> str:
@@ -54,7 +52,7 @@ def require_printable(value: str, what: str) -> str:
     if wrong := _NOT_PRINTABLE.search(value):
         raise Refused(
             "as2.malformed",
-            f"{what} has the character {wrong[0]!r} at {wrong.start()}; only printable ASCII is possible there",
+            f"{what} has the character {wrong[0]!r} at {wrong.start()}; only printable ASCII is allowed there",
         )
     return value
 
@@ -69,7 +67,7 @@ def check_message_id(value: str) -> str:
 def subject_value(text: str) -> str:
     """A subject as it stands in a header: as it is when it is ASCII, otherwise in encoded words (RFC 2047)."""
     if wrong := _CONTROL.search(text):
-        raise Refused("as2.malformed", f"The subject has the control character {wrong[0]!r}; leave it out")
+        raise Refused("as2.malformed", f"The subject has the control character {wrong[0]!r}; remove it")
     return text if text.isascii() and "=?" not in text else " ".join(_encoded_words(text))
 
 

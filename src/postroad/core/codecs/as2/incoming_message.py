@@ -140,7 +140,7 @@ def is_headless(entity: Entity) -> bool:
 def decryption_refusal() -> Refused:
     return Refused(
         "as2.decryption-failed",
-        "The message cannot be decrypted; encrypt it for our current certificate and send it again",
+        "The message cannot be decrypted; encrypt it for the network's current certificate and send it again",
     )
 
 

@@ -143,7 +143,7 @@ def _notification(report: Multipart, limits: WireLimits) -> dict[str, str]:
     for part in report.parts:
         if media_type_of(part.content_type) == _NOTIFICATION:
             return read_notification(part.data(limits))
-    raise Refused("as2.malformed", f"The receipt has no part of the type {_NOTIFICATION}")
+    raise Refused("as2.malformed", f"The MDN has no part of type {_NOTIFICATION}")
 
 
 def _text(report: Multipart, limits: WireLimits) -> str:

@@ -34,7 +34,7 @@ class MdnRequest:
         if self.unsupported:
             raise Refused(
                 self.unsupported,
-                f"The receipt is asked for in a way that is not supported here; ask for {PROTOCOL} and for sha-256",
+                f"The requested kind of MDN is not supported; request {PROTOCOL} and sha-256",
             )
 
 

@@ -36,10 +36,10 @@ class MdnVerdict:
 
 def judge_mdn(mdn: Mdn, sent: SentMessage) -> MdnVerdict:
     if doubt := _doubt(mdn, sent):
-        return MdnVerdict(outcome=MdnOutcome.UNPROVEN, reason=f"{doubt}; it says {mdn.disposition}")
+        return MdnVerdict(outcome=MdnOutcome.UNPROVEN, reason=f"{doubt}; it reports {mdn.disposition}")
     if not mdn.disposition.accepted:
         return MdnVerdict(
-            outcome=MdnOutcome.REJECTED, reason=f"The partner did not take the message: {mdn.disposition}"
+            outcome=MdnOutcome.REJECTED, reason=f"The partner did not accept the message: {mdn.disposition}"
         )
     if difference := _difference(mdn, sent):
         return MdnVerdict(outcome=MdnOutcome.ALTERED, reason=difference)
@@ -49,15 +49,13 @@ def judge_mdn(mdn: Mdn, sent: SentMessage) -> MdnVerdict:
 def _doubt(mdn: Mdn, sent: SentMessage) -> str:
     """Why the receipt may not be the partner's word on this message; "" when it is."""
     if mdn.original_message_id.strip("<> ") != sent.message_id.strip("<> "):
-        return f"The receipt is for another message, {mdn.original_message_id[:200]!r}"
+        return f"The MDN is for another message, {mdn.original_message_id[:200]!r}"
     if not _is_named(mdn.sender, sent.recipient) or not _is_named(mdn.recipient, sent.sender):
-        return (
-            f"The receipt is from {mdn.sender!r} to {mdn.recipient!r}, not from {sent.recipient!r} to {sent.sender!r}"
-        )
+        return f"The MDN is from {mdn.sender!r} to {mdn.recipient!r}, not from {sent.recipient!r} to {sent.sender!r}"
     if mdn.signature == "invalid":
-        return f"The receipt's signature does not hold: {mdn.fault}"
+        return f"The MDN's signature is not valid: {mdn.fault}"
     if mdn.signature == "none" and sent.mdn_signed:
-        return "The receipt is not signed though a signed one was asked for"
+        return "The MDN is not signed, but a signed one was requested"
     return ""
 
 
@@ -68,12 +66,12 @@ def _is_named(name: str, expected: str) -> bool:
 
 def _difference(mdn: Mdn, sent: SentMessage) -> str:
     if mdn.mic is None:
-        return "The receipt has no Received-Content-MIC, so it does not say what was received"
+        return "The MDN has no Received-Content-MIC, so it does not prove what was received"
     if compare_digest(mdn.mic.digest, sent.mic.digest):
         return ""
     if mdn.mic.algorithm not in ("", sent.mic.algorithm):
         return (
-            f"The partner counted the MIC with {micalg(mdn.mic.algorithm)[:40]} where {micalg(sent.mic.algorithm)} was "
-            "asked for; agree on one digest"
+            f"The partner computed the MIC with {micalg(mdn.mic.algorithm)[:40]} where {micalg(sent.mic.algorithm)} was "
+            "requested; agree on one digest"
         )
-    return f"The partner received something else than was sent: its MIC is {mdn.mic}, ours is {sent.mic}"
+    return f"The partner received other content than was sent: its MIC is {mdn.mic}, the sent one {sent.mic}"

@@ -24,8 +24,8 @@ _TEXT = write_head([("Content-Type", "text/plain; charset=us-ascii"), ("Content-
 _FIELDS = write_head([
     ("Content-Type", "message/disposition-notification"), ("Content-Transfer-Encoding", "7bit"),
 ])  # fmt: skip
-_TAKEN = "The message was received, and its security and integrity were checked. Its delivery goes on from here."
-_NOT_TAKEN = "The message was not taken. The disposition below says why; nothing of it was passed on."
+_TAKEN = "The message was received, and its security and integrity were verified. Its delivery continues from here."
+_NOT_TAKEN = "The message was not accepted. The disposition below has the reason; nothing of it was forwarded."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -119,7 +119,7 @@ def _checked_head(head: bytes) -> bytes:
     if not head:
         return _UNNAMED  # some partners take content without any header for something else
     if not head.endswith(CRLF) or read_entity(head + CRLF).body:
-        raise Refused("as2.malformed", "The document's header must be whole lines, without an empty one among them")
+        raise Refused("as2.malformed", "The document's header must consist of complete, non-empty lines")
     return head
 
 
@@ -149,14 +149,12 @@ def _wish(own: As2Identity, agreement: PartnershipTerms) -> list[tuple[str, str]
     """The headers that request the MDN."""
     if agreement.mdn == "none":
         return []
-    url = require_printable(agreement.mdn_url, "The address for receipts")
+    url = require_printable(agreement.mdn_url, "The address for MDNs")
     wish = [("Disposition-Notification-To", url or quote_name(own.name))]
     if agreement.mdn_signed:
         wish.append(("Disposition-Notification-Options", options_value(agreement.mic_digest)))
     if agreement.mdn == "async":
         if not url:
-            raise Misconfigured(
-                [f"{own.name!r} asks for receipts later and does not say where to post them; give the address"]
-            )
+            raise Misconfigured([f"{own.name!r} requests asynchronous MDNs without an address; specify the address"])
         wish.append(("Receipt-Delivery-Option", url))
     return wish

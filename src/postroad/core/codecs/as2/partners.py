@@ -28,9 +28,7 @@ class As2Identity:
     @property
     def signer(self) -> Identity:
         if not self.identities:
-            raise Misconfigured(
-                [f"The AS2 station {self.name!r} has no key to sign with; give it a key and certificate"]
-            )
+            raise Misconfigured([f"The AS2 identity {self.name!r} has no key to sign with; add a key and certificate"])
         return self.identities[0]
 
     @property

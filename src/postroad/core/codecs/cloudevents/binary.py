@@ -71,7 +71,7 @@ def _attribute_of(header: str) -> str:
     if header == "content-type":
         return _CONTENT_TYPE
     if header == PREFIX + _CONTENT_TYPE:
-        raise malformed("in binary mode the datacontenttype is the Content-Type; leave ce-datacontenttype out")
+        raise malformed("in binary mode the datacontenttype is the Content-Type; remove ce-datacontenttype")
     return header[len(PREFIX) :] if header.startswith(PREFIX) else ""
 
 

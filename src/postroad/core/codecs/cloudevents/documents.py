@@ -52,7 +52,7 @@ def _string(raw: bytes, pointer: str) -> str:
     try:
         return _STRING.decode(raw)
     except msgspec.DecodeError:
-        raise malformed("this is a text, unless the datacontenttype says that the data are JSON", pointer) from None
+        raise malformed("this must be text, unless the datacontenttype declares JSON", pointer) from None
 
 
 def _encoded(text: str, content_type: str, pointer: str) -> bytes:

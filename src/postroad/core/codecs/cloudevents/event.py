@@ -74,14 +74,14 @@ def _check_version(version: Attribute | None, pointer: str) -> None:
         said = repr(version)[:40]
         raise Refused(
             "wire.unsupported",
-            f"CloudEvents of the version {said} are not understood; send version {SPEC_VERSION}",
+            f"CloudEvents version {said} is not supported; send version {SPEC_VERSION}",
             pointer=f"{pointer}/specversion",
         )
 
 
 def _core_text(value: Attribute, name: str, pointer: str, limits: WireLimits) -> str:
     if not isinstance(value, str) or not value:
-        raise malformed(f"{name} is a text, and not an empty one", f"{pointer}/{name}")
+        raise malformed(f"{name} must be a non-empty text", f"{pointer}/{name}")
     return _text(value, f"{pointer}/{name}", limits)
 
 
@@ -109,7 +109,7 @@ def _extension(value: Attribute, pointer: str, limits: WireLimits) -> Attribute:
 def _text(value: str, pointer: str, limits: WireLimits) -> str:
     read_text(value, pointer, limits)
     if not value.isprintable() and (_FORBIDDEN.search(value) or any(ord(one) & 0xFFFE == 0xFFFE for one in value)):
-        raise malformed("an attribute holds a control character or one that Unicode does not have", pointer)
+        raise malformed("an attribute has a control character or an invalid character", pointer)
     return value
 
 

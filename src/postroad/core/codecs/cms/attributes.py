@@ -25,9 +25,7 @@ def check_attributes(attributes: BerElement, content_type: bytes, content_digest
     if said[oids.CONTENT_TYPE].oid() != content_type:
         raise signature_invalid("The signature is for content of another type; ask the sender to sign again", CONTENT)
     if not compare_digest(said[oids.MESSAGE_DIGEST].string("digest of the content").octets(), content_digest):
-        raise signature_invalid(
-            "The content is not what was signed: it was changed on the way, or never was this", CONTENT
-        )
+        raise signature_invalid("The content differs from the signed content; it was changed in transit", CONTENT)
 
 
 def _said(attributes: BerElement) -> dict[bytes, BerElement]:
@@ -39,7 +37,7 @@ def _said(attributes: BerElement) -> dict[bytes, BerElement]:
         if name not in (oids.CONTENT_TYPE, oids.MESSAGE_DIGEST):
             continue
         if name in said:
-            raise signature_invalid("A signed attribute is there twice; ask the sender to sign again", CONTENT)
+            raise signature_invalid("A signed attribute is repeated; ask the sender to sign again", CONTENT)
         said[name] = fields.take("value of the attribute", SET).only_child()
     if len(said) != 2:
         raise signature_invalid(

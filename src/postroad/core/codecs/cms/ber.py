@@ -109,7 +109,7 @@ class BerElement(Struct, frozen=True, gc=False):
     def string(self, what: str) -> BerElement:
         """Itself, when it is a string."""
         if self.tag & ~CONSTRUCTED != OCTET_STRING:
-            raise malformed(f"The {what} is not given as a string", self.begin)
+            raise malformed(f"The {what} is not a string", self.begin)
         return self
 
     def octets(self) -> bytes:
@@ -156,7 +156,7 @@ class BerFields:
 
     def end(self) -> None:
         if self._next < len(self._members):
-            raise malformed("There is more than belongs here", self._members[self._next].begin)
+            raise malformed("There is unexpected data here", self._members[self._next].begin)
 
 
 def read(buffer: Buffer) -> BerElement:
@@ -195,10 +195,10 @@ def _header(source: BerSource, begin: int, limit: int) -> tuple[int, int, int | 
         raise too_complex(f"The message has more than {MAX_ELEMENTS} elements")
     octets = source.octets
     if begin + 2 > limit:
-        raise malformed("The message ends in the middle", limit)
+        raise malformed("The message is truncated", limit)
     tag, length, start = octets[begin], octets[begin + 1], begin + 2
     if tag & _LONG_TAG == _LONG_TAG or not tag:
-        raise malformed(f"No CMS message has an element of type {tag:#04x}", begin)
+        raise malformed(f"CMS messages have no element of type {tag:#04x}", begin)
     if length == _INDEFINITE:
         return tag, start, None
     if length > _INDEFINITE:
@@ -207,7 +207,7 @@ def _header(source: BerSource, begin: int, limit: int) -> tuple[int, int, int | 
             raise malformed("A length is not valid", begin)
         length, start = int.from_bytes(octets[start : start + size], "big"), start + size
     if start + length > limit:
-        raise malformed(f"An element claims {length} bytes, more than there are", begin)
+        raise malformed(f"An element specifies {length} bytes, more than the message has", begin)
     return tag, start, length
 
 

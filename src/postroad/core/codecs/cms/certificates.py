@@ -62,9 +62,7 @@ def _key(certificate: x509.Certificate) -> CertificatePublicKeyTypes:
     try:
         return certificate.public_key()
     except (ValueError, UnsupportedAlgorithm):
-        raise unsupported(
-            "A registered certificate has a key that is not known here; use RSA or an elliptic curve"
-        ) from None
+        raise unsupported("A registered certificate has an unsupported key; use RSA or an elliptic curve") from None
 
 
 def _key_identifier(certificate: x509.Certificate) -> bytes:

@@ -123,7 +123,7 @@ def cipher_in(identifier: BerElement) -> tuple[Cipher, bytes, int]:
     length = of_gcm.maybe(INTEGER)
     tag_bytes = length.integer() if length else _SHORTEST_TAG
     if not _SHORTEST_TAG <= tag_bytes <= TAG_BYTES:
-        raise unsupported("The message's tag is too short to prove anything; the sender has to use 16 bytes")
+        raise unsupported("The message's authentication tag is too short; the sender must use 16 bytes")
     return cipher, nonce, tag_bytes
 
 

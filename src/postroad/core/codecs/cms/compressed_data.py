@@ -57,7 +57,7 @@ def decompress(compressed: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> bytes
         found.append(_inflated(stream, piece, left))
         left -= len(found[-1])
         if not left:
-            raise Refused("cms.too-large", f"The message holds more than {most} bytes once unpacked; send it in parts")
+            raise Refused("cms.too-large", f"The decompressed message has more than {most} bytes; split it")
     if not stream.eof:
         raise _failed("it stops before its end")
     return b"".join(found)
@@ -68,7 +68,7 @@ def _zlib_stream(compressed: Buffer) -> BerElement:
     fields = content.fields()
     fields.take("version", INTEGER)
     if fields.take("compression algorithm", SEQUENCE).fields().take("compression algorithm", OID).oid() != oids.ZLIB:
-        raise unsupported("The message is compressed in a way that is not known here; use zlib")
+        raise unsupported("The message's compression is not supported; use zlib")
     encapsulated = fields.take("compressed content", SEQUENCE).fields()
     fields.end()
     encapsulated.take("type of the compressed content", OID)
@@ -88,4 +88,6 @@ def _inflated(stream: zlib._Decompress, piece: memoryview, most: int) -> bytes:
 
 
 def _failed(reason: str) -> Refused:
-    return Refused("cms.decompression-failed", f"The compressed content cannot be unpacked: {reason}; send it again")
+    return Refused(
+        "cms.decompression-failed", f"The compressed content cannot be decompressed: {reason}; send it again"
+    )

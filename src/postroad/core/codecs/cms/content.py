@@ -53,5 +53,5 @@ def as_pieces(content: Buffer | Sequence[Buffer]) -> Sequence[Buffer]:
 def _kind(content_type: BerElement) -> str:
     kind = _KINDS.get(content_type.oid())
     if kind is None:
-        raise unsupported("CMS content of this type is not read here; send signed, enveloped or compressed data")
+        raise unsupported("CMS content of this type is not supported; send signed, enveloped or compressed data")
     return kind

@@ -62,7 +62,7 @@ def recipient_info(recipient: x509.Certificate, key: bytes, *, oaep: bool) -> by
     """The content's key, wrapped for one recipient."""
     marks = marks_of(recipient)
     if not isinstance(marks.key, rsa.RSAPublicKey):
-        raise unsupported("Only RSA certificates can be encrypted for; register one of the recipient's")
+        raise unsupported("Encryption needs an RSA certificate; register one of the recipient")
     way: Padding = padding.OAEP(padding.MGF1(_SHA256.hash), _SHA256.hash, None) if oaep else padding.PKCS1v15()
     try:
         wrapped = element(OCTET_STRING, marks.key.encrypt(key, way))
@@ -112,7 +112,7 @@ def _key_transports(recipient_infos: BerElement) -> list[BerElement]:
 
 def _wrapped_key(identity: Identity, algorithm: BerElement, wrapped: BerElement) -> WrappedKey:
     if not isinstance(identity.key, rsa.RSAPrivateKey):
-        raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of ours")
+        raise unsupported("The message is encrypted for a key that is not RSA; use an RSA certificate of the network")
     return WrappedKey(
         key=identity.key,
         rejection_secret=identity.rejection_secret,
@@ -127,7 +127,7 @@ def _way(algorithm: BerElement) -> Padding:
     if oid == oids.RSA:
         return padding.PKCS1v15()
     if oid != oids.RSA_OAEP:
-        raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
+        raise unsupported("The message's key encryption is not supported; use RSA PKCS#1 or OAEP")
     parameters = fields.maybe(SEQUENCE)
     return _oaep(parameters) if parameters else padding.OAEP(padding.MGF1(SHA1.hash), SHA1.hash, None)
 
@@ -143,7 +143,7 @@ def _oaep(parameters: BerElement) -> padding.OAEP:
 def _label(source: BerElement) -> bytes | None:
     fields = source.fields()
     if fields.take("label", OID).oid() != oids.P_SPECIFIED:
-        raise unsupported("The message's key is wrapped in a way that is not known here; use RSA PKCS#1 or OAEP")
+        raise unsupported("The message's key encryption is not supported; use RSA PKCS#1 or OAEP")
     return fields.take("label").string("label").octets() or None
 
 
@@ -161,7 +161,7 @@ def encrypt(
 ) -> bytes:
     """An enveloped message in DER. ``oaep`` wraps the key with RSA-OAEP (SHA-256) in place of PKCS#1 v1.5."""
     if not recipients:
-        raise ValueError("a message without recipients can be read by no one")
+        raise ValueError("a message without recipients cannot be decrypted")
     chosen = find_cipher(cipher)
     key, vector = randomness(chosen.key_bytes), randomness(chosen.vector_bytes)
     pieces, tag = chosen.sealed(as_pieces(content), key, vector)

@@ -87,7 +87,7 @@ def _identity(key: PrivateKeyTypes | None, certificates: list[x509.Certificate])
 
 
 def _unusable(reason: str) -> Refused:
-    detail = f"This key file cannot be used: {reason}; give a file with a private key, its certificate, and the right password"
+    detail = f"This key file cannot be used: {reason}; it needs a private key, its certificate, and the right password"
     return Refused("value.invalid", detail)
 
 

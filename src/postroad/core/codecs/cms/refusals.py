@@ -12,11 +12,11 @@ CONTENT, SIGNATURE, SIGNERS = "/content", "/signature", "/signers"  # pointers: 
 
 
 def malformed(detail: str, offset: int) -> Refused:
-    return Refused("cms.malformed", f"{detail} (byte {offset}); ask the sender to make the message again")
+    return Refused("cms.malformed", f"{detail} (byte {offset}); ask the sender to create the message again")
 
 
 def too_complex(detail: str) -> Refused:
-    return Refused("cms.too-complex", f"{detail}; ask the sender for a plainer message")
+    return Refused("cms.too-complex", f"{detail}; ask the sender for a simpler message")
 
 
 def unsupported(detail: str) -> Refused:
@@ -30,7 +30,7 @@ def signature_invalid(detail: str, pointer: str) -> Refused:
 def decryption_failed() -> Refused:
     return Refused(
         "cms.decryption-failed",
-        "The message cannot be decrypted; check that it was encrypted for the certificate that is registered now",
+        "The message cannot be decrypted; check that it was encrypted for the currently registered certificate",
     )
 
 
@@ -38,5 +38,5 @@ def not_for_us() -> Refused:
     """Refusal of content encrypted for others. It reveals nothing, since recipients are not encrypted."""
     return Refused(
         "cms.decryption-failed",
-        "The message is encrypted for other certificates than ours; send the sender our current certificate",
+        "The message is encrypted for other certificates than the network's; send the sender the current certificate",
     )

@@ -52,7 +52,7 @@ def make_signature(key: SigningKey, message: bytes, digest: Digest, *, pss: bool
     try:
         return key.sign(message, _pss(digest) if pss else padding.PKCS1v15(), digest.hash)
     except ValueError:
-        raise unsupported(f"The RSA key is too short to sign with {digest.name}; take a longer key") from None
+        raise unsupported(f"The RSA key is too short to sign with {digest.name}; use a longer key") from None
 
 
 def is_valid_signature(
@@ -83,9 +83,9 @@ def _wanted(scheme: BerElement, digest: Digest) -> Padding | None:
             return padding.PSS(padding.MGF1(digest.hash), padding.PSS.AUTO)
         return _pss_in(parameters, digest)
     if oid not in _RSA and oid not in _ECDSA:
-        raise unsupported("The message is signed in a way that is not known here; use RSA or ECDSA")
+        raise unsupported("The message's signature algorithm is not supported; use RSA or ECDSA")
     if (_RSA.get(oid) or _ECDSA.get(oid) or digest.name) != digest.name:
-        raise unsupported("A signature uses two digests; the sender has to use one")
+        raise unsupported("A signature uses two digests; the sender must use one")
     return padding.PKCS1v15() if oid in _RSA else None
 
 
@@ -105,11 +105,11 @@ def _pss_in(parameters: BerElement, digest: Digest) -> padding.PSS:
     fields = parameters.fields()
     hashed, masked, salted = fields.maybe(context_tag(0)), fields.maybe(context_tag(1)), fields.maybe(context_tag(2))
     if (digest_in(hashed.only_child()) if hashed else SHA1) is not digest:
-        raise unsupported("A signature uses two digests; the sender has to use one")
+        raise unsupported("A signature uses two digests; the sender must use one")
     mask = mask_digest_in(masked.only_child()) if masked else SHA1
     salt = salted.only_child().integer() if salted else 20
     if not 0 <= salt <= _LONGEST_SALT:
-        raise unsupported("The salt of a signature is longer than any that is in use")
+        raise unsupported("The salt of a signature is too long")
     return padding.PSS(padding.MGF1(mask.hash), salt)
 
 
@@ -117,5 +117,5 @@ def mask_digest_in(identifier: BerElement) -> Digest:
     """The digest of a mask generation function; there is one such function, MGF1."""
     fields = identifier.fields()
     if fields.take("mask generation function").oid() != oids.MGF1:
-        raise unsupported("The message uses a mask generation function that is not known here; use MGF1")
+        raise unsupported("The message uses an unsupported mask generation function; use MGF1")
     return digest_in(fields.take("digest of the mask generation function"))

@@ -131,7 +131,7 @@ def _read(signed: Buffer) -> _Message:
 def _covered(message: _Message, given: Sequence[Buffer] | None) -> _Covered:
     inside = None if message.inside is None else message.inside.pieces()
     if given is None and inside is None:
-        raise signature_invalid("The signature came without the content that it is for; send both", CONTENT)
+        raise signature_invalid("The signature has no content; send both", CONTENT)
     if given is not None and inside is not None and SHA256.of(given) != SHA256.of(inside):
         raise signature_invalid("The signature contains other content than the message; send only one of them", CONTENT)
     return _Covered(given if given is not None else inside or [], message.content_type)
@@ -170,11 +170,13 @@ def _signer(
         check_attributes(info.attributes, covered.type, covered.digest(info.digest))
     elif covered.type != oids.DATA or could_be_attributes(covered.pieces):
         raise signature_invalid(
-            "A signature over such content needs signed attributes; ask the sender for them", SIGNATURE
+            "A signature over such content needs signed attributes; ask the sender to include them", SIGNATURE
         )
     signed_by = [certificate for certificate in candidates if _is_by(certificate, info, covered)]
     if not signed_by:
-        raise signature_invalid("The signature is not the registered certificate's, or not for this content", SIGNATURE)
+        raise signature_invalid(
+            "The signature does not match the registered certificate, or not this content", SIGNATURE
+        )
     valid = [one for one in signed_by if at is None or one.not_valid_before_utc <= at <= one.not_valid_after_utc]
     if not valid:
         raise signature_invalid("The signer's certificate is not valid at this time; register its successor", SIGNERS)
@@ -218,7 +220,7 @@ def sign(
     ``content_digest`` spares a caller who has counted the content's digest already from its being counted again.
     """
     if not signers:
-        raise ValueError("a message without signers proves nothing")
+        raise ValueError("a signed message needs at least one signer")
     chosen = find_digest(digest)
     attributes = _attributes(content_digest or chosen.of(content), signed_at)
     signer_infos = [_write_signer_info(signer, chosen, attributes, pss=pss) for signer in signers]

@@ -85,5 +85,5 @@ def _type_of(record: DimeRecord) -> tuple[TypeFormat, bytes]:
 def _name(text: str, what: str) -> bytes:
     name = text.encode()
     if len(name) > LONGEST_NAME:
-        raise Refused("wire.too-large", f"the {what} of a part has {len(name)} bytes; DIME has room for {LONGEST_NAME}")
+        raise Refused("wire.too-large", f"the {what} of a part has {len(name)} bytes; DIME allows {LONGEST_NAME}")
     return name

@@ -19,7 +19,7 @@ from postroad.core.codecs.mime.transfer import IDENTITY, decode_content
 from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.errors import Refused
 
-CUT_HEADER = "a header has no empty line behind it"
+CUT_HEADER = "a header is not followed by an empty line"
 
 # A header as nearly everybody writes it: whole lines that end in CRLF, the three that matter at most once each and
 # without anything unusual in them. Whatever this does not match is left to the general reader, more than 200 lines too,

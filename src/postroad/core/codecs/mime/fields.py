@@ -18,7 +18,7 @@ from postroad.errors import Refused
 Fields = tuple[tuple[str, str], ...]
 
 LF_LINES = "lines end in LF alone"
-SPACED_NAME = "there is space between the name of a header and its colon"
+SPACED_NAME = "there is a space between the name of a header and its colon"
 TWICE = "a part specifies its type, its id or its transfer encoding twice; the first counts"
 
 _VALUE = r"[^\x00-\x08\x0a-\x1f\x7f]*+"

@@ -87,13 +87,13 @@ def _boundary_lines(source: bytes, boundary: bytes, most_parts: int) -> tuple[li
             raise too_complex(f"a multipart has at most {most_parts} parts; another one begins at byte {behind}")
         at = source.find(needle, behind)
         if at < 0:
-            raise malformed(f"no closing boundary comes after byte {behind} of the body; it may have been cut off")
+            raise malformed(f"no closing boundary comes after byte {behind} of the body; it may be truncated")
 
 
 def _first(source: bytes, needle: bytes) -> int:
     at = source.find(needle)
     if at < 0:
-        raise malformed("the boundary that Content-Type names does not come in the body")
+        raise malformed("the boundary of the Content-Type does not occur in the body")
     return at
 
 

@@ -52,11 +52,11 @@ def read_any_multipart_type(content_type: str, limits: WireLimits) -> MultipartT
     parameters = read_parameters(content_type, limits)
     boundaries = {value.rstrip(" ") for name, value in parameters if name == "boundary"}
     if len(boundaries) > 1:
-        raise malformed("Content-Type names two boundaries; it has to name one")
+        raise malformed("Content-Type has two boundaries; it must have one")
     boundary = "".join(boundaries)
     if len(boundary) > MAX_BOUNDARY:
         detail = f"the boundary has {len(boundary)} characters; at most {MAX_BOUNDARY} are read, and RFC 2046 allows 70"
         raise malformed(detail)
     if not _BOUNDARY.fullmatch(boundary):
-        raise malformed('a multipart Content-Type names its boundary: multipart/related; boundary="…"')
+        raise malformed('a multipart Content-Type must specify its boundary: multipart/related; boundary="…"')
     return MultipartType(subtype, boundary.encode(), bare_id(find_parameter(parameters, "start")))

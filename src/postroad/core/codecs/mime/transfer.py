@@ -34,7 +34,7 @@ def decode_content(body: memoryview, encoding: str) -> Buffer:
         return _from_quoted_printable(bytes(body))
     raise Refused(
         "wire.unsupported",
-        f"the transfer encoding {encoding[:40]!r} is not known; use base64, quoted-printable, 8bit, 7bit or binary",
+        f"the transfer encoding {encoding[:40]!r} is not supported; use base64, quoted-printable, 8bit, 7bit or binary",
     )
 
 
@@ -43,8 +43,8 @@ def _from_base64(body: bytes) -> bytes:
         return a2b_base64(body.translate(None, _WHITE), strict_mode=True)
     except NotBase64:
         raise malformed(
-            "a part is declared as base64 and is not: it has other characters, or its padding is wrong; it may have "
-            "been cut off"
+            "a part declared as base64 is not valid: it has other characters, or its padding is wrong; it may be "
+            "truncated"
         ) from None
 
 
@@ -54,8 +54,8 @@ def _from_quoted_printable(body: bytes) -> bytes:
     fault = _NO_ESCAPE.search(body)
     if fault:
         raise malformed(
-            f"a part says that it is quoted-printable, but at byte {fault.start()} of its content stands an '=' without "
-            "two hexadecimal digits or the end of a line behind it"
+            f"a part declared as quoted-printable is not valid: the '=' at byte {fault.start()} is not followed by "
+            "two hexadecimal digits or a line end"
         )
     return a2b_qp(body)
 

@@ -212,7 +212,7 @@ class _Reader(ComplexityCounter):
         if "Body" in self._names and namespace not in VERSIONS:
             local, self._has_more = BEHIND_ENVELOPE, True
         elif namespace != self._namespace or local not in _SECTIONS.get(tuple(self._names), ()):
-            raise malformed("an Envelope holds a Header and a Body", "/Envelope")
+            raise malformed("an Envelope has a Header and a Body", "/Envelope")
         self._names.append(local)
         self._scopes[local] = dict(self._stack)
 

@@ -46,7 +46,7 @@ class SoapElement:
     def text(self) -> str:
         """The text of an element that has no child elements."""
         if self.children:
-            raise malformed(f"{short_name(self.name)} holds text only", self.children[0].path)
+            raise malformed(f"{short_name(self.name)} may contain only text", self.children[0].path)
         return "".join(self.pieces)
 
     def only_attributes(self, *allowed: str) -> Mapping[str, str]:
@@ -60,7 +60,7 @@ class SoapElement:
     def fields(self, **most: int) -> dict[str, list[SoapElement]]:
         """Children by local name; each may come at most so often, and no others may come. Stray text is refused."""
         if "".join(self.pieces).strip():
-            raise malformed(f"{short_name(self.name)} holds elements, no text", self.path)
+            raise malformed(f"{short_name(self.name)} may contain only elements", self.path)
         found: dict[str, list[SoapElement]] = {name: [] for name in most}
         for child in self.children:
             local = short_name(child.name)
@@ -75,7 +75,7 @@ class SoapElement:
 def _too_often(element: SoapElement, most: int) -> Refused:
     local = short_name(element.name)
     if local in _REPEATED:
-        return too_complex(f"{local} may come at most {most} times", element.path)
+        return too_complex(f"{local} may occur at most {most} times", element.path)
     return malformed(f"{local} occurs twice", element.path)
 
 
@@ -181,7 +181,7 @@ def operation_in(root: SoapElement, namespace: str, *, role: str) -> SoapElement
         elif child.name == f"{namespace}}}Body" and body is None:
             body = child
         else:
-            raise malformed("an Envelope holds a Header and a Body", child.path)
+            raise malformed("an Envelope has a Header and a Body", child.path)
     if body is None or len(body.children) != 1:
         raise malformed(f"the Body holds exactly one element, the {role}", "/Envelope/Body")
     return body.children[0]
@@ -194,6 +194,6 @@ def _check_understood(header: SoapElement, namespace: str) -> None:
         if for_us and block.attributes.get(f"{namespace}}}mustUnderstand", "").strip() in ("1", "true"):
             raise Refused(
                 "wire.unsupported",
-                f"the header block {short_name(block.name)[:200]} must be understood but is not; leave it out",
+                f"the header block {short_name(block.name)[:200]} is marked mustUnderstand and is not supported; remove it",
                 pointer=block.path,
             )

@@ -39,7 +39,7 @@ class AssetEntry(StrictShape):
     """One asset; its name is the key under which it stands."""
 
     content: Content | None = None
-    file: Annotated[FileName | None, Field(description="Where the command line finds the content")] = None
+    file: Annotated[FileName | None, Field(description="Where the command line reads the content")] = None
     description: Prose = ""
 
     @model_validator(mode="after")
@@ -97,8 +97,8 @@ def missing_schema_reason(service: Service, assets: Iterable[Asset]) -> str:
     if not wanted or len(found) == 1:
         return ""
     if found:
-        return f"it has a {' and a '.join(found)} of the name {service.validates!r}; give them different names"
-    return f"it has no schema {service.validates!r}; save that first, or both in one document"
+        return f"it already has a {' and a '.join(found)} named {service.validates!r}; use different names"
+    return f"it has no schema {service.validates!r}; save that schema first, or both in one document"
 
 
 def misplaced_reason(kind: AssetKind, service: Service) -> str:
@@ -107,4 +107,4 @@ def misplaced_reason(kind: AssetKind, service: Service) -> str:
     if needed is None or service.hosted in needed:
         return ""
     wanted = " or ".join(f"`hosted: {hosting.value}`" for hosting in needed)
-    return f"a {kind.value} is for a service that the network runs; give the service {wanted} first"
+    return f"a {kind.value} needs a hosted service; set {wanted} of the service first"

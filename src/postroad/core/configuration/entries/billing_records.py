@@ -129,7 +129,7 @@ def record_errors(record: Invoice | Payment) -> list[str]:
         return _precision_errors(record.amount, record.currency)
     faults = [fault for line in record.lines for fault in _precision_errors(line.amount, record.currency)]
     if sum((line.amount for line in record.lines), Decimal(0)) != record.total:
-        faults.append("the lines do not add up to the total")
+        faults.append("the sum of the lines differs from the total")
     return faults
 
 

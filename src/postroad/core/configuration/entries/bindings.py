@@ -27,7 +27,7 @@ RESERVED = "try"  # where messages are tried, in addresses
 def check_text(text: str) -> str:
     if len(text.encode(errors="replace")) > MAX_PROGRAM_CHARS:
         raise ValueError(
-            f"has more than {MAX_PROGRAM_CHARS >> 10} KiB; install it at the exchange, and bind it by its name"
+            f"has more than {MAX_PROGRAM_CHARS >> 10} KiB; install it at the exchange, and bind it by name"
         )
     return text
 
@@ -40,18 +40,18 @@ Topic = Annotated[StrictStr, StringConstraints(max_length=MAX_TOPIC_CHARS, patte
 class BindingEntry(StrictShape):
     """What a queue wants of an exchange; its name is the key under which it stands."""
 
-    queue: Annotated[Word, Field(description="The service that gets what matches, by address or GCID")]
-    query: Annotated[Program, Field(description="XQuery that decides")] = ""
-    script: Annotated[Program, Field(description="A script that decides")] = ""
+    queue: Annotated[Word, Field(description="The service that receives matching messages, by address or GCID")]
+    query: Annotated[Program, Field(description="XQuery that selects messages")] = ""
+    script: Annotated[Program, Field(description="Script that selects messages")] = ""
     routing: Annotated[Line, Field(description="A query or script installed at the exchange, or in the network")] = ""
-    routing_key: Annotated[Topic, Field(description="The topic of what is wanted; left out: any")] = ""
+    routing_key: Annotated[Topic, Field(description="Topic of the selected messages; default: any")] = ""
     description: Prose = ""
     enabled: StrictBool = True
 
     @model_validator(mode="after")
     def has_one_decider(self) -> Self:
         if sum(bool(what) for what in (self.query, self.script, self.routing)) > 1:
-            raise ValueError("say one of query, script and routing, or none")
+            raise ValueError("use at most one of query, script and routing")
         return self
 
 

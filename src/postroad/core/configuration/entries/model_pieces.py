@@ -30,9 +30,9 @@ class NodeShape(StrictShape):
 class NewAttachment(StrictShape):
     service: Annotated[Word, Field(description="By GCID or address")]
     side: Side
-    node: Annotated[Line, Field(description="A tag; left out, it is attached beside the tree, to one topic")] = ""
-    topics: Annotated[Topics, Field(description="Left out, all that the node has, now and later")] = ()
-    id: Annotated[Id | None, Field(description="Left out, it is made of side, node and service")] = None
+    node: Annotated[Line, Field(description="Tag of the node; default: outside the tree, at one topic")] = ""
+    topics: Annotated[Topics, Field(description="Default: all topics of the node, now and later")] = ()
+    id: Annotated[Id | None, Field(description="Default: made of side, node and service")] = None
 
 
 class TopicShape(StrictShape):
@@ -40,13 +40,17 @@ class TopicShape(StrictShape):
 
     strategy: Way = Way.DESCENDANTS
     within: Annotated[StrictInt, Field(ge=0, le=MAX_DEPTH, description="Maximum number of levels")] | None = None
-    tags: Annotated[tuple[Word, ...], Field(max_length=100, description="Only at nodes whose tag is like these")] = ()
+    tags: Annotated[
+        tuple[Word, ...], Field(max_length=100, description="Only at nodes whose tag matches one of these")
+    ] = ()
 
 
 class Removal(StrictShape):
     nodes: Annotated[tuple[Line, ...], AtMost] = ()
     attachments: Annotated[tuple[Id, ...], AtMost] = ()
-    with_descendants: Annotated[StrictBool, Field(description="Of the nodes; else each of those is named too")] = False
+    with_descendants: Annotated[
+        StrictBool, Field(description="Also removes the descendants of the nodes; otherwise each must be listed")
+    ] = False
 
 
 class ModelPiece(StrictShape):

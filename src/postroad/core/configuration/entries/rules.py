@@ -61,16 +61,18 @@ Namespaces = Annotated[dict[StrictStr, StrictStr], Field(max_length=50)]
 class PlaceEntry(StrictShape):
     """Where a value stands: exactly one of header, body and attachment."""
 
-    header: Annotated[Path | None, Field(description="An item of the header, such as topic or properties.region")] = (
-        None
-    )
+    header: Annotated[Path | None, Field(description="Header field, such as topic or properties.region")] = None
     body: Annotated[Path | None, Field(description="A path into documents: /a/b for XML, $.a.b for JSON")] = None
     attachment: Annotated[Path | None, Field(description="A path into attachments: /a/b for XML, $.a.b for JSON")] = (
         None
     )
     document: Annotated[Text, Field(description="The id of the document or attachment")] = ""
-    namespaces: Annotated[Namespaces, Field(default_factory=dict, description="Of the prefixes in an XML path")]
-    schema_: Annotated[Text, Field(alias="schema", description="A schema asset whose default attributes count")] = ""
+    namespaces: Annotated[
+        Namespaces, Field(default_factory=dict, description="Namespaces of the prefixes in an XML path")
+    ]
+    schema_: Annotated[
+        Text, Field(alias="schema", description="A schema asset whose default attributes are applied")
+    ] = ""
 
     @model_validator(mode="after")
     def is_somewhere(self) -> Self:
@@ -92,19 +94,19 @@ class PlaceEntry(StrictShape):
 class ComparisonEntry(PlaceEntry):
     """A place, and what it is compared with."""
 
-    type: Annotated[ValueType, Field(alias="as", description="What the values are compared as")] = ValueType.STRING
+    type: Annotated[ValueType, Field(alias="as", description="Type of the comparison")] = ValueType.STRING
     value: Literally | None = None
     values: Annotated[tuple[Literally, ...] | None, Field(max_length=1_000, json_schema_extra=AT_LEAST_ONE)] = None
     content: Annotated[StrictStr | None, Field(min_length=1, max_length=10_000, description="Element content")] = None
-    other: Annotated[PlaceEntry | None, Field(description="Another place in the same message")] = None
+    other: Annotated[PlaceEntry | None, Field(description="Another location in the same message")] = None
 
     @model_validator(mode="after")
     def is_written_exactly(self) -> Self:
         if self.value is not None and self.values is not None:
-            raise ValueError("give value or values, not both")
+            raise ValueError("use value or values, not both")
         bare = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.literals)
         if bare and self.type is not ValueType.NUMBER:
-            raise ValueError("put a number in quotes unless it is compared as: number")
+            raise ValueError("put a number in quotes, or compare as: number")
         return self
 
     @property
@@ -144,10 +146,10 @@ class ConditionEntry(StrictShape):
 
     model_config = ConfigDict(json_schema_extra=_operators)
 
-    and_: Annotated[Conditions | None, Field(alias="and", description="All of them hold")] = None
-    or_: Annotated[Conditions | None, Field(alias="or", description="At least one of them holds")] = None
-    xor: Annotated[Conditions | None, Field(description="An odd number of them hold")] = None
-    not_: Annotated[ConditionEntry | None, Field(alias="not", description="It does not hold")] = None
+    and_: Annotated[Conditions | None, Field(alias="and", description="All of them are true")] = None
+    or_: Annotated[Conditions | None, Field(alias="or", description="At least one of them is true")] = None
+    xor: Annotated[Conditions | None, Field(description="An odd number of them are true")] = None
+    not_: Annotated[ConditionEntry | None, Field(alias="not", description="The condition is not true")] = None
     equals: Compared = None
     not_equals: Compared = None
     equals_one_of: Compared = None
@@ -199,11 +201,11 @@ class ActionEntry(StrictShape):
     change_topic: Text | None = None
     stop_rule_evaluation: Literal[True] | None = None
     arguments: Annotated[dict[StrictStr, Text], Field(default_factory=dict, max_length=100)]
-    topic: Annotated[Text, Field(description="The topic for that service alone")] = ""
-    pays: Annotated[StrictBool, Field(description="The rule's service pays what it costs")] = False
-    isolate: Annotated[StrictBool, Field(description="It sees the rule's service as sender, not the wider route")] = (
-        False
-    )
+    topic: Annotated[Text, Field(description="Topic for the inserted service only")] = ""
+    pays: Annotated[StrictBool, Field(description="The rule's service pays for it")] = False
+    isolate: Annotated[
+        StrictBool, Field(description="It sees the rule's service as the sender, and not the wider route")
+    ] = False
     errors: Annotated[Literal["show", "absorb"], Field(description="Whether its errors end the route")] = "show"
 
     @model_validator(mode="after")
@@ -212,7 +214,7 @@ class ActionEntry(StrictShape):
         if len(named) != 1:
             raise ValueError("an action has exactly one name, such as addServiceAfter or redirect")
         if _KINDS[named[0]] not in INCLUDING and self.model_fields_set != {named[0]}:
-            raise ValueError(f"{_KINDS[named[0]].value} includes no service; remove the other fields")
+            raise ValueError(f"{_KINDS[named[0]].value} does not insert a service; remove the other fields")
         return self
 
     def action(self) -> RuleAction:
@@ -252,13 +254,13 @@ class RuleEntry(StrictShape):
     """One rule of a service; its place in the list is its place in the order."""
 
     name: Name
-    role: Annotated[RuleRole, Field(description="When it is tried")] = RuleRole.ANY
+    role: Annotated[RuleRole, Field(description="When the rule is evaluated")] = RuleRole.ANY
     enabled: StrictBool = True
     positions: Annotated[
         dict[Literal["sender", "recipient", "inTransit"], Annotated[StrictInt, Field(ge=1, le=10_000)]],
         Field(
             default_factory=dict,
-            description="Its position in the order of single roles, counted from 1; else its place in the list",
+            description="Its position per role, starting at 1; default: its position in the list",
         ),
     ]
     description: Annotated[StrictStr, Field(max_length=4_000)] = ""

@@ -39,9 +39,9 @@ Zone = Annotated[StrictStr, Field(max_length=100), AfterValidator(_zone)]
 
 
 class TierEntry(StrictShape):
-    up_to: Annotated[
-        Count | None, Field(description="The last unit in a month at this price; none in the last tier")
-    ] = None
+    up_to: Annotated[Count | None, Field(description="Last unit per month at this price; omitted in the last tier")] = (
+        None
+    )
     price: Price
 
 
@@ -55,7 +55,7 @@ class SharesEntry(StrictShape):
     @model_validator(mode="after")
     def makes_a_whole(self) -> Self:
         if self.originator + self.transit + self.recipient != 100:
-            raise ValueError("originator, transit and recipient make 100 percent together")
+            raise ValueError("originator, transit and recipient must add up to 100 percent")
         return self
 
 
@@ -67,10 +67,12 @@ class RateEntry(StrictShape):
 
     per_message: Annotated[Prices | None, Field(description="A price, or tiers of prices")] = None
     per_kilobyte: Annotated[Prices | None, Field(description="A price, or tiers of prices")] = None
-    free_messages: Annotated[Count, Field(description="A month, before the first tier begins")] = 0
-    free_kilobytes: Annotated[Count, Field(description="A month, before the first tier begins")] = 0
+    free_messages: Annotated[Count, Field(description="Free units per month, before the first tier")] = 0
+    free_kilobytes: Annotated[Count, Field(description="Free units per month, before the first tier")] = 0
     shares: Annotated[SharesEntry | None, Field(description="Who pays it; default: the originator")] = None
-    vendor_percent: Annotated[Percent, Field(description="Of an invocation's price, to the owner of the service")] = 0
+    vendor_percent: Annotated[
+        Percent, Field(description="Share of an invocation's price that the service's owner receives, in percent")
+    ] = 0
 
     @model_validator(mode="after")
     def tiers_ascend(self) -> Self:
@@ -93,16 +95,18 @@ class RateEntry(StrictShape):
 class TariffEntry(StrictShape):
     """One version of a tariff."""
 
-    valid_from: Annotated[Month, Field(alias="from", description="The first month in which it holds")]
-    valid_until: Annotated[Month | None, Field(alias="until", description="The last month, where it ends")] = None
+    valid_from: Annotated[Month, Field(alias="from", description="First month in which it applies")]
+    valid_until: Annotated[Month | None, Field(alias="until", description="Last month in which it applies")] = None
     currency: Currency
     organizations: Annotated[
         tuple[Name, ...],
         AfterValidator(unique),
-        Field(max_length=10_000, description="All that no other names, if empty"),
+        Field(max_length=10_000, description="Organizations it applies to; default: all that no other tariff names"),
     ] = ()
     message: RateEntry | None = None
-    invocation: Annotated[RateEntry | None, Field(description="For each in-transit service that did its work")] = None
+    invocation: Annotated[RateEntry | None, Field(description="Price of each invocation of an in-transit service")] = (
+        None
+    )
     services: Annotated[dict[Word, RateEntry], Field(max_length=10_000, default_factory=dict)]
     free_types: Annotated[tuple[MessageType, ...], AfterValidator(unique)] = ()
     description: Prose = ""
@@ -110,7 +114,7 @@ class TariffEntry(StrictShape):
     @model_validator(mode="after")
     def ends_after_it_begins(self) -> Self:
         if self.valid_until and self.valid_until < self.valid_from:
-            raise ValueError("until is a month before from")
+            raise ValueError("until is before from")
         return self
 
     def tariff(self, name: str, organizations: tuple[str, ...], services: dict[str, Rate]) -> Tariff:

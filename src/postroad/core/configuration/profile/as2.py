@@ -18,7 +18,7 @@ def check_certificate(pem: str) -> str:
     """One certificate and nothing else, as the network keeps it."""
     found = certificates.read(pem)
     if found is None:
-        raise ValueError("must be one certificate in PEM, and no key; export the partner's certificate alone")
+        raise ValueError("must be one certificate in PEM, without a key; export only the partner's certificate")
     return found.pem
 
 
@@ -27,16 +27,21 @@ Certificate = Annotated[StrictStr, StringConstraints(max_length=16_384), AfterVa
 
 class As2Profile(StrictShape):
     name: Annotated[StationName, Field(description="The partner's AS2 name")]
-    own_name: Annotated[StationName, Field(description="How the partner calls us")]
+    own_name: Annotated[StationName, Field(description="The AS2 name that the partner uses for this network's side")]
     certificates: Annotated[
         tuple[Certificate, ...],
-        Field(max_length=10, description="The partner's, in PEM, the newest first; during a roll-over both hold"),
+        Field(
+            max_length=10,
+            description="The partner's certificates in PEM, newest first; all are valid during a roll-over",
+        ),
         AfterValidator(unique),
     ] = ()
     secret_from: Annotated[
-        SecretFrom | Literal[""], Field(description="Where our key and certificate are found, in PEM")
+        SecretFrom | Literal[""], Field(description="Location of the network's key and certificate, in PEM")
     ] = ""
-    deliver_to: Annotated[Word | Literal[""], Field(description="The service that gets what the partner sends")] = ""
+    deliver_to: Annotated[Word | Literal[""], Field(description="The service that receives the partner's messages")] = (
+        ""
+    )
     sign: Literal["", "sha1", "sha256", "sha384", "sha512"] = "sha256"
     encrypt: Literal["", "aes128-cbc", "aes192-cbc", "aes256-cbc", "aes128-gcm", "aes256-gcm"] = "aes256-cbc"
     compress: Literal["", "before", "after"] = ""
@@ -48,7 +53,7 @@ class As2Profile(StrictShape):
     receipt_urls: Annotated[tuple[Url, ...], Field(max_length=20), AfterValidator(unique)] = ()
     soap_body: Annotated[
         Literal["strip", "keep"],
-        Field(description="Of a SOAP message with attachments: whether its filled Body is sent as a part"),
+        Field(description="For SOAP messages with attachments: whether a non-empty Body is sent as a part"),
     ] = "strip"
     message_per_part: Annotated[
         StrictBool, Field(description="Send each part of a message as a separate AS2 message")
@@ -59,8 +64,8 @@ class As2Profile(StrictShape):
         signs, decrypts = self.sign or self.mdn_signed, self.must_be_encrypted
         if not self.secret_from and (signs or decrypts):
             raise ValueError(
-                "signing and decrypting need secretFrom, where our key is found: file:NAME or env:PUSH_SECRET_GCID…"
+                "signing and decryption need secretFrom, the location of the key: file:NAME or env:PUSH_SECRET_GCID…"
             )
         if not self.certificates and (self.encrypt or self.must_be_signed or (self.mdn_signed and self.mdn != "none")):
-            raise ValueError("encrypting and checking signatures need the partner's certificate in certificates")
+            raise ValueError("encryption and signature verification need the partner's certificate in certificates")
         return self

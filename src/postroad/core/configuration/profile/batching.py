@@ -36,7 +36,7 @@ MAX_PERSIST = 100_000
 class SortEntry(PlaceEntry):
     """A place whose values put members in order."""
 
-    type: Annotated[ValueType, Field(description="What the values are compared as")] = ValueType.STRING
+    type: Annotated[ValueType, Field(description="Type of the comparison")] = ValueType.STRING
     descending: StrictBool = False
 
     def sort_key(self) -> SortKey:
@@ -52,7 +52,7 @@ class ControlledProfile(StrictShape):
     unfinished_after_s: Annotated[
         StrictInt, Field(alias="unfinishedAfterSeconds", ge=1, le=MAX_SECONDS, description="Since its first message")
     ] = 86_400
-    unfinished: Annotated[Unfinished, Field(description="What becomes of one that was not ended in time")] = (
+    unfinished: Annotated[Unfinished, Field(description="What happens to a batch that was not closed in time")] = (
         Unfinished.SUSPEND
     )
 
@@ -64,52 +64,61 @@ class BatchingProfile(StrictShape):
     """The first criterion that is fulfilled closes a batch; 0, or left out: it is not one."""
 
     sends_to: Annotated[Word, Field(description="Address or GCID of the service that gets the interchanges")]
-    standard: Annotated[StandardName, Field(description="By which they are assembled: x12, edifact, hl7 …")]
-    sender: Annotated[Line, Field(description="As the envelope names both sides")] = ""
+    standard: Annotated[StandardName, Field(description="Standard of the interchanges: x12, edifact, hl7 …")]
+    sender: Annotated[Line, Field(description="Identifiers of both sides in the envelope")] = ""
     receiver: Line = ""
-    envelope: Annotated[OptionsEntry, Field(description="Its other values, by the names of the standard")]
-    count: Annotated[StrictInt, Field(ge=0, le=MAX_COUNT, description="As soon as it has this many members")] = 0
-    bytes: Annotated[
-        StrictInt, Field(ge=0, le=MAX_BYTES, description="Before its members have more than this together")
+    envelope: Annotated[OptionsEntry, Field(description="Other options of the standard, by name")]
+    count: Annotated[
+        StrictInt, Field(ge=0, le=MAX_COUNT, description="Closes the batch at this number of messages")
     ] = 0
-    age_s: Annotated[Criterion, Field(alias="ageSeconds", description="So long after its first message")] = 0
-    idle_s: Annotated[Criterion, Field(alias="idleSeconds", description="So long after its latest message")] = 0
+    bytes: Annotated[
+        StrictInt, Field(ge=0, le=MAX_BYTES, description="Closes the batch before it exceeds this size")
+    ] = 0
+    age_s: Annotated[Criterion, Field(alias="ageSeconds", description="Time since the first message")] = 0
+    idle_s: Annotated[Criterion, Field(alias="idleSeconds", description="Time since the latest message")] = 0
     cron: Annotated[
         tuple[Cron, ...],
-        Field(max_length=MAX_SCHEDULES, description="By the wall clock: minute hour day month weekday"),
+        Field(max_length=MAX_SCHEDULES, description="Schedule: minute hour day month weekday"),
         AfterValidator(unique),
     ] = ()
     before_close_s: Annotated[
         Criterion | None,
-        Field(alias="beforeCloseSeconds", description="So long before the service's window closes; 0: when it closes"),
+        Field(
+            alias="beforeCloseSeconds",
+            description="Time before the service's delivery window closes; 0: when it closes",
+        ),
     ] = None
     last: Annotated[ConditionEntry | None, Field(description="With a message of which this holds")] = None
     takes: Annotated[
-        ConditionEntry | None, Field(description="Only these are gathered; others are sent individually")
+        ConditionEntry | None, Field(description="Only matching messages are batched; others are sent individually")
     ] = None
     takes_types: Annotated[
         tuple[Word, ...], Field(max_length=1_000, description="Only documents of these types"), AfterValidator(unique)
     ] = ()
-    types: Annotated[Types, Field(description="How documents of several types come together")] = Types.TOGETHER
+    types: Annotated[Types, Field(description="How documents of several types are combined")] = Types.TOGETHER
     group_by: Annotated[
-        tuple[PlaceEntry, ...], Field(max_length=MAX_KEYS, description="Same values there: the same batch")
+        tuple[PlaceEntry, ...], Field(max_length=MAX_KEYS, description="Messages with equal values share a batch")
     ] = ()
-    sort_by: Annotated[tuple[SortEntry, ...], Field(max_length=MAX_KEYS, description="Then by arrival")] = ()
-    empty: Annotated[Empty, Field(description="What a scheduled time does when nothing was gathered")] = Empty.NOTHING
+    sort_by: Annotated[
+        tuple[SortEntry, ...], Field(max_length=MAX_KEYS, description="Order of the messages; ties by arrival")
+    ] = ()
+    empty: Annotated[Empty, Field(description="What happens at a scheduled time without messages")] = Empty.NOTHING
     controlled: ControlledProfile | None = None
-    recovery: Annotated[Recovery, Field(description="Of batches that a crash found open")] = Recovery.GO_ON
+    recovery: Annotated[Recovery, Field(description="What happens to batches that were open during a crash")] = (
+        Recovery.GO_ON
+    )
     batcher: Annotated[
-        StandardName | Literal[""], Field(description="A batcher plug-in that decides when a batch is complete, too")
+        StandardName | Literal[""], Field(description="A batcher plug-in that also decides when a batch is complete")
     ] = ""
     batcher_settings: Annotated[
         OptionsEntry, Field(description="Settings passed to the plug-in, by the names the plug-in defines")
     ]
-    ordered: Annotated[StrictBool, Field(description="The next batch waits for what becomes of this one")] = False
+    ordered: Annotated[StrictBool, Field(description="The next batch waits for the result of this one")] = False
     persist_at: Annotated[
         StrictInt,
-        Field(ge=0, le=MAX_PERSIST, description="How many joins are written at a time; 0: each at once"),
+        Field(ge=0, le=MAX_PERSIST, description="Number of messages written at a time; 0: each at once"),
     ] = 0
-    gap_free: Annotated[StrictBool, Field(description="Once its number is drawn, a batch cannot be dropped")] = False
+    gap_free: Annotated[StrictBool, Field(description="A batch with a control number cannot be dropped")] = False
 
     def batching(self) -> Batching:
         """The directory's object for this profile."""

@@ -35,9 +35,9 @@ class IndexEntry(PlaceEntry):
     @model_validator(mode="after")
     def can_be_looked_up(self) -> Self:
         if self.header is not None and not PROPERTY.match(self.header):
-            raise ValueError("of the header only properties can be indexes; write header: properties.NAME")
+            raise ValueError("header indexes can only use properties; write header: properties.NAME")
         if self.schema_:
-            raise ValueError("an index looks at messages as they are; leave schema out")
+            raise ValueError("indexes do not support schema; remove it")
         try:
             lookup_of(self.place())
         except Refused as refusal:
@@ -49,7 +49,7 @@ Indexes = Annotated[
     dict[KeyName, IndexEntry],
     Field(
         max_length=MAX_BUSINESS_KEYS,
-        description="Business keys by which its messages are found: a name for each, and its place",
+        description="Search keys of its messages: name and location of each",
     ),
 ]
 

@@ -45,13 +45,13 @@ class BackupPushProfile(StrictShape):
 
 class PushProfile(BackupPushProfile):
     backup: Annotated[
-        BackupPushProfile | None, Field(description="Where it is tried next, when all tries here have failed")
+        BackupPushProfile | None, Field(description="Backup endpoint, used when all attempts here have failed")
     ] = None
 
     @model_validator(mode="after")
     def has_another_place(self) -> Self:
         if self.backup is not None and self.backup.url == self.url:
-            raise ValueError("the backup is the same place; give it another url, or raise tries")
+            raise ValueError("the backup is the same endpoint; use another url, or raise tries")
         return self
 
     def push(self) -> Push:
@@ -65,12 +65,12 @@ def _missing_settings(push: BackupPushProfile) -> Iterator[str]:
         yield "basic authentication needs a username without a colon"
     if push.authentication in SECRETS and not push.secret_from:
         secret = SECRETS[push.authentication]
-        yield f"needs secretFrom, where {secret} is found: file:NAME or env:PUSH_SECRET_GCID…; or choose authentication: none"
+        yield f"needs secretFrom, the location of {secret}: file:NAME or env:PUSH_SECRET_GCID…; or choose authentication: none"
     if push.authentication is PushAuthentication.CERTIFICATE:
         if not push.secret_from.startswith("file:"):
             yield "a certificate needs secretFrom: file:NAME, a PEM file with the certificate and its key"
         if not is_https(push.url):
-            yield "a certificate can only be shown to an https address"
+            yield "a client certificate needs an https address"
 
 
 def push_entry(push: Push) -> dict[str, Any]:

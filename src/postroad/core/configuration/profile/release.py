@@ -14,10 +14,16 @@ MAX_WAITING = 10_000  # they are counted whenever one arrives
 class ReleaseProfile(StrictShape):
     """What waits is released by whichever comes first; what has waited longer than it is kept expires."""
 
-    every_s: Annotated[Seconds, Field(alias="everySeconds", description="When the oldest has waited so long")] = 0
-    when_waiting: Annotated[StrictInt, Field(ge=0, le=MAX_WAITING, description="When this many wait")] = 0
-    on_request: Annotated[StrictBool, Field(description="On request, or when another criterion comes first")] = False
-    keep_s: Annotated[Seconds, Field(alias="keepSeconds", description="Messages expire that have waited longer")] = 0
+    every_s: Annotated[
+        Seconds, Field(alias="everySeconds", description="Release when the oldest message has waited this long")
+    ] = 0
+    when_waiting: Annotated[
+        StrictInt, Field(ge=0, le=MAX_WAITING, description="Release when this number of messages wait")
+    ] = 0
+    on_request: Annotated[
+        StrictBool, Field(description="Release on request, unless another criterion is met first")
+    ] = False
+    keep_s: Annotated[Seconds, Field(alias="keepSeconds", description="Messages that have waited longer expire")] = 0
 
     @property
     def holds(self) -> bool:
@@ -27,7 +33,7 @@ class ReleaseProfile(StrictShape):
     def says_something(self) -> Self:
         if not self.holds and not self.keep_s:
             raise ValueError(
-                "is empty: set everySeconds, whenWaiting, onRequest: true or keepSeconds; or leave release out"
+                "is empty: set everySeconds, whenWaiting, onRequest: true or keepSeconds; or remove release"
             )
         return self
 
@@ -36,7 +42,7 @@ class ReleaseProfile(StrictShape):
         """A period that is over only when everything has expired is a mistake, unless there is another way out."""
         if 0 < self.keep_s <= self.every_s and not self.when_waiting and not self.on_request:
             raise ValueError(
-                "nothing would ever be released: every message expires before everySeconds are over; "
-                "let keepSeconds be longer, or say onRequest: true"
+                "no message would ever be released: all expire before everySeconds; "
+                "increase keepSeconds, or set onRequest: true"
             )
         return self

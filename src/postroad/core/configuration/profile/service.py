@@ -67,7 +67,7 @@ class WindowProfile(StrictShape):
     @model_validator(mode="after")
     def opens_at_all(self) -> Self:
         if self.opens == self.closes or self.opens == "24:00":
-            raise ValueError("this window never opens; let it close later than it opens, or leave it out")
+            raise ValueError("this window never opens; it must close later than it opens")
         return self
 
 
@@ -80,7 +80,7 @@ SUFFICIENT_PUSHES = {
 class PolicyProfile(StrictShape):
     transport: Transport = Transport.ANY
     authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
-    except_for: Annotated[Names, Field(description="Organizations, addresses or GCIDs that may do with less")] = ()
+    except_for: Annotated[Names, Field(description="Organizations, addresses or GCIDs that are exempt")] = ()
 
 
 class ArgumentProfile(StrictShape):
@@ -116,9 +116,9 @@ class ServiceProfile(StrictShape):
     push: PushProfile | None = None
     windows: Annotated[tuple[WindowProfile, ...], Field(max_length=50)] = ()
     time_zone: TimeZone = "UTC"
-    format: Annotated[Format, Field(description="In which the service wants its messages, however they came")] = (
-        Format.JSON
-    )
+    format: Annotated[
+        Format, Field(description="Format of deliveries to the service, independent of how messages arrived")
+    ] = Format.JSON
     documentation_url: Url = ""
     arguments: Annotated[tuple[ArgumentProfile, ...], Field(max_length=200)] = ()
     provisioning_url: PageUrl = ""
@@ -134,38 +134,40 @@ class ServiceProfile(StrictShape):
     returns: StrictBool = False
     hosted: Hosting = Hosting.NONE
     whole_only: Annotated[
-        StrictBool, Field(description="A delivery from which the format would leave something out fails instead")
+        StrictBool, Field(description="If true, deliveries that the format cannot carry completely fail")
     ] = False
     as2: As2Profile | None = None
     release: ReleaseProfile | None = None
-    open_to: Annotated[Names, Field(description="Who else may bind to it or attach; * is anyone")] = ()
-    validates: Annotated[Line, Field(description="The name of its schema that everything sent to it must match")] = ""
-    batching: Annotated[BatchingProfile | None, Field(description="Of a send port, with hosted: batcher")] = None
+    open_to: Annotated[Names, Field(description="Other organizations that may bind or attach; * means all")] = ()
+    validates: Annotated[Line, Field(description="Name of the schema that every message to it must match")] = ""
+    batching: Annotated[BatchingProfile | None, Field(description="Settings of a send port, with hosted: batcher")] = (
+        None
+    )
     splitting: Annotated[
-        SplittingProfile | None, Field(description="Of interchanges that come in, with hosted: splitter")
+        SplittingProfile | None, Field(description="Settings for incoming interchanges, with hosted: splitter")
     ] = None
     indexes: Indexes = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def can_be_pushed_to(self) -> Self:
         if self.delivery is DeliveryMode.PUSH and self.push is None:
-            raise ValueError("delivery by push needs push.url; or let the service poll")
+            raise ValueError("delivery by push needs push.url; or use delivery: poll")
         return self
 
     @model_validator(mode="after")
     def knows_its_partner(self) -> Self:
         if (self.format is Format.AS2) is not (self.as2 is not None):
-            raise ValueError("format: as2 and the section as2, which says what was agreed on, belong together")
+            raise ValueError("format: as2 and the section as2 require each other")
         if self.as2 is not None and self.push is None:
-            raise ValueError("an AS2 partner is pushed to: say delivery: push, and its AS2 address in push.url")
+            raise ValueError("an AS2 partner needs delivery: push, with its AS2 URL in push.url")
         return self
 
     @model_validator(mode="after")
     def holds_back_what_it_pushes(self) -> Self:
         if self.release is not None and self.release.holds and self.push is None:
             raise ValueError(
-                "a service that polls fetches what waits whenever it wants: of release, only keepSeconds is for it; "
-                "or let it be pushed to, with delivery: push and push.url"
+                "of release, only keepSeconds applies to a service that polls; remove the other settings, "
+                "or use delivery: push with push.url"
             )
         return self
 
@@ -179,37 +181,33 @@ class ServiceProfile(StrictShape):
 
     def _check_pushes(self, name: str, push: BackupPushProfile) -> None:
         if self.policy.transport is Transport.TLS and not is_https(push.url):
-            raise ValueError(f"the policy allows nothing but TLS, so {name}.url must begin with https:")
+            raise ValueError(f"the policy requires TLS, so {name}.url must begin with https:")
         if STRENGTH[pushed_level(push.push())] < STRENGTH[self.policy.authentication]:
             fitting = SUFFICIENT_PUSHES[self.policy.authentication]
             raise ValueError(
-                f"the policy asks for {self.policy.authentication.value} at least, so {name}.url must begin with https: "
-                f"and {name}.authentication be {fitting}"
+                f"the policy requires at least {self.policy.authentication.value}, so {name}.url must begin with https: "
+                f"and {name}.authentication must be {fitting}"
             )
 
     @model_validator(mode="after")
     def has_something_to_bind_to(self) -> Self:
         if self.open_to and self.hosted not in (Hosting.EXCHANGE, Hosting.MODEL):
-            raise ValueError(
-                "openTo is for those who bind or attach; it belongs to `hosted: exchange` or `hosted: model`"
-            )
+            raise ValueError("openTo needs `hosted: exchange` or `hosted: model`")
         if self.validates and self.hosted is not Hosting.EXCHANGE:
-            raise ValueError(
-                "validates is for `hosted: exchange`; elsewhere, bring in a service with `hosted: validate`"
-            )
+            raise ValueError("validates needs `hosted: exchange`; elsewhere, insert a service with `hosted: validate`")
         return self
 
     @model_validator(mode="after")
     def gathers_or_takes_apart(self) -> Self:
         for hosting, section in ((Hosting.BATCHER, self.batching), (Hosting.SPLITTER, self.splitting)):
             if (self.hosted is hosting) is not (section is not None):
-                raise ValueError(f"`hosted: {hosting.value}` and the section {SECTION_OF[hosting]} belong together")
+                raise ValueError(f"`hosted: {hosting.value}` and the section {SECTION_OF[hosting]} require each other")
         return self
 
     @model_validator(mode="after")
     def is_not_the_networks_own(self) -> Self:
         if self.hosted is Hosting.PROVISIONING:
-            raise ValueError("the network makes its own provisioning service; leave hosted out")
+            raise ValueError("the network creates its own provisioning service; remove hosted")
         return self
 
     def service(self, *, gcid: str, organization: str, name: str, suspended: str = "") -> Service:

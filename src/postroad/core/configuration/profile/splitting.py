@@ -22,7 +22,7 @@ class SplittingProfile(StrictShape):
     """
 
     sends_to: Annotated[Word, Field(description="Address or GCID of the service that receives the documents")]
-    standard: Annotated[StandardName | Literal[""], Field(description="Left out: detected from the content")] = ""
+    standard: Annotated[StandardName | Literal[""], Field(description="Default: detected from the content")] = ""
     on_envelope_error: Annotated[
         OnEnvelopeError,
         Field(
@@ -40,7 +40,7 @@ class SplittingProfile(StrictShape):
         Field(
             alias=OPTIONS,
             validation_alias=AliasChoices(OPTIONS, "facts"),
-            description="What else was agreed on, in the standard's own terms",
+            description="Other options of the standard, by name",
         ),
     ]
 

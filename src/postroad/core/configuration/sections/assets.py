@@ -31,7 +31,7 @@ def wanted_assets(service: Service, wish: ServiceEntry, here: str, planning: Pla
     for kind, name, entry in asset_entries(wish):
         place = here + pointer(PLURALS[kind], name)
         if entry.content is None:
-            planning.fault(place, "read the file before sending the document; `postroad apply` does")
+            planning.fault(place, "read the file before sending the document, as `postroad apply` does")
             continue
         existing = planning.directory.asset(service.gcid, kind, name)
         known = existing.name if existing else name

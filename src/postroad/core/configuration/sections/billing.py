@@ -18,7 +18,7 @@ from postroad.core.configuration.entries.tariffs import TariffEntry, tariff_entr
 from postroad.core.model.billing import BillingSettings, Invoice, Payment, Rate, Tariff
 from postroad.core.model.snapshot import Directory
 
-UNCHANGEABLE = "is on record and never changed; correct it with another: `postroad billing close`, `credit` or `pay`"
+UNCHANGEABLE = "is immutable; correct it with another record: `postroad billing close`, `credit` or `pay`"
 
 
 def wanted_billing(
@@ -38,7 +38,7 @@ def _tariffs(entry: BillingEntry, after: Directory, planning: PlanningContext) -
     for name, versions in (entry.tariffs or {}).items():
         months = [version.valid_from for version in versions]
         if len(set(months)) != len(months):
-            planning.fault(pointer("billing", "tariffs", name), "two versions hold from the same month")
+            planning.fault(pointer("billing", "tariffs", name), "two versions apply from the same month")
         for number, version in enumerate(versions):
             place = pointer("billing", "tariffs", name, number)
             rates = _rates(name, version, place, after, planning)
@@ -52,7 +52,7 @@ def _organizations(version: TariffEntry, place: str, after: Directory, planning:
     for name in version.organizations:
         organization = after.organization(name)
         if organization is None:
-            planning.fault(f"{place}/organizations", f"there is no organization {name}")
+            planning.fault(f"{place}/organizations", f"organization {name} does not exist")
         else:
             known.append(organization.name)
     return tuple(known)
@@ -73,7 +73,7 @@ def _rates(
         if service is not None or name in known:
             rates[service.gcid if service is not None else name] = entry.rate()
         else:
-            planning.fault(place + pointer("services", name), "there is no such service")
+            planning.fault(place + pointer("services", name), "the service does not exist")
     return rates
 
 
@@ -132,7 +132,7 @@ def _check_records(wanted: list[WantedObject], planning: PlanningContext) -> Non
             planning.fault(place, fault)
         named = record.corrects if isinstance(record, Invoice) else record.invoice
         if named and _is_unfit(record, invoices.get(named)):
-            planning.fault(place, f"there is no invoice {named} in {record.currency} that it could belong to")
+            planning.fault(place, f"invoice {named} does not exist in {record.currency}")
 
 
 def _is_unfit(record: Invoice | Payment, invoice: Invoice | None) -> bool:

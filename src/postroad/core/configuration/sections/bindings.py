@@ -51,7 +51,7 @@ def wanted_bindings(document: NetworkDocument, after: Directory, planning: Plann
         existing = planning.directory.binding(exchange.gcid, one.name)
         kept = queue is not None and existing is not None and existing.queue == queue.gcid
         if queue is None or not (kept or _is_known(queue, exchange, planning)):
-            planning.fault(one.place + "/queue", "there is no such service, or none that you may see; check its name")
+            planning.fault(one.place + "/queue", "the service does not exist, or you may not see it; check its name")
             continue
         known = existing.name if existing else one.name
         wanted = binding_of(one.entry, exchange.gcid, known, queue.gcid)
@@ -77,19 +77,18 @@ def _faults(
 ) -> Iterator[DocumentError]:
     """Yield the errors of a binding that is new or changed."""
     if exchange.hosted is not Hosting.EXCHANGE:
-        yield DocumentError(place, "only an exchange has bindings; give the service `hosted: exchange`")
+        yield DocumentError(place, "only an exchange has bindings; set `hosted: exchange` of the service")
     if wanted.name.casefold() == RESERVED:
-        yield DocumentError(place, f"{RESERVED} names what is done with bindings; choose another")
+        yield DocumentError(place, f"{RESERVED} is the name of an action; choose another")
     if queue.gcid == exchange.gcid:
-        yield DocumentError(place + "/queue", "an exchange is not bound to itself; name another service")
+        yield DocumentError(place + "/queue", "an exchange cannot be bound to itself; use another service")
     foreign = not is_same_organization(queue.organization, exchange.organization)
     if foreign and not planning.may_choose_ids:
-        yield DocumentError(
-            place + "/queue", "a queue of another organization is bound by that organization, not for it"
-        )
+        yield DocumentError(place + "/queue", "only its own organization can bind this queue")
     elif not is_open_to(exchange, queue, after):
         yield DocumentError(
-            place + "/queue", "the exchange is not open to it; list it in openTo, and make the exchange public"
+            place + "/queue",
+            "the exchange is not open to this organization; list it in openTo, and make the exchange public",
         )
     if wanted.routing and decider_of(wanted, after, planning.callables) is None:
         yield DocumentError(place + "/routing", "no query or script with this name is installed at the exchange")

@@ -22,7 +22,7 @@ def wanted_cookies(service: Service, wish: ServiceEntry, here: str, planning: Pl
         place = here + pointer("cookies", number)
         sender = _sender(entry.sender, service, planning.directory)
         if sender is None:
-            planning.fault(place + "/from", "there is no such service that you may see; name it by its GCID")
+            planning.fault(place + "/from", "no such service is visible to you; use its GCID")
             continue
         if sender in found:
             planning.fault(place + "/from", "there is another cookie for this sender")

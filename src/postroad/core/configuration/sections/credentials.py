@@ -38,15 +38,17 @@ def _credential(
 ) -> list[Credential] | None:
     if entry.kept:
         if not same:
-            planning.fault(place, "there is no such credential to keep; say where its secret is found instead")
+            planning.fault(place, "the kept credential does not exist; specify the location of its secret instead")
         return same
     if entry.password_from or entry.key_from:
-        planning.fault(place, "resolve the reference before sending the document; `postroad apply` does")
+        planning.fault(place, "resolve the reference before sending the document, as `postroad apply` does")
         return None
     certificate = certificates.read(entry.certificate) if entry.certificate else None
     secret = certificate.fingerprint if certificate else planning.secrets.get(place)
     if secret is None:
-        planning.fault(place, "this secret cannot be used: a key must be one that postroad made, a certificate PEM")
+        planning.fault(
+            place, "this secret cannot be used: a key must be created by postroad, a certificate must be PEM"
+        )
         return None
     unchanged = [item for item in same if item.secret == secret]
     if unchanged:
@@ -55,18 +57,18 @@ def _credential(
         planning.fault(place + "/certificate", "has expired; register its successor")
         return None
     if certificate is not None and planning.proven is not None and place not in planning.proven:
-        planning.fault(place + "/certificate", "prove that you have its key: apply with --certificate-key FILE")
+        planning.fault(place + "/certificate", "prove that you have its private key: apply with --certificate-key FILE")
         return None
     if entry.password is not None and len(entry.password) < MIN_CHARS:
         planning.fault(
-            place + "/password", f"needs at least {MIN_CHARS} characters; or use a key, which no one can guess"
+            place + "/password", f"needs at least {MIN_CHARS} characters; or use a key, which cannot be guessed"
         )
         return None
     key_id = entry.key.split("_")[1] if entry.key else same[0].id if same else _derived_id(service.gcid, entry)
     planning.replaced += [item for item in same if item.id != key_id]
     other = planning.directory.credentials.get(key_id)
     if other is not None and other.service != service.gcid:
-        planning.fault(place, "this key cannot be used; make a new one")
+        planning.fault(place, "this key cannot be used; create a new one")
         return None
     return [
         Credential(

@@ -24,8 +24,8 @@ from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import OrganizationLimits, Person, Role, Service, is_same_organization
 from postroad.core.model.snapshot import Directory
 
-GCID_DRAWN = "the network draws GCIDs itself; leave it out, or give the one it has"
-NAME_TAKEN = "another service has this name; give that one's GCID or none, or rename or remove it first"
+GCID_DRAWN = "GCIDs are assigned by the network; omit it, or use the existing one"
+NAME_TAKEN = "another service has this name; use its GCID or none, or rename or remove it first"
 FOREIGN_ACCOUNT = "this address belongs to an account outside this organization"
 USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
 
@@ -121,7 +121,7 @@ class Services:
                 return None
             existing = other
         if existing is not None and existing.hosted is Hosting.PROVISIONING:
-            planning.fault(here, "is the network's own service, which it makes itself; leave it out")
+            planning.fault(here, "is the network's own service; remove it")
             return None
         return wish.service(
             gcid=existing.gcid if existing else wish.gcid or next(planning.fresh_ids),

@@ -111,7 +111,7 @@ def _decision(outcome: _Outcome, position: int | None) -> QueryDecision:
     condition = outcome.judged.condition
     if outcome.judged.exact and outcome.passes_on and normal.exact:
         return QueryDecision(standing=EvaluationMode.SHARED, normal=normal, condition=condition)
-    reason = outcome.reason or ("the condition is too wide to be written out" if not normal.exact else _NOT_EXACT)
+    reason = outcome.reason or ("the condition is too large to expand" if not normal.exact else _NOT_EXACT)
     standing = EvaluationMode.ALWAYS if frozenset() in normal.conjunctions else EvaluationMode.PREFILTERED
     return QueryDecision(standing=standing, normal=normal, condition=condition, reason=reason, position=position)
 
@@ -119,7 +119,7 @@ def _decision(outcome: _Outcome, position: int | None) -> QueryDecision:
 EVERYTHING = QueryDecision(
     standing=EvaluationMode.SHARED, normal=disjunctive_form_of(ALWAYS.condition), condition=ALWAYS.condition
 )
-_NOT_EXACT = "part of the condition is the engine's"
+_NOT_EXACT = "part of the condition needs the engine"
 
 
 def _written(normal: DisjunctiveForm) -> str:
@@ -150,7 +150,7 @@ def _outcome(expression: Expression, scope: QueryScope) -> _Outcome:
             return _Outcome(judged=UNSURE, passes_on=False, reason=expression.reason)
         case _:
             pass
-    return _Outcome(judged=UNSURE, passes_on=False, reason="the result is the engine's")
+    return _Outcome(judged=UNSURE, passes_on=False, reason="the result needs the engine")
 
 
 def _of_result(expression: QueryPath | HeaderVariable | SequenceExpression, scope: QueryScope) -> _Outcome:
@@ -163,7 +163,7 @@ def _of_result(expression: QueryPath | HeaderVariable | SequenceExpression, scop
         return _Outcome(judged=meaning.any(), passes_on=whole, reason=reason)
     if isinstance(meaning, HeaderVariable) and meaning.declared == "xs:boolean":
         return _Outcome(judged=judge_condition(expression, scope), passes_on=True)
-    return _Outcome(judged=UNSURE, passes_on=False, reason="the result is the engine's")
+    return _Outcome(judged=UNSURE, passes_on=False, reason="the result needs the engine")
 
 
 def _of_choice(expression: If, scope: QueryScope) -> _Outcome:
@@ -177,7 +177,7 @@ def _of_loop(expression: ForClause, scope: QueryScope) -> _Outcome:
     """Over one node or none a loop is a condition; over several, a result for each of them, which the engine makes."""
     meaning = meaning_of(expression.among, scope, judge_condition)
     if not isinstance(meaning, Nodes):
-        return _Outcome(judged=UNSURE, passes_on=False, reason="the loop is the engine's")
+        return _Outcome(judged=UNSURE, passes_on=False, reason="the loop needs the engine")
     several = meaning.tried_in_turn
     inner = scope.bound(expression.variable, meaning.each() if several else meaning)
     outcome = _outcome(expression.result, inner)

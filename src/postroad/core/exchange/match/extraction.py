@@ -122,7 +122,7 @@ class _Texts:
         text: str = _WHOLE_TEXT(element)
         self._left -= len(text)
         if self._left < 0:
-            raise too_complex("elements in elements repeat too much text; look for them at fewer places, or send less")
+            raise too_complex("nested elements repeat too much text; search fewer locations, or send less")
         return text
 
 

@@ -112,9 +112,9 @@ class Matcher:
         already is a mistake of the caller.
         """
         if key in self._bound:
-            raise ValueError(f"{key!r} is bound already; unbind it first")
+            raise ValueError(f"{key!r} is already bound; unbind it first")
         if always and query:
-            raise ValueError("a query decides or something else does, not both; leave one out")
+            raise ValueError("use either a query or another selection, not both")
         wanted = MatchingTerms(query, routing_key, always)
         plan, constants = self._plans.plan(wanted)
         placements = plan.place(constants)

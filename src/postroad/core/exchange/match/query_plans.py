@@ -101,7 +101,7 @@ class MatchingTerms(NamedTuple):
 
     def _without_routing_key(self) -> QueryDecision:
         if self.always:
-            return undecided("a script or a function decides")
+            return undecided("a script or a function selects")
         return decide(self.query) if self.query else EVERYTHING
 
 

@@ -62,7 +62,7 @@ def read_query(text: str) -> Query:
     reader = _Reader(scanner, read_prolog(scanner))
     body = reader.expression()
     if not scanner.ended:
-        raise scanner.unreadable("something follows that is the engine's")
+        raise scanner.unreadable("something follows that needs the engine")
     return Query(body=body, headers=frozenset(reader.headers))
 
 
@@ -118,7 +118,7 @@ class _Reader:
         scanner = self._scanner
         name = self._variable_name()
         if word == "for" and not scanner.word("in"):
-            raise scanner.unreadable("this kind of for is the engine's")
+            raise scanner.unreadable("this kind of for needs the engine")
         if word == "let":
             scanner.expect(":=")
         among = self._single()
@@ -151,7 +151,7 @@ class _Reader:
 
     def _result(self) -> Expression:
         if not self._scanner.word("return"):
-            raise self._scanner.unreadable("this clause is the engine's")
+            raise self._scanner.unreadable("this clause needs the engine")
         return self._single()
 
     def _to_the_end(self, read: Callable[[], Expression]) -> Expression:
@@ -227,7 +227,7 @@ class _Reader:
         left = self._sum()
         scanner = self._scanner
         if scanner.text.startswith(("<<", ">>"), scanner.at):
-            raise scanner.unreadable("comparing positions is the engine's")
+            raise scanner.unreadable("comparing positions needs the engine")
         for operator in _GENERAL_OPERATORS:
             if scanner.take(operator):
                 return ComparisonExpression(operator=operator, singles=False, left=left, right=self._sum())
@@ -240,7 +240,7 @@ class _Reader:
         left = self._product()
         while self._scanner.take("+") or self._scanner.take("-"):
             self._product()
-            left = Unknown(reason="arithmetic is the engine's")
+            left = Unknown(reason="arithmetic needs the engine")
         return left
 
     def _product(self) -> Expression:
@@ -248,9 +248,9 @@ class _Reader:
         scanner = self._scanner
         while scanner.take("*") or any(scanner.word(word) for word in ("div", "idiv", "mod")):
             self._signed()
-            left = Unknown(reason="arithmetic is the engine's")
+            left = Unknown(reason="arithmetic needs the engine")
         if scanner.text.startswith(("|", "!"), scanner.at) and not scanner.text.startswith("!=", scanner.at):
-            raise scanner.unreadable("this operator is the engine's")
+            raise scanner.unreadable("this operator needs the engine")
         return left
 
     def _signed(self) -> Expression:
@@ -259,7 +259,7 @@ class _Reader:
         inner = self._path()
         if isinstance(inner, ConstantValue) and not isinstance(inner.value, (str, bool)):
             return ConstantValue(value=-inner.value)
-        return Unknown(reason="arithmetic is the engine's")
+        return Unknown(reason="arithmetic needs the engine")
 
     # paths ----------------------------------------------------------------------------------------------------------
 
@@ -282,7 +282,7 @@ class _Reader:
         if not steps:
             return primary
         if not isinstance(primary, QueryPath):
-            return Unknown(reason="a path from what is no node of the message is the engine's")
+            return Unknown(reason="a path that does not start at a node of the message needs the engine")
         return QueryPath(start=primary.start, steps=primary.steps + steps)
 
     def _postfixes(self) -> tuple[QueryStep, ...]:
@@ -331,7 +331,7 @@ class _Reader:
         if scanner.take("?"):
             return QueryPath(start=PathStart.CONTEXT, steps=(read_lookup(scanner),))
         if scanner.looks_like(_BRACED) or not scanner.looks_like(STEP_BEGINS):
-            raise scanner.unreadable("what begins here is the engine's")
+            raise scanner.unreadable("what begins here needs the engine")
         return self._call() if scanner.looks_like(_CALL) and not scanner.text.startswith("text", scanner.at) else None
 
     def _bracket(self) -> Expression:
@@ -347,13 +347,13 @@ class _Reader:
     def _variable(self) -> Expression:
         name = self._variable_name()
         if self._scanner.text.startswith("(", self._scanner.at):
-            raise self._scanner.unreadable("calling variables is the engine's")
+            raise self._scanner.unreadable("calling variables needs the engine")
         if name in self._bound:
             return QueryPath(start=name)
         if name == "msg":
             return QueryPath(start=PathStart.DOCUMENT)
         if ":" in name:
-            raise self._scanner.unreadable(f"${name} is not a header item")
+            raise self._scanner.unreadable(f"${name} is not a header field")
         self.headers.add(name)
         return HeaderVariable(name=name, declared=self._prolog.variables.get(name, ""))
 
@@ -375,5 +375,5 @@ class _Reader:
         prefix, local = found["prefix"], found["local"]
         space = FN if prefix is None else self._prolog.namespaces.get(prefix)
         if space is None or (prefix is None and local in _NOT_CALLS):
-            raise self._scanner.unreadable(f"{found.group()}() is the engine's")
+            raise self._scanner.unreadable(f"{found.group()}() needs the engine")
         return str(local) if space == FN else f"xs:{local}" if space == XS else f"{{{space}}}{local}"

@@ -1,7 +1,7 @@
 """Steps of paths as they are written: ``po:line``, ``*:line``, ``@sku``, ``text()``, ``.``, ``child::line``, ``?sku``; and
 what names mean.
 
-Rule: a step that leads elsewhere than down is the engine's.
+Rule: a step that leads elsewhere than down needs the engine.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _read_key(scanner: Scanner) -> str:
         return scanner.matched(NC_NAME, "a name").group()
     key = scanner.string()
     if key is None:
-        raise scanner.unreadable("a lookup that is computed is the engine's")
+        raise scanner.unreadable("a lookup that is computed needs the engine")
     scanner.expect(")")
     return key
 
@@ -43,7 +43,7 @@ def _read_key(scanner: Scanner) -> str:
 def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> QueryStep:
     """One step without its predicates."""
     if scanner.text.startswith("..", scanner.at):
-        raise scanner.unreadable("steps upwards are the engine's")
+        raise scanner.unreadable("steps upwards need the engine")
     if not descends and scanner.take("."):
         return QueryStep(kind=StepKind.SELF)
     axis = _read_axis(scanner)
@@ -51,7 +51,7 @@ def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> QueryStep:
         scanner.matched(_TEXT, "text()")
         return QueryStep(kind=StepKind.TEXT, descends=descends or axis == "descendant")
     if scanner.looks_like(_KIND_OR_CALL):
-        raise scanner.unreadable("a function or node test as a step is the engine's")
+        raise scanner.unreadable("a function or node test as a step needs the engine")
     if axis == "attribute":
         return QueryStep(kind=StepKind.ATTRIBUTE, descends=descends, name=_read_name(scanner, prolog, default=""))
     name = _read_name(scanner, prolog, default=prolog.element_namespace)
@@ -64,10 +64,10 @@ def _read_axis(scanner: Scanner) -> str:
     if scanner.looks_like(_AXIS):
         axis = scanner.matched(_AXIS, "an axis").group(1)
         if axis == "self":
-            raise scanner.unreadable("the axis self is the engine's")
+            raise scanner.unreadable("the axis self needs the engine")
         return axis
     if scanner.looks_like(_OTHER_AXIS) and not scanner.looks_like(re.compile(r"[\w.-]+:[^:]")):
-        raise scanner.unreadable("this axis is the engine's")
+        raise scanner.unreadable("this axis needs the engine")
     return "child"
 
 

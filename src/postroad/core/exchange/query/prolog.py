@@ -47,10 +47,10 @@ def read_prolog(scanner: Scanner) -> Prolog:
         elif scanner.word("variable"):
             _read_variable(scanner, prolog)
         else:
-            raise scanner.unreadable("this declaration is the engine's")
+            raise scanner.unreadable("this declaration needs the engine")
         scanner.expect(";")
     if scanner.words("import", "module") or scanner.words("import", "schema"):
-        raise scanner.unreadable("imports are the engine's")
+        raise scanner.unreadable("imports need the engine")
     return prolog
 
 
@@ -66,5 +66,5 @@ def _read_variable(scanner: Scanner, prolog: Prolog) -> None:
     name = scanner.matched(NAME, "a name").group()
     declared = scanner.matched(_TYPE, "a simple type").group() if scanner.word("as") else ""
     if not scanner.word("external"):
-        raise scanner.unreadable("a variable with a value is the engine's")
+        raise scanner.unreadable("a variable with a value needs the engine")
     prolog.variables[name] = declared

@@ -111,7 +111,7 @@ class Scanner:
         except (ValueError, OverflowError):
             raise self.unreadable("a string has a character that does not exist") from None
         if "&" in _REFERENCE.sub("", inner):
-            raise self.unreadable("a string has an & that stands for nothing")
+            raise self.unreadable("a string has an invalid &")
         self.at = found.end()
         self.skip()
         return text

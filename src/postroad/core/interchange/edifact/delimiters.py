@@ -106,7 +106,7 @@ def skip_blanks(raw: bytes, at: int, blanks: bytes = END_MARKS) -> int:
 
 
 def no_interchange(raw: bytes, at: int) -> Refused:
-    detail = f"an EDIFACT interchange begins with UNA or UNB, and this with {raw[at : at + 24]!r}"
+    detail = f"an EDIFACT interchange begins with UNA or UNB, not with {raw[at : at + 24]!r}"
     return Refused("interchange.malformed", detail)
 
 
@@ -151,13 +151,13 @@ def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[EdifactDelimiters, int, l
     end = ends.search(raw, found.end(), found.end() + _LOOK)
     marks = replace(USUAL, element=element, component=component, terminator=end.group(1) if end else b"'")
     if end is None or contradicts(marks):
-        text = "its delimiters are not the standard's, there is no UNA, and they cannot be told from each other"
+        text = "its delimiters are not the standard ones, there is no UNA, and they are ambiguous"
         return (
             USUAL,
             found.start(),
             [InterchangeFault(code="edifact.delimiters", text=text, at=found.start(), fatal=True)],
         )
-    text = "its delimiters are not the standard's, and there is no UNA that says so"
+    text = "its delimiters are not the standard ones, and there is no UNA"
     return marks, found.start(), [InterchangeFault(code="edifact.una", text=text, at=found.start())]
 
 

@@ -95,7 +95,7 @@ def write_time(envelope: Envelope) -> list[str]:
 
 def check_number(number: int) -> int:
     if not 0 < number <= HIGHEST_NUMBER:
-        raise unfit_value("number", f"control references go from 1 to {HIGHEST_NUMBER}, and {number} is none")
+        raise unfit_value("number", f"control references must be from 1 to {HIGHEST_NUMBER}; {number} is not valid")
     return number
 
 
@@ -107,7 +107,7 @@ def _needs_una(envelope: Envelope, marks: EdifactDelimiters) -> bool:
 def _value(name: str, envelope: Envelope) -> str:
     text = {"sender": envelope.sender, "receiver": envelope.receiver}.get(name, envelope.options.get(name, ""))
     if len(text) > WIDTHS[name]:
-        raise unfit_value(name, f"{text!r} is longer than the {WIDTHS[name]} characters that EDIFACT has for it")
+        raise unfit_value(name, f"{text!r} is longer than the {WIDTHS[name]} characters that EDIFACT allows")
     syntax, marks = syntax_of(envelope), marks_of(envelope)
     try:
         raw = text.encode(charset_of(syntax))

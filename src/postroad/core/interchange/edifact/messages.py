@@ -70,7 +70,7 @@ def read_message(data: Buffer, marks: EdifactDelimiters, *, known: bool = True) 
     head_end, tail = find_terminator(raw, begin, marks), find_control(raw, begin, marks)
     if tail is None or tail.group(1) != b"UNT":
         what = "has no UNT" if tail is None else f"has a segment {tail.group(1).decode()} inside"
-        raise unfit(f"a message goes from UNH to UNT, and this {what}")
+        raise unfit(f"a message begins with UNH and ends with UNT, and this {what}")
     if find_terminator(raw, tail.start(1), marks) + 1 != end:
         raise unfit("a message ends with the terminator of its UNT, and this one does not, or something follows")
     head, trailer = elements_of(raw[begin:head_end], marks), elements_of(raw[tail.start(1) : end - 1], marks)
@@ -139,7 +139,7 @@ class _Rewriting:
 
 
 def _no_message(raw: bytes, begin: int) -> Refused:
-    return unfit(f"a message begins with UNH, its reference and its kind, and this with {raw[begin : begin + 24]!r}")
+    return unfit(f"a message begins with UNH, its reference and its type, not with {raw[begin : begin + 24]!r}")
 
 
 def _seen(raw: bytes, begin: int, end: int, assumed: EdifactDelimiters) -> EdifactDelimiters:
@@ -153,7 +153,7 @@ def _seen(raw: bytes, begin: int, end: int, assumed: EdifactDelimiters) -> Edifa
         return USUAL
     marks = replace(assumed, element=found[0], component=found[1], terminator=found[2])
     if contradicts(marks):
-        raise unfit("its delimiters cannot be told from each other; send a whole interchange with UNA")
+        raise unfit("its delimiters are ambiguous; send a whole interchange with UNA")
     return marks
 
 

@@ -87,7 +87,9 @@ class EdifactWalk:
             text = "UNOX with escape sequences: the byte of a delimiter may be half of a letter there"
             self._faults.append(InterchangeFault(code="edifact.charset", text=text, at=self._begin, fatal=True))
         elif not is_in_charset(data, syntax):
-            self._note("edifact.charset", f"it says {syntax}, and has bytes that are not in that charset", self._begin)
+            self._note(
+                "edifact.charset", f"it declares {syntax}, but has bytes that are not in that charset", self._begin
+            )
 
     # ---- one level each: they begin where the segment before ended ---------------------------------------------------
 
@@ -98,7 +100,7 @@ class EdifactWalk:
             end = self._group(found.start(1)) if tag == b"UNG" else self._ungrouped(found)
             found = self._next(end, "between messages")
         if tag != b"UNZ":
-            raise self._misplaced(found, "where a message or the end should (UNH, UNG or UNZ)")
+            raise self._misplaced(found, "where a message or the end should be (UNH, UNG or UNZ)")
         if self._grouped and self._grouped < len(self._groups):
             self._note("edifact.mixed", "messages are both in groups and outside of them", found.start(1))
         return found
@@ -117,14 +119,14 @@ class EdifactWalk:
         )
         self._grouped += 1
         if reference in self._group_references:
-            self._note("edifact.duplicate", f"group {reference} was in this interchange before", at, place)
+            self._note("edifact.duplicate", f"group {reference} is repeated in this interchange", at, place)
         self._group_references.add(reference)
         first, self._references = len(self._members), set()
         found = self._next(end, "in a group", place)
         while found.group(1) == b"UNH":
             found = self._next(self._messages(found, place), "in a group", place)
         if found.group(1) != b"UNE":
-            raise self._misplaced(found, "where a message or the group's end should (UNH or UNE)")
+            raise self._misplaced(found, "where a message or the group's end should be (UNH or UNE)")
         return self._close_group(found.start(1), place, len(self._members) - first)
 
     def _close_group(self, at: int, place: int, messages: int) -> int:
@@ -200,7 +202,7 @@ class EdifactWalk:
             text = f"UNH has the reference {reference!r}, and UNT {closed!r}"
             self._note("edifact.control", text, at, group, member)
         if told[0] in self._references:
-            self._note("edifact.duplicate", f"message {reference} was here before", begin, group, member)
+            self._note("edifact.duplicate", f"message {reference} is repeated", begin, group, member)
 
     def _close(self, found: re.Match[bytes]) -> None:
         data, at = self._data, found.start(1)
@@ -246,7 +248,7 @@ class EdifactWalk:
         return UncertainBoundary("edifact.truncated", "it ends inside a message", len(self._data))
 
     def _misplaced(self, found: re.Match[bytes], where: str) -> UncertainBoundary:
-        return UncertainBoundary("edifact.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
+        return UncertainBoundary("edifact.structure", f"{found.group(1).decode()} is {where}", found.start(1))
 
     def _note(self, code: str, text: str, at: int, group: int = -1, member: int = -1) -> None:
         if group >= 0 and not self._groups[group].kind and member < 0:

@@ -26,7 +26,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
     if layout.header is not None:
         if any(f"{{{name}" in envelope.options["header"] for name in _COUNTS):
             raise unfit_value(
-                "header", f"it is written before anything is counted; put {', '.join(_COUNTS)} in the trailer"
+                "header", f"it is written before the records are counted; put {', '.join(_COUNTS)} in the trailer"
             )
         yield layout.header.write(values) + layout.record_end
     for position, member in enumerate(members):
@@ -85,15 +85,15 @@ class _Body:
         if not record:
             return "it is empty"
         if has_other_end(record, layout):
-            return "it has a line end in it that is not the file's; say member_end in the layout"
+            return "it has another line end than the file; set member_end in the layout"
         if layout.trailer is not None and record.startswith(layout.trailer.tag):
-            return "it begins as the trailer does, and would be taken for it"
+            return "it begins like the trailer, and would be mistaken for it"
         if layout.member_start and record.startswith(layout.member_start) is not (place == 0):
-            return "the first record of a member, and no other, must begin as member_start says"
+            return "only the first record of a member may begin with member_start"
         return (
             ""
             if layout.member_start or place == 0
-            else "it is the second of its member; say member_start in the layout"
+            else "it is the second of its member; set member_start in the layout"
         )
 
 

@@ -26,7 +26,7 @@ def charset_of(name: str) -> str:
     """The name of the codec; refused where it is none of those that flat files have."""
     codec = _CODECS.get(name.lower().replace("ibm", "cp").replace("_", "-"))
     if codec is None:
-        raise unfit_value("charset", f"{name!r} is none of {', '.join(_CODECS)}")
+        raise unfit_value("charset", f"{name!r} is not one of {', '.join(_CODECS)}")
     return codec
 
 

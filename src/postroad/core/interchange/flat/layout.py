@@ -62,7 +62,7 @@ class Template:
         if unknown := sorted(set(names) - NAMES):
             raise unfit_value(self._what, f"{unknown[0]!r} is not a value; the values are {', '.join(sorted(NAMES))}")
         if len(set(names)) < len(names) or not text or text.startswith("{"):
-            raise unfit_value(self._what, "it must begin with text by which it is known, and have each value once")
+            raise unfit_value(self._what, "it must begin with an identifying text, and have each value once")
         for field, behind in pairwise(self._parts[:-1]):
             if isinstance(field, _Field) and not field.width and not behind:
                 raise unfit_value(self._what, f"{field.name!r} needs a width, or text between it and the next value")
@@ -169,7 +169,7 @@ def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
     if name == "nel":
         return b"\x15" if codec in EBCDIC else encode_text("\x85", codec) if codec == "latin-1" else _no_nel(codec)
     if name not in _ENDS:
-        raise unfit_value("record_end", f"{name!r} is none of {', '.join(_ENDS)}, nel")
+        raise unfit_value("record_end", f"{name!r} is not one of {', '.join(_ENDS)}, nel")
     if name == "none" and (delimited or not facts.get("record_length")):
         raise unfit_value("record_end", "only positional records with a record_length need no end")
     # The line feed of EBCDIC is its own (25), and not the new line that text is written with.
@@ -184,7 +184,7 @@ def _member_end(facts: Mapping[str, str], *, differs: bool) -> str | None:
 
 
 def _no_nel(codec: str) -> bytes:
-    raise unfit_value("record_end", f"{codec} has no new line; say crlf, lf or cr")
+    raise unfit_value("record_end", f"{codec} has no new line; use crlf, lf or cr")
 
 
 def _length(facts: Mapping[str, str], delimited: bool) -> int:
@@ -204,7 +204,7 @@ def _total(text: str, delimited: bool) -> tuple[int, tuple[int, int] | None]:
         return int(text), None
     if not delimited and found and int(found[1]) <= int(found[2]):
         return 0, (int(found[1]) - 1, int(found[2]))
-    raise unfit_value("total", f"{text!r} is no {'column' if delimited else 'first-last byte'}, from 1")
+    raise unfit_value("total", f"{text!r} is not a {'column' if delimited else 'first-last byte'} of 1 or more")
 
 
 def _mark(name: str, text: str, codec: str) -> bytes:

@@ -76,7 +76,7 @@ class HashTotal:
         except (UnicodeError, csv.Error):
             text = ""
         if not _NUMBER.fullmatch(text):
-            return "it has no number where the hash total adds up"
+            return "it has no number at the position of the hash total"
         with localcontext(prec=_DIGITS):
             self._sum += Decimal(text)
         return ""

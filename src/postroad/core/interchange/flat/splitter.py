@@ -106,7 +106,7 @@ class _Walk:
         if starts:
             self._close()
         elif self._begin < 0:
-            self._note("flat.stray", "this record belongs to no member", begin)
+            self._note("flat.stray", "this record does not belong to a member", begin)
             return
         self._begin, self._end = begin if starts else self._begin, end
         self._check_record(record, begin)
@@ -164,7 +164,7 @@ class _Walk:
         else:
             self._closed = True
         if said is None:
-            self._note(f"flat.{what}", f"the {what} is not as was agreed on", at)
+            self._note(f"flat.{what}", f"the {what} does not match the layout", at)
             return
         try:
             told = {name: decode_text(value[:_LONGEST], layout.charset).strip() for name, value in said.items()}
@@ -185,7 +185,7 @@ class _Walk:
         if layout.header is not None and not self._opened:
             self._note("flat.header", "there is no header", 0)
         if layout.trailer is not None and not self._closed:
-            self._note("flat.trailer", "there is no trailer: the file may not be whole", end)
+            self._note("flat.trailer", "there is no trailer: the file may be incomplete", end)
         counted = {"records": self._records, "all": self._records + self._around, "members": len(self._members)}
         for name, count in counted.items():
             if name in self._said and not is_same_number(self._said[name], str(count)):

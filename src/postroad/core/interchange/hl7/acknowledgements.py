@@ -118,7 +118,7 @@ def _answer(member: Member) -> Hl7Acknowledgement:
     code, reference, reason = (text_of(one) for one in told[1:4])
     verdict = _VERDICTS.get(code)
     if verdict is None:
-        raise Refused("interchange.malformed", f"MSA of {member.reference} says {code!r}, which is not a verdict")
+        raise Refused("interchange.malformed", f"MSA of {member.reference} has {code!r}, which is not a valid status")
     notes = tuple(text_of(b"|".join(one).rstrip(b"|")) for one in _segments(member, "ERR"))
     return Hl7Acknowledgement(
         reference=reference, code=code, verdict=verdict, reasons=(reason,) if reason else (), notes=notes

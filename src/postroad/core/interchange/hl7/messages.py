@@ -40,7 +40,7 @@ def read_message(data: Buffer) -> Hl7Message:
     """The message that is all of these bytes."""
     raw, at, end = to_readable(data)
     if not raw.startswith(b"MSH", at):
-        raise unfit(f"a message begins with MSH, and this with {raw[at : at + 24]!r}")
+        raise unfit(f"a message begins with MSH, not with {raw[at : at + 24]!r}")
     try:
         marks = read_separators(raw, at)
     except Refused as refused:
@@ -53,7 +53,7 @@ def read_message(data: Buffer) -> Hl7Message:
     body = normalize_segments(raw[at:end], marks)
     header = fields_of(body[: body.index(b"\r")], marks, 10)
     if not header[10]:
-        raise unfit("MSH-10 is empty, and an answer could not name the message")
+        raise unfit("MSH-10 is empty, so an acknowledgment could not refer to the message")
     return Hl7Message(data=body, kind=text_of(header[9]), reference=text_of(header[10]), marks=marks)
 
 

@@ -68,7 +68,7 @@ def read_separators(raw: bytes, at: int) -> Separators:
     """Those of the header that begins here; the usual ones for those that it leaves out."""
     found = _HEAD.match(raw, at)
     if found is None:
-        detail = f"HL7 begins with MSH, BHS or FHS and its separators, and this with {raw[at : at + 24]!r}"
+        detail = f"HL7 begins with MSH, BHS or FHS and its separators, not with {raw[at : at + 24]!r}"
         raise Refused("interchange.malformed", detail)
     field, told = found.groups()
     if told[-1:] == field:

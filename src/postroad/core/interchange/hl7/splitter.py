@@ -149,7 +149,7 @@ class _Walk:
         said = text_of(self._fields(begin, end, 1)[1])
         if said and not is_same_number(said, str(count)):
             tag = text_of(self._raw[begin : begin + 3])
-            self._note("hl7.count", f"{tag} says {said!r} {what}, and there are {count}", begin, group)
+            self._note("hl7.count", f"{tag} specifies {said!r} {what}, but there are {count}", begin, group)
 
     def _message(self, begin: int, end: int) -> None:
         if len(self._members) >= self._most:
@@ -162,9 +162,11 @@ class _Walk:
         header, member = fields_of(_first_line(self._raw, begin, end), marks, 18), len(self._members)
         reference, group = text_of(header[10]), len(self._groups) - 1
         if not reference:
-            self._note("hl7.control", "MSH-10 is empty, and an answer cannot name the message", begin, group, member)
+            self._note(
+                "hl7.control", "MSH-10 is empty, so an acknowledgment cannot refer to the message", begin, group, member
+            )
         elif reference in self._references:
-            self._note("hl7.duplicate", f"message {reference} was here before", begin, group, member)
+            self._note("hl7.duplicate", f"message {reference} is repeated", begin, group, member)
         self._references.add(reference)
         facts = self._message_facts(header, marks)
         data, kind = self._view[begin:end], text_of(header[9])
@@ -191,7 +193,7 @@ class _Walk:
         line = len(_first_line(self._raw, begin, end))
         rest = self._raw[begin + line : end].strip(LINE_ENDS + b" \t")
         if rest:
-            text = f"behind {text_of(self._raw[begin : begin + 3])} is data that belongs to no message: {rest[:16]!r}"
+            text = f"data after {text_of(self._raw[begin : begin + 3])} does not belong to a message: {rest[:16]!r}"
             self._note("hl7.stray", text, begin + line)
 
     def _expect_closed(self, at: int) -> None:

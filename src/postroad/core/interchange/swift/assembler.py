@@ -50,14 +50,14 @@ def assemble(
 def _form(envelope: Envelope) -> Callable[[bytes, bool], bytes]:
     form = envelope.options.get("form", "rje")
     if form not in _FORMS:
-        raise unfit_value("form", f"{form!r} is none of {', '.join(_FORMS)}")
+        raise unfit_value("form", f"{form!r} is not one of {', '.join(_FORMS)}")
     return _FORMS[form]
 
 
 def _charset(envelope: Envelope) -> re.Pattern[bytes]:
     charset = envelope.options.get("charset", "x").lower()
     if charset not in _FOREIGN:
-        raise unfit_value("charset", f"{charset!r} is none of {', '.join(_FOREIGN)}")
+        raise unfit_value("charset", f"{charset!r} is not one of {', '.join(_FOREIGN)}")
     return _FOREIGN[charset]
 
 
@@ -74,7 +74,7 @@ def _checked(message: Member, foreign: re.Pattern[bytes], position: int) -> byte
     if found:
         shown = repr(found.group().decode("latin-1"))
         raise unfit_member(
-            position, f"message {message.reference} has {shown} at byte {found.start()}, which may not be"
+            position, f"message {message.reference} has {shown} at byte {found.start()}, which is not allowed"
         )
     return _LINE_END.sub(b"\r\n", raw)
 

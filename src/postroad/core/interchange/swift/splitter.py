@@ -41,7 +41,7 @@ class _Walk:
         begin = len(data) - len(data.lstrip(_BLANKS))
         self._pcc = data.startswith(BEGIN, begin)
         if not self._pcc and not data.startswith(NEXT, begin):
-            raise no_interchange("no SWIFT message begins here: the first bytes should be {1: or, in DOS-PCC, byte 1")
+            raise no_interchange("no SWIFT message begins here: expected {1: or, in DOS-PCC, byte 1")
         self._at = begin
         self._members: list[Member] = []
         self._faults: list[InterchangeFault] = []
@@ -115,7 +115,7 @@ class _Walk:
             self._note("swift.separator", "there is no $ between two messages", begin)
         if stray := between.strip(_BLANKS + b"$"):
             shown = repr(stray[:12].decode("latin-1"))
-            self._note("swift.stray", f"{len(stray)} bytes here belong to no message ({shown})", begin)
+            self._note("swift.stray", f"{len(stray)} bytes here do not belong to a message ({shown})", begin)
         self._at = len(data) if at < 0 else at
         return at >= 0
 
@@ -140,7 +140,7 @@ class _Walk:
 
     def _check_padding(self, begin: int, end: int, after: int) -> None:
         if stray := self._data[end + 1 : after].strip(_BLANKS):
-            self._note("swift.stray", f"{len(stray)} bytes here belong to no message", end + 1)
+            self._note("swift.stray", f"{len(stray)} bytes here do not belong to a message", end + 1)
         elif (after - begin) % SECTOR:
             self._note("swift.padding", f"the message is not filled up to a multiple of {SECTOR} bytes", begin)
 

@@ -175,9 +175,7 @@ class _Assembly:
         facts, envelope = self._envelope.options, self._envelope
         kind = facts.get("functional_group") or FUNCTIONAL_GROUPS.get(found.kind)
         if kind is None:
-            detail = (
-                f"to which functional group set {found.kind} belongs is not known here; name it as functional_group"
-            )
+            detail = f"the functional group of set {found.kind} is unknown; set functional_group"
             raise unfit(detail)
         key = GroupKey(
             kind=kind,
@@ -219,9 +217,7 @@ class _Assembly:
             fitted = convert_delimiters(found, wanted)
             if fitted is not None:
                 return fitted, wanted
-        detail = (
-            f"set {found.reference} repeats elements, and version {version_of(self._envelope)} has no way to say so"
-        )
+        detail = f"set {found.reference} repeats elements, which version {version_of(self._envelope)} does not support"
         raise unfit_member(position, detail)
 
     def _own(self, found: TransactionSet) -> X12Delimiters:

@@ -149,14 +149,12 @@ def read_header(data: bytes, at: int) -> IsaHeader:
     found = _ISA.match(data, begin)
     if found is None:
         seen = data[begin : begin + 16]
-        raise Refused(
-            "interchange.malformed", f"byte {begin}: an X12 interchange begins with ISA, and this with {seen!r}"
-        )
+        raise Refused("interchange.malformed", f"byte {begin}: an X12 interchange begins with ISA, not with {seen!r}")
     element, head = found.group(1), data[begin : begin + _LOOK]
     pieces = head.split(element, len(ISA_WIDTHS))
     if len(pieces) <= len(ISA_WIDTHS):
         raise Refused(
-            "interchange.malformed", f"byte {begin}: ISA has sixteen elements, and element {len(pieces)} is not there"
+            "interchange.malformed", f"byte {begin}: ISA has sixteen elements, but element {len(pieces)} is missing"
         )
     component = character_at(pieces[-1], 0)
     end = begin + len(head) - len(pieces[-1]) + len(component)

@@ -120,7 +120,7 @@ def write_segment(marks: X12Delimiters, *elements: bytes) -> bytes:
 
 def check_number(number: int) -> int:
     if not 0 < number <= HIGHEST_NUMBER:
-        raise unfit_value("number", f"control numbers go from 1 to {HIGHEST_NUMBER}, and {number} is none")
+        raise unfit_value("number", f"control numbers must be from 1 to {HIGHEST_NUMBER}; {number} is not valid")
     return number
 
 
@@ -133,7 +133,7 @@ def write_time(envelope: Envelope) -> tuple[str, str]:
 def _value(name: str, text: str, width: int, marks: X12Delimiters) -> bytes:
     raw = text.encode()
     if len(text) > width:
-        raise unfit_value(name, f"{text!r} is longer than the {width} characters that X12 has for it")
+        raise unfit_value(name, f"{text!r} is longer than the {width} characters that X12 allows")
     if not text.isprintable() or any(role in raw for role in marks.roles()):
         raise unfit_value(name, f"{text!r} has a delimiter or a control character in it")
     return raw

@@ -76,7 +76,7 @@ def binary_at(data: bytes, at: int, delimiters: X12Delimiters) -> Binary:
         edges.append(data.find(element, edges[-1] + 1))
     said = data[edges[-2] + 1 : edges[-1]] if edges[-1] > 0 else b""
     if not said.isdigit() or len(said) > _LONGEST_LENGTH:
-        raise Refused("interchange.malformed", f"byte {at}: {tag.decode()} does not say in digits how long it is")
+        raise Refused("interchange.malformed", f"byte {at}: the length of {tag.decode()} is not a number")
     begin = edges[-1] + 1
     end = begin + int(said)
     if not data.startswith(delimiters.terminator, end):

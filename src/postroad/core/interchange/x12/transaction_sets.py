@@ -150,9 +150,7 @@ def convert_delimiters(found: TransactionSet, wanted: X12Delimiters) -> Transact
 
 
 def _no_set(raw: bytes, begin: int) -> Refused:
-    return unfit(
-        f"a transaction set begins with ST, its kind and its number, and this with {raw[begin : begin + 24]!r}"
-    )
+    return unfit(f"a transaction set begins with ST, its type and its number, not with {raw[begin : begin + 24]!r}")
 
 
 def _seen(raw: bytes, begin: int, assumed: X12Delimiters) -> X12Delimiters:
@@ -166,9 +164,7 @@ def _seen(raw: bytes, begin: int, assumed: X12Delimiters) -> X12Delimiters:
         return assumed
     marks = structs.replace(assumed, element=head.group(1), terminator=terminator)
     if len(set(marks.roles())) < len(marks.roles()):
-        raise unfit(
-            "its delimiters are not those agreed on, and cannot be told from each other; send a whole interchange"
-        )
+        raise unfit("its delimiters differ from the agreed ones, and are ambiguous; send a whole interchange")
     return marks
 
 
@@ -179,7 +175,7 @@ def _tail(raw: bytes, marks: X12Delimiters) -> tuple[int, int]:
     last = raw.rfind(marks.terminator, 0, stop)
     tail = skip_blanks(raw, last + len(marks.terminator), BLANKS) if last >= 0 else 0
     if not raw.startswith(b"SE" + marks.element, tail):
-        raise unfit(f"a transaction set ends with SE, and this with {raw[tail : tail + 24]!r}")
+        raise unfit(f"a transaction set ends with SE, not with {raw[tail : tail + 24]!r}")
     return tail, min(len(raw), stop + len(marks.terminator))
 
 

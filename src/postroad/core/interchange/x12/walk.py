@@ -91,7 +91,7 @@ class X12Walk:
     def _interchange_level(self, end: int) -> re.Match[bytes]:
         found = self._next(end, _BETWEEN_GROUPS, "between groups")
         if found.group(1) not in (b"GS", b"IEA"):
-            raise self._misplaced(found, "where a group or the end should (GS or IEA)")
+            raise self._misplaced(found, "where a group or the end should be (GS or IEA)")
         return found
 
     def _group(self, at: int) -> int:
@@ -108,14 +108,14 @@ class X12Walk:
         }
         self.groups.append(InterchangeGroup(kind=kind, reference=reference, facts=facts))
         if (kind, reference) in self._group_numbers:
-            self._note("x12.duplicate", f"group {kind} {reference} was in this interchange before", at, place)
+            self._note("x12.duplicate", f"group {kind} {reference} is repeated in this interchange", at, place)
         self._group_numbers.add((kind, reference))
         self._first_member, self._set_numbers, self._versions = len(self.members), set(), {}
         found = self._next(end, _ASSURANCES, "in a group", place)
         while found.group(1) == b"ST":
             found = self._next(self._sets(found, facts, place), _ASSURANCES, "in a group", place)
         if found.group(1) != b"GE":
-            raise self._misplaced(found, "where a set or the group's end should (ST or GE)")
+            raise self._misplaced(found, "where a set or the group's end should be (ST or GE)")
         return self._close_group(found.start(1), header, place)
 
     def _close_group(self, at: int, header: list[str], place: int) -> int:
@@ -219,7 +219,7 @@ class X12Walk:
         if closed != opened or not opened:
             self._note("x12.control", f"ST has the number {opened!r}, and SE {closed!r}", at, group, member)
         if header.group(3) in self._set_numbers:
-            text = f"set {opened} was in this group before"
+            text = f"set {opened} is repeated in this group"
             self._note("x12.duplicate", text, header.start(1), group, member)
 
     def _close(self, at: int) -> None:
@@ -249,7 +249,7 @@ class X12Walk:
         return found
 
     def _misplaced(self, found: re.Match[bytes], where: str) -> UncertainBoundary:
-        return UncertainBoundary("x12.structure", f"{found.group(1).decode()} stands {where}", found.start(1))
+        return UncertainBoundary("x12.structure", f"{found.group(1).decode()} is {where}", found.start(1))
 
     def _between(self, begin: int, end: int, allowed: tuple[str, ...], where: str, group: int) -> None:
         found = self._data[begin:end].split(self.marks.terminator)

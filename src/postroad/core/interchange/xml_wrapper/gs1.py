@@ -171,6 +171,6 @@ def _faults(found: Outline, facts: dict[str, str]) -> Iterator[InterchangeFault]
     kinds = {one.name for one in found.members}
     if len(kinds) > 1 and facts["multiple_type"] not in ("true", "1"):
         named = ", ".join(sorted(map(local_name, kinds)))
-        yield InterchangeFault(code="gs1.type", text=f"the header names one type of document, but there are {named}")
+        yield InterchangeFault(code="gs1.type", text=f"the header has one document type, but there are {named}")
     if not found.members:
         yield InterchangeFault(code="gs1.empty", text="there is no document after the header")

@@ -78,7 +78,9 @@ def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
     position = -1
     for position, root in enumerate(iter_roots(members)):
         if position:
-            raise unfit_member(position, "an envelope (nvlp.001) holds one document; send a file (xchg), or one by one")
+            raise unfit_member(
+                position, "an envelope (nvlp.001) has one document; send a file (xchg), or each document by itself"
+            )
         yield DECLARATION + f'<env:BizMsgEnvlp xmlns:env="{ENVELOPE}">\n'.encode()
         yield b"<env:Doc>%b</env:Doc>\n" % root
     if position < 0:
@@ -94,7 +96,7 @@ def _description(envelope: Envelope, numbers: Numbers) -> str:
     data += write_element("bf:PssblDplctFlg", "true") if facts.get("duplicate") == "yes" else ""
     said = facts.get("members", "")
     if said and not said.isdecimal():
-        raise unfit_value("members", f"{said!r} is no number")
+        raise unfit_value("members", f"{said!r} is not a number")
     user = write_element("bf:SysUsr", check_value("sender", envelope.sender, 140)) if envelope.sender else ""
     specifics = f"<bf:ApplSpcfcs>{user}{write_element('bf:TtlNbOfDocs', said)}</bf:ApplSpcfcs>" if said else ""
     return f"<bf:PyldDesc><bf:PyldData>{data}</bf:PyldData>{specifics}{write_element('bf:PyldTp', kind)}</bf:PyldDesc>"

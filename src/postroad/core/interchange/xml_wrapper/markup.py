@@ -42,7 +42,7 @@ def write_attribute(name: str, text: str) -> str:
 
 def check_value(name: str, text: str, longest: int = 0) -> str:
     if _NOT_XML.search(text):
-        raise unfit_value(name, f"{text!r} has a character in it that XML does not have")
+        raise unfit_value(name, f"{text!r} has a character that XML does not allow")
     if longest and not 0 < len(text) <= longest:
         raise unfit_value(name, f"{text!r} should have 1 to {longest} characters")
     return text

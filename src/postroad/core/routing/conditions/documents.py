@@ -101,7 +101,7 @@ class MessageDocuments:
 
     def _note_too_many(self, place: ValueLocation, part: Part) -> None:
         if not self.shares.is_looked_up:
-            self.overfull[place_key(place)] = f"{place.path} leads to too many nodes of {part.id} to look at"
+            self.overfull[place_key(place)] = f"{place.path} selects too many nodes of {part.id}"
 
     def _size(self, part: Part, root: Tree) -> int:
         """Return the number of elements in the document; counted once."""

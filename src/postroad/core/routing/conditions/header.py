@@ -135,12 +135,12 @@ ITEMS: dict[str, HeaderItem] = {
         look=lambda seen: _named((seen.header.sender.gcid,)), names=True, meaning="the sending service's GCID"
     ),
     "from.organization": HeaderItem(
-        look=lambda seen: _named((seen.header.sender.organization,)), names=True, meaning="whose service sends"
+        look=lambda seen: _named((seen.header.sender.organization,)), names=True, meaning="the sender's organization"
     ),
     "to": HeaderItem(
         look=lambda seen: _services(_receivers(seen)),
         names=True,
-        meaning="every recipient, by address or GCID; a recipient's rules see no other",
+        meaning="every recipient, by address or GCID; a recipient's rules see only itself",
     ),
     "to.gcid": HeaderItem(
         look=lambda seen: _named(party.gcid for party in _receivers(seen)), names=True, meaning="every recipient's GCID"
@@ -148,20 +148,20 @@ ITEMS: dict[str, HeaderItem] = {
     "to.organization": HeaderItem(
         look=lambda seen: _named(party.organization for party in _receivers(seen)),
         names=True,
-        meaning="whose services receive",
+        meaning="the recipients' organizations",
     ),
     "type": HeaderItem(
         look=lambda seen: PlaceContent((seen.header.type.value,)), meaning="`request`, `response` or `notification`"
     ),
     "topic": HeaderItem(
-        look=lambda seen: _text(seen.topic), meaning="the topic, as the rule's service is given it"
+        look=lambda seen: _text(seen.topic), meaning="the topic, as delivered to the rule's service"
     ),
-    "handle": HeaderItem(look=lambda seen: _text(seen.header.handle), meaning="the sender's own name for the message"),
+    "handle": HeaderItem(look=lambda seen: _text(seen.header.handle), meaning=("the sender's own reference for the message")),
     "possibleDuplicate": HeaderItem(
         look=lambda seen: PlaceContent(("true" if seen.header.possible_duplicate else "false",)), meaning="`true` or `false`"
     ),
     "reference": HeaderItem(
-        look=lambda seen: _text(seen.header.reference), meaning="the session that a response answers"
+        look=lambda seen: _text(seen.header.reference), meaning="the session ID that a response refers to"
     ),
     "expiration": HeaderItem(
         look=lambda seen: _time(seen.header.expires_at_us), type=_DATE, meaning="when the message expires"
@@ -173,7 +173,7 @@ ITEMS: dict[str, HeaderItem] = {
         look=lambda seen: _services(seen.header.route), names=True, meaning="every service of the explicit route"
     ),
     "routing": HeaderItem(
-        look=lambda seen: _text(seen.header.routing), meaning="`static` or `dynamic`, where the sender chose it"
+        look=lambda seen: _text(seen.header.routing), meaning="`static` or `dynamic`, if the sender chose one"
     ),
     "status.code": HeaderItem(
         look=lambda seen: _text(seen.header.status.code) if seen.header.status else NO_CONTENT,
@@ -181,28 +181,28 @@ ITEMS: dict[str, HeaderItem] = {
     ),
     "status.text": HeaderItem(
         look=lambda seen: _text(seen.header.status.text) if seen.header.status else NO_CONTENT,
-        meaning="what the status says in words",
+        meaning="the text of the status",
     ),
     "size": HeaderItem(
         look=lambda seen: PlaceContent((str(sum(len(part.data) for part in seen.parts)),)),
         type=_NUMBER,
         meaning="the bytes of all documents and attachments",
     ),
-    "form": HeaderItem(look=lambda seen: _text(seen.header.form), meaning="the wire form it was posted in"),
+    "form": HeaderItem(look=lambda seen: _text(seen.header.form), meaning="the format it was posted in"),
     "role": HeaderItem(
         look=lambda seen: _text(seen.role.value) if seen.role else NO_CONTENT,
-        meaning="the part of the rule's service: `sender`, `recipient` or `inTransit`",
+        meaning="the role of the rule's service: `sender`, `recipient` or `inTransit`",
     ),
     "invoker": HeaderItem(
         look=lambda seen: _services((seen.invoker,)) if seen.invoker else NO_CONTENT,
         names=True,
-        meaning="who brought the rule's service into the route",
+        meaning="the service that inserted the rule's service into the route",
     ),
     "documents.id": HeaderItem(look=_parts(False, _id), meaning="the id of every document"),
     "documents.contentType": HeaderItem(look=_parts(False, _content_type), meaning="the content type of every document"),
     "documents.size": HeaderItem(look=_parts(False, _size), type=_NUMBER, meaning="the bytes of every document"),
     "documents.expiration": HeaderItem(
-        look=_parts(False, _part_expiration), type=_DATE, meaning="when each document expires that has an expiration"
+        look=_parts(False, _part_expiration), type=_DATE, meaning="the expiration of every document that has one"
     ),
     "attachments.id": HeaderItem(look=_parts(True, _id), meaning="the id of every attachment"),
     "attachments.contentType": HeaderItem(
@@ -210,7 +210,7 @@ ITEMS: dict[str, HeaderItem] = {
     ),
     "attachments.size": HeaderItem(look=_parts(True, _size), type=_NUMBER, meaning="the bytes of every attachment"),
     "attachments.expiration": HeaderItem(
-        look=_parts(True, _part_expiration), type=_DATE, meaning="when each attachment expires that has an expiration"
+        look=_parts(True, _part_expiration), type=_DATE, meaning="the expiration of every attachment that has one"
     ),
 }  # fmt: skip
 

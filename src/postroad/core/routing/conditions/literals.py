@@ -58,7 +58,7 @@ def content_of(content: str, place: ValueLocation) -> str:
         return _xml_content(content, place)
     if place.path.startswith("$"):
         return _json_content(content)
-    raise Refused("rule.invalid", "a header item has no element content; compare it with a value")
+    raise Refused("rule.invalid", "header fields have no element content; compare with a value")
 
 
 def _xml_content(content: str, place: ValueLocation) -> str:
@@ -66,7 +66,7 @@ def _xml_content(content: str, place: ValueLocation) -> str:
     try:
         element = parse(f"<content{declared}>{content}</content>".encode(), _LIMITS)
     except (Refused, UnicodeEncodeError) as fault:
-        detail = fault.detail if isinstance(fault, Refused) else "it holds characters that do not exist"
+        detail = fault.detail if isinstance(fault, Refused) else "it has invalid characters"
         raise Refused("rule.invalid", f"the content cannot be read: {detail}") from None
     if len(element) == 0:
         raise Refused("rule.invalid", "the content has no elements; compare character data with a value")
@@ -77,7 +77,7 @@ def _json_content(content: str) -> str:
     try:
         value: object = read_json(content.encode())
     except (Refused, UnicodeEncodeError) as fault:
-        detail = fault.detail if isinstance(fault, Refused) else "it holds characters that do not exist"
+        detail = fault.detail if isinstance(fault, Refused) else "it has invalid characters"
         raise Refused("rule.invalid", f"the content cannot be read: {detail}") from None
     if not isinstance(value, (dict, list)):
         raise Refused("rule.invalid", "the content is neither an object nor an array; compare it with a value")

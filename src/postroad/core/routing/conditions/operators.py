@@ -63,7 +63,7 @@ def _equality(comparison: ValueComparison) -> OperatorTest:
         return lambda found, _: any(content(most) == literal for content in found.contents)
     wanted = frozenset(literal_of(text, comparison.type) for text in comparison.values)
     if not wanted:
-        raise Refused("rule.invalid", f"{comparison.operator.value} needs something to compare with")
+        raise Refused("rule.invalid", f"{comparison.operator.value} needs a value to compare with")
     if comparison.type is not ValueType.STRING:
         read = READERS[comparison.type]
         return lambda found, _: any(read(text) in wanted for text in found.texts)

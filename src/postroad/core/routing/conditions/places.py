@@ -54,10 +54,10 @@ def _header(place: ValueLocation) -> Lookup:
     item = header_item(place.path)
     if item is None:
         raise Refused(
-            "rule.invalid", f"the header has no item {place.path[:80]!r}; use one such as topic or properties.NAME"
+            "rule.invalid", f"the header has no field {place.path[:80]!r}; use one such as topic or properties.NAME"
         )
     if place.document or place.namespaces or place.schema:
-        raise Refused("rule.invalid", "document, namespaces and schema are for paths into documents; leave them out")
+        raise Refused("rule.invalid", "document, namespaces and schema apply only to paths into documents; remove them")
     look = item.look
     return Lookup(key=place_key(place), find=lambda subject: look(subject.view), names=item.names)
 
@@ -90,6 +90,6 @@ def _reads_attributes(path: XmlPath) -> bool:
 
 def _json(place: ValueLocation) -> Lookup:
     if place.namespaces or place.schema:
-        raise Refused("rule.invalid", "namespaces and schema are for paths into XML documents; leave them out")
+        raise Refused("rule.invalid", "namespaces and schema apply only to paths into XML documents; remove them")
     path = read_json_path(place.path)
     return Lookup(key=place_key(place), find=lambda subject: subject.documents.json(place, path), in_documents=True)

@@ -38,7 +38,7 @@ SeenTexts = Mapping[str, tuple[str, ...]]
 
 _WORDS = {
     Comparing.EQUALS: "equals",
-    Comparing.NOT_EQUALS: "is there and does not equal",
+    Comparing.NOT_EQUALS: "exists and does not equal",
     Comparing.EQUALS_ONE_OF: "equals one of",
     Comparing.LESS_THAN: "is less than",
     Comparing.GREATER_THAN: "is greater than",
@@ -46,16 +46,16 @@ _WORDS = {
     Comparing.MATCHES: "matches",
 }
 _COMBINED = {
-    Combining.AND: "all of these hold",
-    Combining.OR: "any of these holds",
-    Combining.XOR: "an odd number of these hold",
-    Combining.NOT: "this does not hold",
+    Combining.AND: "all of these are true",
+    Combining.OR: "any of these is true",
+    Combining.XOR: "an odd number of these are true",
+    Combining.NOT: "this is not true",
 }
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedCondition:
-    """One condition and what became of it; ``held`` is None when it was not looked at, or can no longer be said."""
+    """One condition and its result; ``held`` is None if it was not evaluated, or can no longer be determined."""
 
     text: str
     held: bool | None

@@ -54,7 +54,7 @@ def read_json_path(text: str) -> JsonPath:
     if len(steps) > MAX_STEPS:
         raise bad_path(f"the path has {len(steps)} steps; at most {MAX_STEPS} are allowed")
     if sum(step.descends for step in steps) > MAX_DESCENDANTS:
-        raise bad_path(f"the path goes down by .. more than {MAX_DESCENDANTS} times; name the steps between")
+        raise bad_path(f"the path uses .. more than {MAX_DESCENDANTS} times; write the steps between")
     return JsonPath(steps=tuple(steps))
 
 

@@ -196,7 +196,7 @@ def check_alone(xsd: str) -> None:
     read = read_schema(xsd)
     if read.elsewhere:
         kind, line = read.elsewhere
-        detail = f"xs:{kind} is not followed; put everything into one schema"
+        detail = f"xs:{kind} is not supported; put everything into one schema"
         raise Refused("schema.invalid", detail, pointer=f"line {line}")
 
 

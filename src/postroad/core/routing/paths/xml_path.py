@@ -144,7 +144,7 @@ def _qualified(found: re.Match[str], namespaces: Mapping[str, str]) -> str:
         return local
     namespace = XML_NAMESPACE if prefix == "xml" else namespaces.get(prefix)
     if namespace is None:
-        raise bad_path(f"the prefix {prefix[:40]!r} is not declared; name its namespace under namespaces")
+        raise bad_path(f"the prefix {prefix[:40]!r} is not declared; declare it under namespaces")
     return f"{{{namespace}}}{local}"
 
 
@@ -154,6 +154,6 @@ def _check_steps(steps: list[PathStep]) -> None:
     if len(steps) > MAX_STEPS:
         raise bad_path(f"the path has {len(steps)} steps; at most {MAX_STEPS} are allowed")
     if sum(step.descends for step in steps) > MAX_DESCENDANTS:
-        raise bad_path(f"the path goes down by // more than {MAX_DESCENDANTS} times; name the steps between")
+        raise bad_path(f"the path uses // more than {MAX_DESCENDANTS} times; write the steps between")
     if any(step.finds is not Finds.ELEMENTS for step in steps[:-1]):
         raise bad_path("an attribute or text() can only be at the end of a path")

@@ -94,7 +94,7 @@ class _InvocationChain:
     def _made(self, hop: Hop, context: Context, role: RuleRole) -> Invocation:
         service = self._directory.services.get(hop.service)
         if service is None:
-            raise Refused("route.invalid", "A service on the route does not exist any more")
+            raise Refused("route.invalid", "A service on the route no longer exists")
         above = self._ancestry.hop(context.parent)
         invoker = self._sender
         if above is not None and above.context is not None:

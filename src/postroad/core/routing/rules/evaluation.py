@@ -27,10 +27,7 @@ MAX_HOPS = 25  # services in a route, those that are not delivered to included
 
 _Tried = tuple[CompiledRule, bool, list[str]]  # whether it held, and what it did in words
 
-HIDDEN_CHAIN = (
-    "A service that another one on the route keeps to itself makes the route invalid; ask the recipient's owner to look at "
-    "its rules"
-)
+HIDDEN_CHAIN = "A hidden service makes the route invalid; ask the recipient's owner to check its rules"
 
 
 def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
@@ -174,9 +171,9 @@ class RuleEvaluation:
             if action.kind in INCLUDING:
                 did.append(self._include(node, compiled, action))
             elif action.kind is ActionKind.CHANGE_TOPIC:
-                did.append(f"the services of this rule see the topic {action.topic!r}")
+                did.append(f"topic {action.topic!r} for the services of this rule")
             else:
-                did.append("no further rules of this service are tried")
+                did.append("no further rules of this service are evaluated")
 
     def _include(self, node: Invocation, compiled: CompiledRule, action: RuleAction) -> str:
         kind = _placement(node, action.kind)
@@ -191,19 +188,19 @@ class RuleEvaluation:
             raise self._as_sender_may_know(refusal, node, isolating) from None
         if kind is ActionKind.REDIRECT:
             node.target = one
-            return f"{one.service.address} takes the place of {node.service.address}"
+            return f"{one.service.address} replaces {node.service.address}"
         side, word = (node.after, "after") if kind is ActionKind.ADD_SERVICE_AFTER else (node.before, "before")
         side.append(one)
         node.included.append(one)
-        return f"{one.service.address} stands {word} {node.service.address}"
+        return f"{one.service.address} is {word} {node.service.address}"
 
     def _provider(self, node: Invocation) -> Invocation:
         """Return the provider that takes the place of a mapped service."""
         if not self.directory.is_provisioned(node.service.gcid, node.stands_for):
             raise Refused(
                 "recipient.not-provisioned",
-                f"{node.service.address} is not connected with its provider; its owner can provision it, and then it takes "
-                "messages",
+                f"{node.service.address} is not connected with its provider; its owner must link the account (provisioning) "
+                "first",
             )
         try:
             provider = find_permitted_recipient(node.service, node.stands_for, self.directory)
@@ -225,7 +222,7 @@ class RuleEvaluation:
 
     def _included(self, node: Invocation, compiled: CompiledRule, action: RuleAction, kind: ActionKind) -> Invocation:
         if not node.service.may_include_services:
-            raise Refused("route.invalid", f"{node.service.address} may not include other services in a route")
+            raise Refused("route.invalid", f"{node.service.address} may not insert other services into a route")
         service = find_permitted_recipient(node.service, action.service, self.directory)
         check_chain(node, service)
         redirected = kind is ActionKind.REDIRECT
@@ -252,11 +249,11 @@ def check_chain(node: Invocation, service: Service) -> None:
     """Refuse a service that the chain of inclusions comes back to, or that would make it too long."""
     chain = node.chain
     if any(one.gcid == service.gcid for one in chain):
-        raise Refused("route.loop", f"The route runs in a circle: {_chain_text((*chain, service))}")
+        raise Refused("route.loop", f"The route is a loop: {_chain_text((*chain, service))}")
     if len(chain) >= MAX_DEPTH:
         raise Refused(
             "route.too-deep",
-            f"Services include each other {len(chain) + 1} deep, and {MAX_DEPTH} is the most: "
+            f"Services insert each other {len(chain) + 1} levels deep; at most {MAX_DEPTH} are allowed: "
             f"{_chain_text((*chain, service))}",
         )
     if node.root.size() > MAX_HOPS:  # the root is the sender, who is no hop, or the recipient, with one more to come

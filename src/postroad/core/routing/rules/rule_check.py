@@ -267,7 +267,7 @@ def _service_faults(action: RuleAction, here: str, directory: Directory, service
     named = directory.service(action.service)
     if named is None or not directory.visible(named, service.organization):
         yield RuleError(
-            here, f"there is no service {action.service[:120]!r} that you can use; check it in the directory"
+            here, f"service {action.service[:120]!r} does not exist, or you may not use it; check the directory"
         )
     elif named.gcid == service.gcid:
         yield RuleError(here, "a service cannot include itself: the route would never end")

@@ -185,7 +185,7 @@ async def _body(network: Network, caller: Caller, content: VisibleContent, looke
         await commit_step(network.desk, JournalStep(entry, reserve=True))
     body = await network.journal.body(content.body) if content.body is not None and content.body.length else b""
     if body is None:
-        raise Refused("body.dropped", "The body of this message is no longer kept; its history still is")
+        raise Refused("body.dropped", "The body of this message is no longer stored; its history still is")
     return body
 
 
@@ -201,7 +201,7 @@ async def read_mdn_at_stop(network: Network, caller: Caller, session: str, deliv
         raise not_found()
     receipt = await network.journal.body(at)
     if receipt is None:
-        raise Refused("body.dropped", "The receipt for this message is no longer kept; its history still is")
+        raise Refused("body.dropped", "The MDN of this message is no longer stored; its history still is")
     return receipt
 
 

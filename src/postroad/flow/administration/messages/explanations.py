@@ -46,7 +46,7 @@ def find_sender(caller: Caller, directory: Directory, message: Message) -> Calle
         return caller
     service = directory.service(message.sender) if message.sender else None
     if service is None or not can_explain_for(caller, service):
-        detail = "Say in From which service of your organization would post this"
+        detail = "Set From to the service of your organization that would post this"
         raise Refused("sender.unknown", detail, pointer="/from")
     return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
 

@@ -94,7 +94,7 @@ async def try_stylesheet(
 
 def check_may_transform(caller: Caller) -> None:
     if not caller.has_role(caller.organization, Role.DEVELOPER):
-        raise permission_denied("Only a person with the role developer may try stylesheets")
+        raise permission_denied("Only a person with the role developer may test stylesheets")
 
 
 def find_own_service(caller: Caller, directory: Directory, name: str) -> Service:
@@ -102,7 +102,9 @@ def find_own_service(caller: Caller, directory: Directory, name: str) -> Service
     if caller.service is None:
         return require_service(caller, directory, name, Role.VIEWER)
     if name and directory.service(name) is not caller.service:
-        raise permission_denied("A service tries what concerns itself; leave the service out, or ask as a person")
+        raise permission_denied(
+            "A service can only test its own objects; omit the service, or use a person's credentials"
+        )
     return caller.service
 
 

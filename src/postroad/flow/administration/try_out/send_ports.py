@@ -64,7 +64,7 @@ async def try_batching(
     """Return the batches that a send port would make of messages arriving in this order."""
     owner = replace(find_own_service(caller, network.directory, service), batching=batching, hosted=Hosting.BATCHER)
     if len(coming) > MAX_MESSAGES:
-        raise Refused("value.invalid", f"Try it on {MAX_MESSAGES} messages at most")
+        raise Refused("value.invalid", f"Use at most {MAX_MESSAGES} messages")
     return await network.heavy_requests.run(
         caller.organization or caller.name, lambda: _tried(network, caller, owner, batching, coming)
     )

@@ -96,7 +96,7 @@ class BatchFolding:
     def _at_the_end(self, batch: Batch) -> Batch:
         batch = close_if_due(self.policy, self.port, batch, self.until_us)
         is_asked_for = self.release and batch.state is BatchState.OPEN
-        return release_batch(batch, batch.changed_at_us, "whoever runs this") if is_asked_for else batch
+        return release_batch(batch, batch.changed_at_us, "the operator") if is_asked_for else batch
 
 
 def _batch_id(key: tuple[str, ...], place: int, at_us: int) -> str:

@@ -65,9 +65,9 @@ def _closing_order(job: BatchJob) -> tuple[bool, int, tuple[str, int]]:
 
 def _add_numbers(job: BatchJob, counted: InterchangeCount | None, latest: Counter[str]) -> BatchJob:
     if counted is None:
-        return replace(job, why_not=job.batch.why or "nothing has closed it")
+        return replace(job, why_not=job.batch.why or "no criterion has closed it")
     if counted.fault or (counted.unfit and len(counted.unfit) == job.batch.count):
-        return replace(job, unfit=dict(counted.unfit), why_not=counted.fault or "none of its members fits")
+        return replace(job, unfit=dict(counted.unfit), why_not=counted.fault or "none of its messages fits")
     given = dict(latest)
     latest.update(counted.numbers)
     return replace(job, numbers=given, unfit=dict(counted.unfit))

@@ -56,7 +56,7 @@ def find_send_port(service: Service) -> BulkSendPort | None:
 def find_named_send_port(name: str, directory: Directory) -> BulkSendPort:
     service = directory.service(name)
     if service is None:
-        raise Misconfigured([f"there is no service {name} in this configuration; name a batcher with --port"])
+        raise Misconfigured([f"service {name} does not exist in this configuration; use --port with a batcher"])
     found = find_send_port(service) if service.hosted is Hosting.BATCHER else None
     if found is None:
         raise Misconfigured([f"{name} is not a batcher; its profile has no `hosted: batcher`"])
@@ -69,7 +69,7 @@ def batch_arrival(
     """Return what the policy needs of a message; a request is refused, like by the batcher."""
     message = archived.message
     if message.type is not MessageType.NOTIFICATION:
-        raise Refused(REQUEST, "A batcher gathers notifications, and answers nothing")
+        raise Refused(REQUEST, "A batcher accepts only notifications")
     member = member_of(number, parts)
     if len(parts) != 1:
         return ArrivingMessage(member=member, taken=False)

@@ -94,7 +94,7 @@ class MatchWork:
 def find_exchange(name: str, directory: Directory) -> Service:
     service = directory.service(name)
     if service is None:
-        raise Misconfigured([f"there is no service {name} in this configuration; name an exchange with --exchange"])
+        raise Misconfigured([f"service {name} does not exist in this configuration; use --exchange with an exchange"])
     if service.hosted is not Hosting.EXCHANGE:
         raise Misconfigured([f"{name} is not an exchange; its profile has no `hosted: exchange`"])
     return service

@@ -232,7 +232,7 @@ def _rebuild_logged(logged: LoggedPost, place: ArchivePlace) -> ArchivedMessage 
     posted = logged.posted
     if not logged.is_whole:
         return UnreadableMessage(
-            place, "body.dropped", "The body is no longer kept, and rules may look at it", posted.size
+            place, "body.dropped", "The body is no longer stored, and rules may look at it", posted.size
         )
     try:
         message = logged.message

@@ -48,7 +48,7 @@ def test_a_message_of_the_next_batch_may_have_closed_it() -> None:
 
 
 def test_a_message_that_begins_the_applications_batch_anew_may_have_suspended_it() -> None:
-    suspended = replace(OPEN, state=BatchState.SUSPENDED, why="its application began it again")
+    suspended = replace(OPEN, state=BatchState.SUSPENDED, why="its application restarted it")
     [change] = told(joining(1, replace(OPEN, id=NEXT), suspended))
     assert (change.what, change.detail) == ("suspended", suspended.why)
 

@@ -40,7 +40,7 @@ POSTED = MessagePosted(
     form="dime", expires_at_us=0, directory=1, parts=(), copies=(Copy("Seller/Orders", (Hop(SELLER),)),), arrival=CAME,
 )  # fmt: skip
 AT_SELLER = delivery_number(1, 0)
-LEFT_OUT = ("part 1: its id has no place in mime", "part 2: its id has no place in mime")
+LEFT_OUT = ("part 1: its id cannot be represented in mime", "part 2: its id cannot be represented in mime")
 STORY: list[tuple[int, Entry]] = [
     (1, POSTED),
     (2, DeliveriesLeased(2000, SELLER, 30.0, (AT_SELLER,))),
@@ -68,12 +68,12 @@ def _translation(organization: str | None, **more: Any) -> HistoryEvent:
 def test_the_receiver_and_operators_are_told_what_was_left_out(viewer: str | None) -> None:
     event = _translation(viewer)
     assert (event.seq, event.at_us, event.by) == (3, 3000, "network")
-    assert event.detail == f"from dime to mime; left out: {LEFT_OUT[0]}; {LEFT_OUT[1]}"
+    assert event.detail == f"from dime to mime; omitted: {LEFT_OUT[0]}; {LEFT_OUT[1]}"
 
 
 @pytest.mark.req("T9")
 def test_the_sender_is_told_that_something_was_left_out_and_how_much() -> None:
-    assert _translation("buyer").detail == "from dime to mime; 2 left out"
+    assert _translation("buyer").detail == "from dime to mime; 2 omitted"
 
 
 def test_who_is_kept_from_the_wider_route_is_told_about_its_own_delivery() -> None:

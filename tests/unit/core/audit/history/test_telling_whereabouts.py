@@ -12,11 +12,11 @@ pytestmark = pytest.mark.req("C2")
 
 def test_all_that_is_known_is_said_in_order() -> None:
     one = CopyStatus(
-        recipient="Acme/In", state="waiting", where="It waits.", since_us=1_000_000, why="no ink", next="It is tried again.",
+        recipient="Acme/In", state="waiting", where="It waits.", since_us=1_000_000, why="no ink", next="It is retried.",
         next_us=2_000_000, expires_us=3_000_000,
     )  # fmt: skip
     assert status_text(one) == (
-        "It waits. Since 1970-01-01T00:00:01Z. Reason: no ink. It is tried again at 1970-01-01T00:00:02Z. "
+        "It waits. Since 1970-01-01T00:00:01Z. Reason: no ink. It is retried at 1970-01-01T00:00:02Z. "
         "It expires 1970-01-01T00:00:03Z."
     )
 

@@ -50,17 +50,17 @@ def said(one: CopyStatus) -> tuple[str, int, str, str, int]:
 
 
 MAILBOX = "It waits in the mailbox of Acme/Supply."
-SUSPENDED = "The service is suspended, and is handed nothing."  # the reason is not for its senders
-NOT_TAKEN = "It waits at Acme/Supply, which did not take it the last time."
-HANDED_OUT = "Acme/Supply has received it and has not settled it yet."
+SUSPENDED = "The service is suspended and receives nothing."  # the reason is not for its senders
+NOT_TAKEN = "It waits at Acme/Supply, which did not accept it last time."
+HANDED_OUT = "Acme/Supply has received it and has not acknowledged it yet."
 BATCH = BatchMembership(batch="b-1", state="open")
 
 
 @pytest.mark.parametrize(
     ("service", "expected"),
     [
-        (POLLING, (MAILBOX, "", "Acme/Supply fetches its messages itself, and has not asked since.", 0)),
-        (PUSHED, (MAILBOX, "", "It is pushed next, unless its receiver has failed a moment ago.", 0)),
+        (POLLING, (MAILBOX, "", "Acme/Supply polls for its messages, and has not polled since.", 0)),
+        (PUSHED, (MAILBOX, "", "It is pushed next, unless the receiver has just failed.", 0)),
         (
             replace(
                 PUSHED, windows=(DeliveryWindow(days=("thu",), opens="02:00", closes="03:00"),)
@@ -69,7 +69,7 @@ BATCH = BatchMembership(batch="b-1", state="open")
         ),
         (
             replace(POLLING, suspended="unpaid"),
-            (MAILBOX, SUSPENDED, "It waits until an operator ends that.", 0),
+            (MAILBOX, SUSPENDED, "It waits until an operator ends the suspension.", 0),
         ),
         (None, (MAILBOX, "", "", 0)),
     ],
@@ -87,25 +87,25 @@ def test_what_nobody_has_tried_waits_as_its_receiver_receives(
     [
         (
             event("handed out", until_us=NOW + 1),
-            (HANDED_OUT, 2_000_000, "", "If it does not answer before its lease ends, the message is handed out again.", NOW + 1),
+            (HANDED_OUT, 2_000_000, "", "If it is not acknowledged before its lease ends, the message is redelivered.", NOW + 1),
         ),
         (
             event("handed out", until_us=NOW - 1),
-            (HANDED_OUT, 2_000_000, "", "Its lease is over: the next poll for that service receives it again.", 0),
+            (HANDED_OUT, 2_000_000, "", "Its lease has ended: the service's next poll receives it again.", 0),
         ),
         (
             event("push failed", detail="HTTP 503; again in 5 s", why="HTTP 503", until_us=NOW + 5),
-            (NOT_TAKEN, 2_000_000, "HTTP 503", "It is tried again.", NOW + 5),
+            (NOT_TAKEN, 2_000_000, "HTTP 503", "It is retried.", NOW + 5),
         ),
-        (event("given back", detail="busy; again at once", why="busy"), (NOT_TAKEN, 2_000_000, "busy", "It is tried again.", 0)),
+        (event("given back", detail="busy; again at once", why="busy"), (NOT_TAKEN, 2_000_000, "busy", "It is retried.", 0)),
         (
             event("pushed", detail="receipt awaited", until_us=NOW + 9),
-            ("Acme/Supply has been pushed it, and its receipt is still to come.", 2_000_000, "receipt awaited",
-             "Without a receipt it is pushed again.", NOW + 9),
+            ("It was pushed to Acme/Supply; the MDN has not arrived yet.", 2_000_000, "receipt awaited",
+             "Without an MDN it is pushed again.", NOW + 9),
         ),
         (
             event("translated"),
-            (MAILBOX, 2_000_000, "", "Acme/Supply fetches its messages itself, and has not asked since.", 0),
+            (MAILBOX, 2_000_000, "", "Acme/Supply polls for its messages, and has not polled since.", 0),
         ),
     ],
 )  # fmt: skip
@@ -117,11 +117,14 @@ def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(
 
 @pytest.mark.parametrize(
     ("until_us", "next_"),
-    [(NOW + 7, "It is pushed with everything else that waits."), (0, "It goes when enough wait, or on request.")],
+    [
+        (NOW + 7, "It is pushed with all other waiting messages."),
+        (0, "It is pushed when enough messages wait, or on request."),
+    ],
 )
 def test_what_is_held_back_says_until_when(until_us: int, next_: str) -> None:
     one = told(message(stop(held=ReleaseHold(until_us=until_us))), PUSHED)
-    assert said(one) == ("It is held back for Acme/Supply.", POSTED, "", next_, until_us)
+    assert said(one) == ("It waits for release at Acme/Supply.", POSTED, "", next_, until_us)
     assert told(message(stop()), PUSHED).where == MAILBOX
 
 
@@ -139,14 +142,14 @@ def test_what_has_joined_a_batch_goes_with_it_and_what_has_left_it_waits_as_befo
 @pytest.mark.parametrize(
     ("state", "copy", "where", "next_"),
     [
-        ("delivered", "delivered", "Acme/Supply has it.", ""),
-        ("delivered", "under way", "Acme/Supply has it.", "Acme/Supply is expected to answer."),
+        ("delivered", "delivered", "Acme/Supply has received it.", ""),
+        ("delivered", "under way", "Acme/Supply has received it.", "Acme/Supply is expected to respond."),
         ("rejected", "rejected", "It was rejected at Acme/Supply.", "The reason states what the service does not accept."),
         ("failed", "failed", "It could not be delivered to Acme/Supply and is kept as a dead letter.",
-         "Fix what is wrong, then resend it; or drop it."),
-        ("expired", "expired", "It expired before Acme/Supply took it.",
-         "Send it again if it is still wanted; give it longer, or ask Acme/Supply why it took nothing."),
-        ("cancelled", "cancelled", "It was withdrawn before Acme/Supply took it.", ""),
+         "Fix the cause, then resend it; or drop it."),
+        ("expired", "expired", "It expired before Acme/Supply received it.",
+         "If it is still needed, send it again with a later expiry, or ask Acme/Supply why it received nothing."),
+        ("cancelled", "cancelled", "It was cancelled before Acme/Supply received it.", ""),
     ],
 )  # fmt: skip
 def test_every_end_has_its_sentence(state: str, copy: str, where: str, next_: str) -> None:
@@ -164,8 +167,8 @@ def test_a_copy_that_was_refused_or_has_reached_nobody_says_so() -> None:
 def test_who_has_answered_is_not_expected_to() -> None:
     answered = stop(event("answered", 3_000_000, detail="with session r-1"), state="delivered")
     going = told(message(answered, state="under way"))
-    where = "Acme/Supply has answered it."
-    assert said(going) == (where, 3_000_000, "", "Its answer is on its way, with session r-1.", 0)
+    where = "Acme/Supply has responded."
+    assert said(going) == (where, 3_000_000, "", "Its response is on its way, with session r-1.", 0)
     assert going.expires_us == EXPIRES
     done = told(message(answered, state="delivered"))
     assert (*said(done), done.expires_us) == (where, 3_000_000, "", "", 0, 0)
@@ -187,7 +190,7 @@ def test_where_somebody_keeps_the_way_to_itself_it_says_no_more_than_how_it_ende
         "rejected": "It was rejected on its way to Acme/Supply.",
         "failed": "It could not be delivered to Acme/Supply.",
         "expired": "It expired on its way to Acme/Supply.",
-        "cancelled": "It was withdrawn on its way to Acme/Supply.",
+        "cancelled": "It was cancelled on its way to Acme/Supply.",
     }
     assert {(one.since_us, one.next, one.expires_us) for one in ended} == {(0, "", 0)}
 
@@ -201,11 +204,11 @@ def test_services_of_a_suspended_organization_are_suspended() -> None:
     house = Organization(name="Acme", suspended="unpaid")
     directory = Directory(services={SUPPLY: POLLING}, organizations={"acme": house})
     [one] = list_copy_statuses(message(stop()), directory, NOW)
-    assert (one.why, one.next) == (SUSPENDED, "It waits until an operator ends that.")
+    assert (one.why, one.next) == (SUSPENDED, "It waits until an operator ends the suspension.")
 
 
 PAUSE = PushPause(until_us=90_000_000, failed=3, of=5)
-PAUSED = "Pushes to Acme/Supply are paused because 3 of the last 5 pushes failed. The next push is tried."
+PAUSED = "Pushes to Acme/Supply are paused because 3 of the last 5 pushes failed. The next push is attempted."
 
 
 @pytest.mark.parametrize("has_failed", [True, False])

@@ -52,7 +52,7 @@ SUPPLY = invocation(
     redirected=True,
 )
 TOLD = ExplainedCondition(
-    text="all of these hold",
+    text="all of these are true",
     held=True,
     children=(
         ExplainedCondition(

@@ -62,7 +62,7 @@ def test_it_is_drawn_as_it_was() -> None:
 def test_it_says_in_words_what_it_shows() -> None:
     root = xml.parse(waterfall_svg(life(), NOW).encode())
     assert root.findtext(f"{SVG}desc") == (
-        "Stamps/In: waited 3.0 s, worked on for 5.0 s. Acme/Supply: waited 12.0 s, worked on for 0 µs, 2 failures"
+        "Stamps/In: waited 3.0 s, processed for 5.0 s. Acme/Supply: waited 12.0 s, processed for 0 µs, 2 failures"
     )
 
 

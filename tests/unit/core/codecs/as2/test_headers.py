@@ -57,7 +57,7 @@ def test_a_name_cannot_begin_a_header(own: bool) -> None:
 
 
 def test_the_address_for_receipts_cannot_begin_a_header() -> None:
-    with pytest.raises(Refused, match="address for receipts"):
+    with pytest.raises(Refused, match="address for MDNs"):
         message(PartnershipTerms(mdn="async", mdn_url=f"https://mybiz.example/{BREAK}"))
 
 

@@ -127,7 +127,7 @@ def test_a_message_is_no_receipt() -> None:
 
 def test_a_report_without_a_notification_is_refused() -> None:
     built = receipt(UNSIGNED, None)
-    with pytest.raises(Refused, match="no part of the type"):
+    with pytest.raises(Refused, match="no part of type"):
         read(replace(built, body=built.body.replace(b"message/disposition-notification", b"text/x-other")))
 
 

@@ -351,7 +351,7 @@ def test_a_message_larger_than_allowed_is_refused() -> None:
 @pytest.mark.parametrize(
     "agreement",
     [replace(PLAIN, sign="sha256"), replace(PLAIN, encrypt="aes256-cbc"), replace(PLAIN, mdn="async")],
-    ids=["no key", "no certificate", "no address for receipts"],
+    ids=["no key", "no certificate", "no address for MDNs"],
 )
 def test_without_what_it_takes_the_operator_is_told(agreement: PartnershipTerms) -> None:
     with pytest.raises(Misconfigured):

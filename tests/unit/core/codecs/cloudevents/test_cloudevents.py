@@ -165,7 +165,7 @@ def test_a_batch() -> None:
 def test_limits_of_a_batch_and_where_its_faults_are() -> None:
     with pytest.raises(Refused, match=r"wire\.too-complex: the batch has 2 events"):
         read_batch(write_batch([EVENT, EVENT]), WireLimits(bulk_messages=1))
-    with pytest.raises(Refused, match="not an empty one") as refused:
+    with pytest.raises(Refused, match="non-empty text") as refused:
         read_batch(b"[" + structured() + b"," + structured(subject="") + b"]")
     assert refused.value.pointer == "/1/subject"
     with pytest.raises(Refused, match="got `object`"):
@@ -294,7 +294,7 @@ def test_limits() -> None:
         ),
         pytest.param(binary(("ce-data", "x")), "'data' cannot be an attribute", id="data"),
         pytest.param(binary(("ce-my-name", "x")), "'my-name' cannot be an attribute", id="hyphen"),
-        pytest.param(binary(("ce-subject", "")), "subject is a text, and not an empty one", id="empty"),
+        pytest.param(binary(("ce-subject", "")), "subject must be a non-empty text", id="empty"),
         pytest.param(binary(("ce-subject", "%C0%A0")), "bytes that are not UTF-8", id="not UTF-8"),
         pytest.param(binary(("ce-subject", "a%0D%0Ab")), "control character", id="line end"),
         pytest.param(binary(("Content-Type", "a/b"), ("content-type", "a/c")), "occurs twice", id="two content types"),

@@ -135,7 +135,7 @@ def test_the_words_are_the_same_whatever_is_wrong_once_a_key_is_used() -> None:
     good, sealed = cbc(padded(CONTENT)), b"".join(gcm(CONTENT))
     tries = [
         enveloped(good, CBC, [wrapped(b"k" * 32)]),  # another key
-        # The key that takes the place of one which cannot be unwrapped is another each time; under one in 256 of them CBC
+        # The key that replaces one which cannot be unwrapped is another each time; under one in 256 of them CBC
         # would seem to be padded rightly, so these are sealed.
         enveloped(sealed, GCM, [wrapped(b"k" * 16)]),  # a key of another length
         enveloped(sealed, GCM, [wrapped(by=OAEP_SHA1)]),  # padded in another way than it says

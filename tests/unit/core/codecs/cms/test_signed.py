@@ -303,7 +303,7 @@ def test_more_signers_than_anybody_has_are_refused() -> None:
 
 
 def test_signing_without_signers_is_a_mistake() -> None:
-    with pytest.raises(ValueError, match="signers"):
+    with pytest.raises(ValueError, match="at least one signer"):
         sign([CONTENT], [], signed_at=None)
 
 

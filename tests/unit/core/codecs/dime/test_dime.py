@@ -197,7 +197,7 @@ def test_limits() -> None:
 
 
 def test_names_longer_than_the_format_has_room_for_are_refused() -> None:
-    with pytest.raises(Refused, match="DIME has room for 65535") as refused:
+    with pytest.raises(Refused, match="DIME allows 65535") as refused:
         write_dime([DimeRecord(type_format=TypeFormat.UNKNOWN, type="", id="é" * 32_768, data=b"")])
     assert refused.value.code == "wire.too-large"
 

@@ -46,9 +46,9 @@ def test_an_agreement_is_written_and_read_again_with_every_field() -> None:
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"as2": None}, "belong together"),
-        ({"format": "mime"}, "belong together"),
-        ({"delivery": "poll", "push": None}, "is pushed to"),
+        ({"as2": None}, "require each other"),
+        ({"format": "mime"}, "require each other"),
+        ({"delivery": "poll", "push": None}, "needs delivery: push"),
         ({"as2": AS2 | {"certificates": ["no certificate"]}}, "one certificate in PEM"),
         ({"as2": AS2 | {"certificates": [CERTIFICATE, CERTIFICATE]}}, "certificates"),
         ({"as2": AS2 | {"certificates": []}}, "need the partner's certificate"),

@@ -151,17 +151,17 @@ def test_the_field_names_of_version_0_2_are_read_from_files_and_from_the_journal
 @pytest.mark.parametrize(
     ("profile", "told"),
     [
-        ({"hosted": "batcher"}, "section batching belong together"),
-        ({"batching": LEAST | {"count": 1}}, "section batching belong together"),
-        ({"hosted": "splitter"}, "section splitting belong together"),
-        ({"hosted": "batcher", "splitting": {"sendsTo": "A/b"}}, "section batching belong together"),
+        ({"hosted": "batcher"}, "section batching require each other"),
+        ({"batching": LEAST | {"count": 1}}, "section batching require each other"),
+        ({"hosted": "splitter"}, "section splitting require each other"),
+        ({"hosted": "batcher", "splitting": {"sendsTo": "A/b"}}, "section batching require each other"),
         ({"hosted": "batcher", "batching": LEAST | {"count": -1}}, "greater than or equal to 0"),
         ({"hosted": "batcher", "batching": LEAST | {"size": 3}}, "Extra inputs"),
         ({"hosted": "batcher", "batching": LEAST | {"envelope": {"sender_qualifier": "ZZ"}}}, "pattern"),
         ({"hosted": "batcher", "batching": LEAST | {"envelope": {"version": 401}}}, "valid string"),
         ({"hosted": "batcher", "batching": LEAST | {"last": {}}}, "exactly one operator"),
         ({"hosted": "batcher", "batching": LEAST | {"groupBy": [{}]}}, "exactly one of header, body"),
-        ({"hosted": "batcher", "batching": LEAST | {"cron": ["@daily", "@daily"]}}, "twice"),
+        ({"hosted": "batcher", "batching": LEAST | {"cron": ["@daily", "@daily"]}}, "duplicates"),
     ],
 )
 def test_what_has_not_the_form_is_refused(profile: dict[str, Any], told: str) -> None:

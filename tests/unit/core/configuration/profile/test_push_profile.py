@@ -39,9 +39,9 @@ def test_a_profile_that_can_be_used_is_taken(written: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("written", "says"),
     [
-        (HTTPS, "where the signing secret is found"),
-        (HTTPS | {"authentication": "bearer"}, "where the token is found"),
-        (HTTPS | {"authentication": "basic", "username": "aster"}, "where the password is found"),
+        (HTTPS, "the location of the signing secret"),
+        (HTTPS | {"authentication": "bearer"}, "the location of the token"),
+        (HTTPS | {"authentication": "basic", "username": "aster"}, "the location of the password"),
         (HTTPS | {"authentication": "basic", "secretFrom": "env:ASTER"}, "needs a username"),
         (HTTPS | {"authentication": "basic", "username": "a:b", "secretFrom": "env:ASTER"}, "without a colon"),
         (HTTPS | {"authentication": "certificate"}, "file:NAME"),
@@ -112,11 +112,11 @@ def test_a_backup_is_kept_and_written_back() -> None:
 @pytest.mark.parametrize(
     ("backup", "policy", "says"),
     [
-        ({"url": "https://second.example/in"}, {}, "where the signing secret is found"),
-        (BACKUP | {"url": HTTPS["url"]}, {}, "the backup is the same place"),
+        ({"url": "https://second.example/in"}, {}, "the location of the signing secret"),
+        (BACKUP | {"url": HTTPS["url"]}, {}, "the backup is the same endpoint"),
         (BACKUP | {"backup": BACKUP}, {}, "Extra inputs"),
         (BACKUP | {"url": "http://second.example/in"}, {"transport": "tls"}, "push.backup.url must begin with https"),
-        (BACKUP, {"authentication": "key"}, "push.backup.authentication be bearer"),
+        (BACKUP, {"authentication": "key"}, "push.backup.authentication must be bearer"),
     ],
 )
 def test_a_backup_that_could_never_be_used_is_refused(

@@ -43,7 +43,7 @@ def test_a_profile_says_when_what_waits_goes(written: dict[str, Any], meant: Rel
 def test_a_service_that_polls_has_a_time_limit_and_nothing_else() -> None:
     assert profile({"keepSeconds": 60}).release is not None
     for holding in ({"everySeconds": 5}, {"whenWaiting": 5}, {"onRequest": True}):
-        with pytest.raises(ValidationError, match="a service that polls fetches what waits whenever it wants"):
+        with pytest.raises(ValidationError, match="only keepSeconds applies to a service that polls"):
             profile(holding)
 
 
@@ -57,8 +57,8 @@ def test_a_service_that_is_not_pushed_to_for_now_keeps_what_it_said() -> None:
     [
         ({}, "is empty"),
         ({"onRequest": False}, "is empty"),
-        ({"everySeconds": 60, "keepSeconds": 60}, "nothing would ever be released"),
-        ({"everySeconds": 61, "keepSeconds": 60}, "nothing would ever be released"),
+        ({"everySeconds": 60, "keepSeconds": 60}, "no message would ever be released"),
+        ({"everySeconds": 61, "keepSeconds": 60}, "no message would ever be released"),
         ({"everySeconds": -1}, "greater than or equal to 0"),
         ({"everySeconds": "60"}, "valid integer"),
         ({"whenWaiting": 10_001}, "less than or equal to 10000"),

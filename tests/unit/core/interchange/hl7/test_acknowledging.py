@@ -69,5 +69,5 @@ def test_of_two_answers_the_later_counts_and_errors_are_notes() -> None:
 
 
 def test_an_answer_without_a_verdict_is_refused() -> None:
-    with pytest.raises(Refused, match="not a verdict"):
+    with pytest.raises(Refused, match="not a valid status"):
         read_answers(split(RESULT + b"MSA|XX|M1\r"))

@@ -89,7 +89,7 @@ def test_what_stands_around_segments_is_passed_over(encoded: bytes) -> None:
         (b"", "begins with ISA"),
         (b"UNB+UNOA:1+A+B", "begins with ISA"),
         (b"ISAX00X", "begins with ISA"),
-        (b"ISA*00*          *00*", "element 5 is not there"),
+        (b"ISA*00*          *00*", "element 5 is missing"),
         (header()[:-1], "ends in its first segment"),
         ("ISA".encode("utf-16") + b"\x00", "UTF-16"),
     ],

@@ -123,7 +123,7 @@ def test_a_refusal_names_the_faults_and_not_endlessly_many() -> None:
     with pytest.raises(Refused) as refused:
         split(interchange(many))
     assert "byte 209: SE specifies '9' segments, but the set has 4 (x12.count)" in refused.value.detail
-    assert refused.value.detail.endswith("and 40 faults more")
+    assert refused.value.detail.endswith("and 40 more errors")
 
 
 @pytest.mark.parametrize("binary", [b"BIN*6*~SE*1*~", b"BDS*ASC*9*\x00~ISA*00*~", b"BIN*0*~"])

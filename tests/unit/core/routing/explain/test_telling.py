@@ -20,7 +20,7 @@ def test_a_condition_is_told_with_all_below_it() -> None:
     )
     assert holds(condition, looked_at)
     told = explain_condition(condition, looked_at.seen)
-    assert (told.text, told.held) == ("all of these hold", True)
+    assert (told.text, told.held) == ("all of these are true", True)
     one_of, negated, either = told.children
     assert one_of.text == "to equals one of Acme/Supply, Acme/Else"
     assert one_of.seen == ("Acme/Supply", "Acme/Billing")
@@ -36,7 +36,7 @@ def test_a_condition_is_told_with_all_below_it() -> None:
 @pytest.mark.parametrize(
     ("comparison", "text"),
     [
-        (compare("notEquals", header("topic"), ""), "topic is there and does not equal the empty text"),
+        (compare("notEquals", header("topic"), ""), "topic exists and does not equal the empty text"),
         (compare("equals", body("/a"), other=header("handle")), "body /a equals handle"),
         (compare("equals", body("/a"), content="<b/>"), "body /a equals <b/>"),
         (compare("matches", header("topic"), "x" * 300), "topic matches " + "x" * 200 + "…"),

@@ -25,10 +25,11 @@ from benchmarks.routing_cases import BODY, HEADER, HOLDING, ORDER, Case, body, c
 from postroad.core.admission.admit import Admitted, admit
 from postroad.core.codecs.xml import parse
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import ActionKind, Combination, Combining, Comparing, Rule, RuleAction, RuleRole
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.conditions import documents
 from postroad.core.routing.conditions.compiled_rule import compile_condition, compile_rule
 from postroad.core.routing.conditions.literals import pattern_of

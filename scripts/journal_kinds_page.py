@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from inspect import cleandoc
 
-from postroad.core.model import batch, billing_entries, cross_reference, exchange, interchange, journal, part_facts
+from postroad.core.model import (
+    batch,
+    billing_entries,
+    cross_reference,
+    exchange,
+    interchange,
+    journal,
+    part_facts,
+    route,
+)
 from scripts.source_comments import Field, fields
 
 INTRODUCTION = """# Kinds of journal entries
@@ -120,9 +129,9 @@ MEANINGS = {
 PARTS = (
     part_facts.PartFacts,
     part_facts.MessageArrival,
-    journal.Copy,
-    journal.Hop,
-    journal.Context,
+    route.Copy,
+    route.Hop,
+    route.Context,
     journal.ReturnedContext,
     journal.AnsweredDelivery,
     journal.JourneyEnding,

@@ -17,14 +17,13 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition, DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
-    Copy,
     DeliveriesAcknowledged,
     Entry,
-    Hop,
     InterchangeAnswered,
     MessagePosted,
 )
 from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.route import Copy, Hop
 from postroad.flow.concurrency.commit import commit_step
 from postroad.ports import Committed, JournalStep
 from postroad.testing.network import MemoryNetwork

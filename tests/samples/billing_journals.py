@@ -13,20 +13,18 @@ import msgspec
 from hypothesis import strategies as st
 
 from postroad.core.model.billing import BillingSettings, PriceShares, Rate, Tariff, Tier
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import (
     ConfigurationChanged,
-    Context,
-    Copy,
     Entry,
-    Hop,
     InvocationReturned,
     MessagePosted,
     MessageRefused,
     ObjectChange,
 )
 from postroad.core.model.message import MessageType, Status
-from postroad.core.model.snapshot import object_key
+from postroad.core.model.route import Context, Copy, Hop
 from tests.samples.billing_parties import us
 
 HOUSES = ("House", "Straße & Söhne", "HOUSE 2")

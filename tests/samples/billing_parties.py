@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from postroad.core.model.journal import Context, Copy, Entry, Hop, InvocationReturned, MessagePosted
+from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType, Status
+from postroad.core.model.route import Context, Copy, Hop
 
 BUYER, SELLER, XSLT, ZIP = "a" * 16, "b" * 16, "c" * 16, "d" * 16
 OWNERS = {BUYER: "MyBiz", SELLER: "Acme", XSLT: "Transmatics", ZIP: "XpandiCo"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, MessageType, Part, Property, Status
 from postroad.core.model.rule import (
@@ -20,7 +21,7 @@ from postroad.core.model.rule import (
     ValueLocation,
     ValueType,
 )
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.conditions.compiled_rule import compile_rule
 from postroad.core.routing.conditions.subject import Addressed, NamedService, RuleHeader, Subject
 

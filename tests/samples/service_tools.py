@@ -10,6 +10,7 @@ import msgspec
 
 from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.model.asset import Asset, AssetKind, Hosting
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.directory import Organization, Service, Visibility
 from postroad.core.model.journal import ObjectChange
@@ -23,7 +24,7 @@ from postroad.core.model.message import (
     Property,
     Status,
 )
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.forward import Forward
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused

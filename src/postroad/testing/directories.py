@@ -7,8 +7,9 @@ from typing import Any
 
 import msgspec
 
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ObjectChange
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 
 
 def make_directory(*objects: Any, version: int = 1) -> Directory:

@@ -308,8 +308,8 @@ class Scenario:
 
     def recipient_of(self, delivered: Delivered) -> Caller:
         """Return the service to which a message was delivered."""
-        service = self.network.directory.services.get(delivered.recipient_gcid)
-        return self.caller(service.address if service is not None else delivered.recipient)
+        exists = delivered.recipient_gcid in self.network.directory.services
+        return self.caller(delivered.recipient_gcid if exists else delivered.recipient)
 
     def number(self, delivered: Delivered) -> int:
         """Return the number of a delivery, by which the administration finds it."""

@@ -12,11 +12,12 @@ from typing import Any
 import msgspec
 from hypothesis import strategies as st
 
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Accepts, Organization, Routing, Service, Visibility
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, Message, MessageType, Part, Property, PropertyType, Recipient
 from postroad.core.model.rule import ActionKind, Rule, RuleAction, RuleRole
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from tests.property.routing.choices import Choices
 from tests.property.routing.random_conditions import NUMBERS, REGIONS, TOPICS, condition
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.model.caller import Caller
-from postroad.core.model.journal import Context, Copy, Hop
 from postroad.core.model.message import Argument
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Refused
 from tests.property.routing.networks import Posted

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, note, settings
 
 from postroad.core.admission.permission import find_permitted_recipient
-from postroad.core.model.journal import Copy, Hop
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import ActionKind
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.itinerary import Routed, itineraries

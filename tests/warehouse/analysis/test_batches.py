@@ -25,19 +25,18 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveryAttempted,
     Entry,
-    Hop,
     InterchangeAnswered,
     MessagePosted,
     encode,
 )
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Copy, Hop
 from postroad.ports import NewRecord
 from postroad.warehouse.landing.log import SCHEMA
 from postroad.warehouse.landing.log_frame import with_all_columns

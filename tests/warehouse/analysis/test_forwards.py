@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from postroad.core.billing.uses import list_uses
 from postroad.core.model.exchange import Binding, Forwarded
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import AnsweredDelivery, Copy, DeliveriesAcknowledged, Hop, MessagePosted
+from postroad.core.model.journal import AnsweredDelivery, DeliveriesAcknowledged, MessagePosted
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 from postroad.warehouse.billing.uses import uses as priced_uses
 from postroad.warehouse.landing.log_frame import log_frame
 from postroad.warehouse.marts.message_histories import message_histories

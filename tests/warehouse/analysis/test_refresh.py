@@ -11,8 +11,9 @@ import pytest
 
 from postroad.core.model import ids
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import AnsweredDelivery, Copy, Hop, MessagePosted, decode, encode
+from postroad.core.model.journal import AnsweredDelivery, MessagePosted, decode, encode
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 from postroad.ports import NewRecord
 from postroad.testing.traffic.generate import Traffic
 from postroad.testing.traffic.plan import TrafficPlan

@@ -16,9 +16,9 @@ import pytest
 
 from postroad.core.billing.invoices import InvoiceIssue, make_correction, make_invoice
 from postroad.core.model.billing import BillingSettings, DocumentKind, PriceShares, Rate, Tariff, Tier
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import ConfigurationChanged, Entry, ObjectChange, encode
-from postroad.core.model.snapshot import object_key
 from postroad.errors import Misconfigured
 from postroad.warehouse.billing.ledger import BillingLedger
 from postroad.warehouse.billing.reconciliation import Records, reconcile

@@ -11,7 +11,8 @@ import pytest
 import yaml
 
 from postroad.adapters.journal.segments import SegmentReader
-from postroad.core.model.journal import Copy, MessagePosted, MessageRefused, decode, encode
+from postroad.core.model.journal import MessagePosted, MessageRefused, decode, encode
+from postroad.core.model.route import Copy
 from postroad.flow.stages.refused_post import MAX_DETAIL
 from postroad.ports import BodyAt
 from postroad.warehouse.bulk.job import BulkRun, result_frame

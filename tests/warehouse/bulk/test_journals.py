@@ -9,7 +9,8 @@ import pytest
 from msgspec.structs import replace
 
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.core.model.journal import Copy, encode
+from postroad.core.model.journal import encode
+from postroad.core.model.route import Copy
 from postroad.ports import NewRecord
 from postroad.warehouse.bulk.read import archive, journals
 from postroad.warehouse.bulk.read.archive import ArchivedMessage, ArchiveForm, UnreadableMessage, list_pieces

@@ -8,8 +8,9 @@ import pyarrow as pa
 import pytest
 
 from postroad.core.admission.admit import ADDRESSED, admit
-from postroad.core.model.journal import Copy, MessagePosted
+from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import Message, MessageType, Recipient
+from postroad.core.model.route import Copy
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.itinerary import itineraries
 from postroad.errors import Misconfigured, Refused

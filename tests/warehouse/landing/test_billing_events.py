@@ -9,8 +9,8 @@ import msgspec
 import pytest
 
 from postroad.core.model.billing_entries import BillingEntry, billing_record
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
-from postroad.core.model.snapshot import object_key
 from postroad.testing.contracts.index.story_billing import BILLING
 from postroad.warehouse.landing.events import EVENTS
 

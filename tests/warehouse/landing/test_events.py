@@ -22,8 +22,6 @@ from postroad.core.model.journal import (
     AnsweredDelivery,
     BatchesChanged,
     ConfigurationChanged,
-    Context,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
@@ -31,7 +29,6 @@ from postroad.core.model.journal import (
     DeliveryAttempted,
     DeliveryTranslated,
     Entry,
-    Hop,
     InterchangeAnswered,
     InvocationReturned,
     JourneyEnding,
@@ -43,6 +40,7 @@ from postroad.core.model.journal import (
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
 from postroad.core.model.reason import Reason
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.testing.random_journals.journals import random_journals
 from postroad.warehouse.landing.events import EVENTS
 from postroad.warehouse.landing.log import SCHEMA, SCHEMA_VERSION, event_batches

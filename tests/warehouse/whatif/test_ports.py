@@ -10,8 +10,8 @@ from msgspec.structs import replace
 
 from postroad.core.model.billing import MICROS
 from postroad.core.model.interchange import AssembledInterchange
-from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import apply_document

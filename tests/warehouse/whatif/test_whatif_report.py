@@ -16,8 +16,9 @@ from postroad.core.billing.charges import rate_uses
 from postroad.core.billing.invoices import round_amount, sum_charges
 from postroad.core.billing.uses import list_uses
 from postroad.core.model.billing import MICROS, BilledService, Use, UseKind
-from postroad.core.model.journal import Copy, Entry, Hop, InvocationReturned, MessagePosted
+from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType, Recipient
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import apply_document

@@ -12,7 +12,6 @@ from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
 from postroad.core.admission.admit import admit
 from postroad.core.model.journal import (
     ConfigurationChanged,
-    Copy,
     Entry,
     InvocationReturned,
     MessagePosted,
@@ -21,6 +20,7 @@ from postroad.core.model.journal import (
     encode,
 )
 from postroad.core.model.message import Message, MessageType
+from postroad.core.model.route import Copy
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.itinerary import itineraries

@@ -13,8 +13,9 @@ from postroad.core.billing.balances import Balance, balances
 from postroad.core.billing.invoices import InvoiceAccount
 from postroad.core.model.billing import Invoice, Payment
 from postroad.core.model.billing_entries import BillingEntry, billing_record
+from postroad.core.model.configuration_objects import stored_object
 from postroad.core.model.journal import ConfigurationChanged, Entry
-from postroad.core.model.snapshot import Directory, stored_object
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
 KINDS = ("invoice", "payment")

@@ -11,8 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from postroad.core.model.billing import BilledService, Use, UseKind
-from postroad.core.model.journal import BY_NETWORK, Entry, Hop, InvocationReturned, MessagePosted
+from postroad.core.model.journal import BY_NETWORK, Entry, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Hop
 
 
 class _SentCopy(NamedTuple):

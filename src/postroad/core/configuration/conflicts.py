@@ -18,6 +18,7 @@ from postroad.core.configuration.entries.assets import PLURALS, missing_schema_r
 from postroad.core.configuration.passwords import MAX_PASSWORDS
 from postroad.core.configuration.sections.rules import find_same_rule_names
 from postroad.core.model.asset import AssetKind
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import (
     Credential,
     CredentialKind,
@@ -29,7 +30,7 @@ from postroad.core.model.directory import (
 )
 from postroad.core.model.party_name import party_name_fault
 from postroad.core.model.rule import Combination, Comparing, Condition, Rule
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 
 
 def find_duplicate_names(document: NetworkDocument) -> list[DocumentError]:

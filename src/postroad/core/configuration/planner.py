@@ -46,10 +46,11 @@ from postroad.core.configuration.sections.organization import SECTIONS
 from postroad.core.configuration.sections.rules import new_rule_errors
 from postroad.core.configuration.send_port_check import find_new_port_errors
 from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Organization, OrganizationLimits, Service
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 
 
 def make_plan(

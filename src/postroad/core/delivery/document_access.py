@@ -13,8 +13,8 @@ from fnmatch import fnmatchcase
 from postroad.core.model.contexts import Ancestry
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import DocumentAccess, Service
-from postroad.core.model.journal import Context, Hop
 from postroad.core.model.message import Part
+from postroad.core.model.route import Context, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple, TypeVar
 from postroad.core.hierarchy.changes import ResolvedChange
 from postroad.core.hierarchy.index import DEFAULT_STRATEGY, ModelIndex
 from postroad.core.hierarchy.model import Attachment, Node, Side, Strategy, Way
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.model_tree import (
     ModelAttachment,
     ModelNode,
@@ -26,7 +27,7 @@ from postroad.core.model.model_tree import (
     node_key,
     topic_key,
 )
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
 NODE, ATTACHMENT, TOPIC = "node", "attachment", "topic"

@@ -14,8 +14,9 @@ from cryptography import x509
 
 from postroad.core.codecs.as2 import As2Identity, PartnershipTerms
 from postroad.core.codecs.cms import Identity, identities_from_pem
+from postroad.core.model.configuration_objects import AS2_IDENTITIES
 from postroad.core.model.directory import As2, Service
-from postroad.core.model.snapshot import AS2_IDENTITIES, Directory
+from postroad.core.model.snapshot import Directory
 
 USUAL_PORTS = {"http": 80, "https": 443}
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from postroad.core.model.journal import Context, Hop, MessagePosted, ReturnedContext
+from postroad.core.model.journal import MessagePosted, ReturnedContext
 from postroad.core.model.message import Property
+from postroad.core.model.route import Context, Hop
 
 SENDER = Context(0)
 

@@ -13,9 +13,10 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Hop, MessagePosted, ReturnedContext
+from postroad.core.model.journal import MessagePosted, ReturnedContext
 from postroad.core.model.message import Delivered, MessageType
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Hop
 
 
 class DeliveryState(IntEnum):

@@ -19,50 +19,12 @@ from postroad.core.model.billing_entries import BillingEntry
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange
-from postroad.core.model.message import Argument, MessageType, Property, Status
+from postroad.core.model.message import MessageType, Property, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
 from postroad.core.model.reason import Reason
+from postroad.core.model.route import Copy, Hop
 
 BY_NETWORK = "network"  # who acts, and the form of messages, where no client does
-
-
-class Context(Struct, gc=False, frozen=True, array_like=True):
-    """The circumstances of one invocation of a copy, by its number; ``parent`` is the invoker's, and 0 the sender's."""
-
-    id: int
-    parent: int = 0
-    topic: str = ""  # as this service sees it; empty: as posted
-    payer: str = ""  # GCID of the service that took over the cost; empty: whoever the price plan says
-    shown_sender: str = ""  # GCID that stands for the sender, where an invoker isolates what it includes
-    absorbs: bool = False  # its invoker does not let its errors end the route
-    rule: str = ""  # the key of the rule that brought it in; empty: named by the sender
-    dynamic: bool = False  # its rules have not been tried yet: they are when the message reaches it
-    through: tuple[str, ...] = ()  # the services that redirected to it, nearest last; replies come back through them
-    isolated: bool = False  # its invoker keeps the wider route from it
-
-
-class Hop(Struct, gc=False, frozen=True, array_like=True):
-    """One service on an itinerary, with the arguments it is invoked with and who brought it in."""
-
-    service: str  # GCID
-    arguments: tuple[Argument, ...] = ()
-    invoker: str = ""  # GCID
-    context: Context | None = None  # None for a service that the sender itself named, with nothing special about it
-
-    @property
-    def isolated_by(self) -> str:
-        """The GCID of the service that isolates this one and is shown as the sender; empty if none does."""
-        return self.context.shown_sender if self.context is not None else ""
-
-
-class Copy(Struct, gc=False, frozen=True, array_like=True):
-    """One recipient of a message: the services to pass, the recipient last; or the code with which it was refused."""
-
-    named: str  # as the poster wrote it
-    hops: tuple[Hop, ...] = ()
-    code: str = ""
-    detail: str = ""
-    logical: tuple[Hop, ...] = ()  # services that took part by their rules alone
 
 
 class ReturnedContext(Struct, gc=False, frozen=True, array_like=True):
@@ -398,5 +360,6 @@ Entry = (
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
+
 encode: Callable[[Entry], bytes] = msgspec.msgpack.Encoder().encode
 decode: Callable[[bytes], Entry] = msgspec.msgpack.Decoder(Entry).decode

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from postroad.core.admission.admit import Admitted
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Copy
+from postroad.core.model.route import Copy
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import Budget

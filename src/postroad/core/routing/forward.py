@@ -23,8 +23,8 @@ from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Routing, Service
 from postroad.core.model.interchange import AssembledInterchange
-from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Part, Property
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.conditions.message_subject import party_of, posted_subject

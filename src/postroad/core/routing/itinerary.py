@@ -15,8 +15,8 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.admission.policy import check_policies
 from postroad.core.model.directory import Routing
-from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Recipient
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import Budget

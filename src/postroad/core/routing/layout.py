@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Context, Hop
+from postroad.core.model.route import Context, Hop
 from postroad.core.routing.invocation import Invocation
 from postroad.core.routing.rules.evaluation import MAX_HOPS, route_too_long
 from postroad.errors import Refused

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted
+from postroad.core.model.journal import InvocationReturned, MessagePosted
 from postroad.core.model.message import PassedService
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.viewer import Viewer
 

@@ -12,8 +12,9 @@ from msgspec.structs import replace
 from postroad.core.delivery.document_access import access_at, readable_parts
 from postroad.core.model.contexts import Ancestry, is_requester_hidden, merge_properties, truncate_to_second
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import Copy, Hop, MessagePosted
+from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import AnsweredMessage, Cookie, Delivered, MessageType, PostResult, Property
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.errors import Refused

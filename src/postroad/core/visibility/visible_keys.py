@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from postroad.core.model.journal import Hop, MessagePosted
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.route import Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.viewer import Viewer
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from postroad.core.configuration.change_plan import ChangedField
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import AS2_IDENTITIES, KINDS
 from postroad.core.model.directory import Credential, Organization, Person
-from postroad.core.model.snapshot import AS2_IDENTITIES, KINDS, Directory
+from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration.base import permission_denied
 from postroad.flow.administration.versions import list_versions

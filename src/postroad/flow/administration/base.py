@@ -19,8 +19,9 @@ from postroad.core.mediation.as2_partnerships import partner_between, shared_nam
 from postroad.core.model import ids
 from postroad.core.model.asset import AssetDraft
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import AS2_IDENTITIES, object_key
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Role, Service
-from postroad.core.model.snapshot import AS2_IDENTITIES, Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.registration import OPEN_REGISTRATION, RegistrationPolicy
 from postroad.flow.concurrency.commit import run_to_completion

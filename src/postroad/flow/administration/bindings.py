@@ -16,10 +16,11 @@ from postroad.core.exchange.binding_limits import find_exceeded_limit
 from postroad.core.exchange.exchange import BindingDecider, BoundExchange, decider_of, is_always_evaluated
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.ids import check_name
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.base import (
     Administration,

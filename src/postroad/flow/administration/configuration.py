@@ -26,9 +26,10 @@ from postroad.core.exchange.exchange import decider_of
 from postroad.core.identity import api_key
 from postroad.core.model.asset import AssetDraft, Hosting
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import AS2_IDENTITIES, object_key
 from postroad.core.model.directory import CredentialKind, Organization, Person, Role, is_same_organization
 from postroad.core.model.exchange import Binding
-from postroad.core.model.snapshot import AS2_IDENTITIES, Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused, Unavailable
 from postroad.flow.administration.asset_drafts import list_asset_drafts
 from postroad.flow.administration.assets import describe_fault

@@ -20,10 +20,11 @@ from typing import NamedTuple
 from urllib.parse import urlencode, urlsplit, urlunsplit
 
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Accepts, Role, Service, is_same_organization
 from postroad.core.model.message import Cookie
 from postroad.core.model.party_name import check_party_name
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import CONFIRM_WITHIN_S, Provisioning, ProvisioningState, RegisteredCookie, token_hash
 from postroad.errors import Refused
 from postroad.flow.administration.base import (

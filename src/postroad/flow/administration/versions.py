@@ -13,7 +13,7 @@ import msgspec
 
 from postroad.core.configuration.change_plan import ChangedField
 from postroad.core.configuration.object_fields import find_changed_fields
-from postroad.core.model.snapshot import stored_object
+from postroad.core.model.configuration_objects import stored_object
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.network import Network
 

@@ -16,8 +16,9 @@ from typing import Any
 import msgspec
 
 from postroad.core.model.billing_entries import FIRST_VERSION, BillingEntry, record_value
+from postroad.core.model.configuration_objects import LARGE_KINDS, object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
-from postroad.core.model.snapshot import LARGE_KINDS, Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.unique_keys import billing_keys, version_key
 from postroad.errors import Refused, Unavailable

@@ -13,16 +13,10 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.model.directory import Service
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AssembledInterchange
-from postroad.core.model.journal import (
-    BY_NETWORK,
-    AnsweredDelivery,
-    Copy,
-    Hop,
-    JourneyEnding,
-    MessagePosted,
-)
+from postroad.core.model.journal import BY_NETWORK, AnsweredDelivery, JourneyEnding, MessagePosted
 from postroad.core.model.message import MessageType, Status
 from postroad.core.model.part_facts import MessageArrival, total_size
+from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import post_keys
 from postroad.core.routing.business_keys import Keys
 from postroad.flow.stages.idempotency import derive_post_keys

@@ -18,8 +18,9 @@ from postroad.core.admission.admit import ADDRESSED, admit
 from postroad.core.audit.history.refused_post import refused_copies
 from postroad.core.model.caller import Caller
 from postroad.core.model.contexts import is_requester_hidden
-from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
 from postroad.core.model.message import Message
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import CONTENT, MESSAGE

@@ -8,9 +8,10 @@ from hashlib import blake2b
 from msgspec import Struct
 
 from postroad.core.model.delivery import DeliveryContent
-from postroad.core.model.journal import Copy, MessagePosted, decode
+from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
 from postroad.core.model.part_facts import MessageArrival, PartFacts
+from postroad.core.model.route import Copy
 from postroad.errors import Refused, Unavailable
 from postroad.ports import Journal
 

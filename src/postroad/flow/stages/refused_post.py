@@ -8,9 +8,10 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postroad.core.model.caller import Caller
-from postroad.core.model.journal import Copy, MessageRefused, decode
+from postroad.core.model.journal import MessageRefused, decode
 from postroad.core.model.message import Message
 from postroad.core.model.part_facts import PartFacts, total_size
+from postroad.core.model.route import Copy
 from postroad.core.routing.explain.explanation import ServiceTried, pack_tried, unpack_tried
 from postroad.core.routing.itinerary import NoRoute
 from postroad.errors import Refused

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
-from postroad.core.model.journal import Copy
 from postroad.core.model.message import Message
+from postroad.core.model.route import Copy
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import TooMuchAtOnce
 from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys

@@ -18,7 +18,6 @@ from postroad.core.model.journal import (
     AccessRecorded,
     AnsweredDelivery,
     ConfigurationChanged,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesDropped,
     DeliveriesEnded,
@@ -37,6 +36,7 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Copy
 from postroad.testing.random_journals.batch_events import (
     answer_interchange,
     assemble,

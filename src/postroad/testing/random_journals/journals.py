@@ -10,16 +10,10 @@ from collections.abc import Iterator, Sequence
 
 from hypothesis import strategies as st
 
-from postroad.core.model.journal import (
-    Copy,
-    Entry,
-    Hop,
-    InvocationReturned,
-    MessagePosted,
-    encode,
-)
+from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted, encode
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import handle_key
 from postroad.ports import BodyAt, JournalRecord, NewRecord
 from postroad.testing.random_journals.events import add_random_entry

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from postroad.core.model.batch import Batch
 from postroad.core.model.delivery import is_followed
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Entry, Hop, MessagePosted
+from postroad.core.model.journal import Entry, MessagePosted
+from postroad.core.model.route import Hop
 from postroad.testing.random_journals.values import Draw
 
 

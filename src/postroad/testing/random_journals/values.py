@@ -11,10 +11,11 @@ from hypothesis import strategies as st
 
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.formats import Format
-from postroad.core.model.journal import Context, CrossReferenceChanged, Hop, ReturnedContext
+from postroad.core.model.journal import CrossReferenceChanged, ReturnedContext
 from postroad.core.model.message import Argument, Property, Status
 from postroad.core.model.part_facts import MessageArrival
 from postroad.core.model.reason import Reason
+from postroad.core.model.route import Context, Hop
 
 Draw = Any
 

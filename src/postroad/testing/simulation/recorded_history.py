@@ -21,12 +21,12 @@ from postroad.core.model.journal import (
     DeliveryAttempted,
     DeliveryResent,
     Entry,
-    Hop,
     InvocationReturned,
     MessagePosted,
     decode,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Hop
 from postroad.ports import Journal, JournalRecord
 
 

@@ -3,15 +3,9 @@
 from __future__ import annotations
 
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import (
-    AnsweredDelivery,
-    Copy,
-    DeliveriesAcknowledged,
-    Hop,
-    InvocationReturned,
-    MessagePosted,
-)
+from postroad.core.model.journal import AnsweredDelivery, DeliveriesAcknowledged, InvocationReturned, MessagePosted
 from postroad.core.model.message import MessageType, Status
+from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import answer_key, post_keys
 from postroad.testing.traffic.deliveries import TrafficDelivery, deliveries_of
 from postroad.testing.traffic.ending import end_journey, expire_delivery

@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from postroad.core.model.delivery import is_followed
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Hop, MessagePosted
+from postroad.core.model.journal import MessagePosted
+from postroad.core.model.route import Hop
 
 
 class TrafficDelivery(Struct, kw_only=True, gc=False):

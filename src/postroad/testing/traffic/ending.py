@@ -6,16 +6,9 @@ notification ends in silence.
 
 from __future__ import annotations
 
-from postroad.core.model.journal import (
-    BY_NETWORK,
-    AnsweredDelivery,
-    Copy,
-    DeliveriesEnded,
-    Hop,
-    JourneyEnding,
-    MessagePosted,
-)
+from postroad.core.model.journal import BY_NETWORK, AnsweredDelivery, DeliveriesEnded, JourneyEnding, MessagePosted
 from postroad.core.model.message import MessageType, Status
+from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import answer_key, journey_key
 from postroad.testing.traffic.deliveries import TrafficDelivery, deliveries_of
 from postroad.testing.traffic.shared_state import TrafficState

@@ -8,9 +8,9 @@ from typing import Any
 
 import msgspec
 
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ConfigurationChanged, MessagePosted, MessageRefused, ObjectChange
 from postroad.core.model.message import MessageType
-from postroad.core.model.snapshot import object_key
 from postroad.core.projection.unique_keys import post_keys
 from postroad.testing.traffic.deliveries import deliveries_of
 from postroad.testing.traffic.participants import TrafficMember

@@ -11,8 +11,8 @@ from typing import NamedTuple
 from postroad.core.admission.admit import Admitted
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
-from postroad.core.model.journal import Copy
 from postroad.core.model.message import Message, MessageType, Part, Recipient
+from postroad.core.model.route import Copy
 from postroad.core.model.rule import Combination, Rule
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import pack_tried

@@ -21,14 +21,8 @@ import pyarrow as pa
 
 from postroad.core.billing.invoices import InvoiceAccount, LineTotal, LineTotals
 from postroad.core.model.billing import LineKey
-from postroad.core.model.journal import (
-    ConfigurationChanged,
-    Hop,
-    InvocationReturned,
-    MessagePosted,
-    ObjectChange,
-    decode,
-)
+from postroad.core.model.journal import ConfigurationChanged, InvocationReturned, MessagePosted, ObjectChange, decode
+from postroad.core.model.route import Hop
 
 if TYPE_CHECKING:
     import pyarrow as pa

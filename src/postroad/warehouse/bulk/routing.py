@@ -19,8 +19,8 @@ from msgspec.structs import replace
 from postroad.core.admission.admit import ADDRESSED, Admitted, admit
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Service
-from postroad.core.model.journal import Context, Copy, Hop
 from postroad.core.model.message import Argument
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.forward import forwarded_copies

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 from postroad.core.model.delivery import is_followed
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Copy, DeliveryResent, Hop, InvocationReturned, MessagePosted, MessageRefused
+from postroad.core.model.journal import DeliveryResent, InvocationReturned, MessagePosted, MessageRefused
 from postroad.core.model.reason import Reason
+from postroad.core.model.route import Copy, Hop
 
 Row = tuple[Any, ...]
 Rows = Iterator[Row]

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from postroad.core.admission.admit import Admitted, admit
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Message
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import RuleTried, ServiceTried, unpack_tried

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from postroad.core.exchange.exchange import decider_of
 from postroad.core.model.asset import Hosting
 from postroad.core.model.exchange import Binding
-from postroad.core.model.journal import Hop
 from postroad.core.model.model_tree import ModelAttachment, attachment_key
+from postroad.core.model.route import Hop
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.whatif.comparison import RouteDifference, difference_of, extra_stops
 from postroad.warehouse.whatif.forwards import ForwardedCopies, ForwardedCopy

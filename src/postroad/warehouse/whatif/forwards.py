@@ -21,8 +21,8 @@ from postroad.core.exchange.header_items import TypedItem, header_items
 from postroad.core.exchange.match.matcher import MatchableMessage
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Delivered, Message, MessageType, Part
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import ServiceTried
 from postroad.core.routing.forward import (

@@ -15,9 +15,10 @@ from postroad.core.hierarchy.model import Attachment, Model
 from postroad.core.hierarchy.model_documents import parse_model
 from postroad.core.hierarchy.saved_model import PARTS, first_place, to_saved_attachment, to_saved_node, to_saved_topic
 from postroad.core.model.asset import Hosting
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import ObjectChange
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured, Refused
 
 

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from postroad.core.batching import ArrivingMessage
 from postroad.core.model.batch import BatchMember
-from postroad.core.model.journal import Copy
 from postroad.core.model.message import Message
+from postroad.core.model.route import Copy
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.forward import with_content
 from postroad.errors import Refused

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from postroad.core.model.journal import Context, Hop
+from postroad.core.model.route import Context, Hop
 from postroad.core.model.rule import rule_key
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import RuleTried, ServiceTried

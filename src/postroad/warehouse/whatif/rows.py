@@ -16,8 +16,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from postroad.core.model.journal import Copy, Hop, InvocationReturned, MessagePosted, MessageRefused
+from postroad.core.model.journal import InvocationReturned, MessagePosted, MessageRefused
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.warehouse.bulk.read.logged_posts import LoggedPost
 from postroad.warehouse.whatif.comparison import CopyChange, RouteComparison, RouteVerdict, RoutingSide, extra_stops

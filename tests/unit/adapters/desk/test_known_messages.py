@@ -9,7 +9,8 @@ import pytest
 
 from postroad.adapters.desk import queue_pages
 from postroad.adapters.desk.queue_pages import MAX_ROWS, MIN_ROWS, PAGE_BYTES, KnownMessages, PageSize
-from postroad.core.model.journal import Copy, Hop, MessagePosted, encode
+from postroad.core.model.journal import MessagePosted, encode
+from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.queries import WAITING
 from postroad.testing.random_journals.journals import make_plain_posts
 

@@ -11,18 +11,17 @@ from postroad.core.audit.pictures.traffic_bars import SecondCount, traffic_svg
 from postroad.core.model.journal import (
     AccessRecorded,
     AnsweredDelivery,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveryAttempted,
     DeliveryResent,
-    Hop,
     InvocationReturned,
     JourneyEnding,
     MessagePosted,
     MessageRefused,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 
 AT_US = 1_700_000_000_000_000
 SEQ = 7

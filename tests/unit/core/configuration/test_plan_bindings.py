@@ -9,9 +9,10 @@ import pytest
 from postroad.core.configuration.change_plan import StepAction
 from postroad.core.configuration.sections.organization import export_document
 from postroad.core.exchange import binding_limits
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from tests.samples.plans import applied, planned
 from tests.unit.core.configuration.test_plan_rules import told
 

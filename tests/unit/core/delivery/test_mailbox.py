@@ -11,8 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from postroad.core.delivery.mailbox import Mailbox
 from postroad.core.model.delivery import DeliveryContent, Queued
-from postroad.core.model.journal import Copy, Hop, MessagePosted
+from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.selector import EVERYTHING, Selector
 
 NEVER = 1 << 60

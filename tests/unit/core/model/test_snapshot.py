@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from postroad.core.model.asset import Asset, AssetKind
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import (
     ActionKind,
@@ -20,7 +21,7 @@ from postroad.core.model.rule import (
     ValueComparison,
     ValueLocation,
 )
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 
 OWNERS = ("00000000000000a1", "00000000000000b2", "00000000000000c3")
 NAMES = ("one", "Two", "three", "four")

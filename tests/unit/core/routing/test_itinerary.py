@@ -7,8 +7,8 @@ import pytest
 from postroad.core.admission.admit import admit
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Organization, Service, Visibility
-from postroad.core.model.journal import Copy
 from postroad.core.model.message import Argument, Message, Part, Recipient
+from postroad.core.model.route import Copy
 from postroad.core.model.rule import (
     ActionKind,
     Combination,

@@ -9,8 +9,9 @@ from postroad.core.model.delivery import DeliveryContent, DeliveryState, FoundDe
 from postroad.core.model.directory import Service
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition
-from postroad.core.model.journal import Context, Copy, Hop, InterchangeAnswered, MessagePosted
+from postroad.core.model.journal import InterchangeAnswered, MessagePosted
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.batch_membership import KnownBatch
 from postroad.core.visibility.pseudonyms import Pseudonyms

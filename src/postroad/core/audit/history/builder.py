@@ -38,11 +38,11 @@ from postroad.core.model.journal import (
     DeliveryResent,
     DeliveryTranslated,
     Entry,
-    Hop,
     InvocationReturned,
     MessagePosted,
 )
 from postroad.core.model.part_facts import MessageArrival
+from postroad.core.model.route import Hop
 from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.explanation import FOREIGN_RULE

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from postroad.core.model.history import CopyHistory, History, MessageHistory
-from postroad.core.model.journal import Copy, MessageRefused
+from postroad.core.model.journal import MessageRefused
+from postroad.core.model.route import Copy
 from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
 

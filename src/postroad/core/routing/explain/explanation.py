@@ -14,8 +14,8 @@ import msgspec
 from msgspec import Struct
 
 from postroad.core.model.contexts import context_of
-from postroad.core.model.journal import Context, Copy, Hop
 from postroad.core.model.message import Argument
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.condition_text import ExplainedCondition

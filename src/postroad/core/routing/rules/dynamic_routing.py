@@ -11,7 +11,7 @@ from itertools import takewhile
 from postroad.core.admission.policy import check_promises
 from postroad.core.model.contexts import Ancestry, context_of
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Context, Hop
+from postroad.core.model.route import Context, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.invocation import Invocation

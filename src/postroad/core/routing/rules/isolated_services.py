@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroad.core.model.directory import Service
-from postroad.core.model.journal import Hop
+from postroad.core.model.route import Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.invocation import Invocation
 

@@ -14,8 +14,8 @@ from postroad.core.admission.policy import check_policies
 from postroad.core.model.contexts import Ancestry
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service, is_same_organization
-from postroad.core.model.journal import Copy, Hop
 from postroad.core.model.message import Status
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import Budget

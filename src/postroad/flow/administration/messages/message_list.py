@@ -20,7 +20,8 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.history import History, MessageHistory, ReleaseHold, Stop
 from postroad.core.model.ids import SESSION
-from postroad.core.model.journal import Hop, InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
+from postroad.core.model.route import Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.core.visibility.pseudonyms import Pseudonyms, is_pseudonym

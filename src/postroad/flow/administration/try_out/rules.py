@@ -14,12 +14,14 @@ import msgspec
 
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.model.caller import Caller
+from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.contexts import Ancestry
 from postroad.core.model.directory import Role, Service
-from postroad.core.model.journal import Copy, ObjectChange
+from postroad.core.model.journal import ObjectChange
 from postroad.core.model.message import Argument, Message, Recipient
+from postroad.core.model.route import Copy
 from postroad.core.model.rule import ActionKind, Condition, Rule, RuleAction, RuleRole, rule_key
-from postroad.core.model.snapshot import Directory, object_key
+from postroad.core.model.snapshot import Directory
 from postroad.core.routing.conditions.compiled_rule import compile_condition
 from postroad.core.routing.conditions.message_subject import party_of
 from postroad.core.routing.conditions.subject import Addressed, NamedService, RuleHeader, Subject

@@ -16,7 +16,6 @@ from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import (
     AnsweredDelivery,
     BatchesChanged,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesDropped,
     DeliveriesEnded,
@@ -24,7 +23,6 @@ from postroad.core.model.journal import (
     DeliveryAttempted,
     DeliveryResent,
     Entry,
-    Hop,
     InvocationReturned,
     JourneyEnding,
     MessagePosted,
@@ -32,6 +30,7 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.message import MessageType, Property
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.selector import EVERYTHING, Selector
 from postroad.core.projection.project import project
 from postroad.core.projection.unique_keys import unique_keys

@@ -8,8 +8,9 @@ import pytest
 
 from postroad.core.model.delivery import DeliveryState
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import Context, Entry, Hop, JourneyEnding, ReturnedContext
+from postroad.core.model.journal import Entry, JourneyEnding, ReturnedContext
 from postroad.core.model.message import MessageType, Property
+from postroad.core.model.route import Context, Hop
 from postroad.core.projection.unique_keys import answer_key, journey_key
 from postroad.ports import Committed, Conflict
 from postroad.testing.contracts.desk.desk_under_test import (

@@ -13,8 +13,6 @@ from postroad.core.model.journal import (
     AccessRecorded,
     AnsweredDelivery,
     ConfigurationChanged,
-    Context,
-    Copy,
     CrossReferenceChanged,
     DeliveriesAcknowledged,
     DeliveriesDropped,
@@ -26,7 +24,6 @@ from postroad.core.model.journal import (
     DeliveryResent,
     DeliveryTranslated,
     Entry,
-    Hop,
     InvocationReturned,
     JourneyEnding,
     MessagePosted,
@@ -37,6 +34,7 @@ from postroad.core.model.journal import (
 from postroad.core.model.message import MessageType, Property, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
 from postroad.core.model.reason import Reason
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.testing.contracts.index.story_batches import (
     BATCHES,
 )

@@ -16,19 +16,18 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition, DrawnNumber
 from postroad.core.model.journal import (
     BatchesChanged,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
     DeliveriesReturned,
     Entry,
-    Hop,
     InterchangeAnswered,
     MessagePosted,
     encode,
 )
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.project import pack_facts
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.unique_keys import batch_key, number_key

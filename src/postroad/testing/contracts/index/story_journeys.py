@@ -14,18 +14,17 @@ from postroad.core.model.delivery import DeliveryState, JourneyLeg
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     AnsweredDelivery,
-    Copy,
     CrossReferenceChanged,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     DeliveriesLeased,
     Entry,
-    Hop,
     InvocationReturned,
     JourneyEnding,
     MessagePosted,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 
 BUYER, SELLER, STAMPER, PRINTER = "b" * 16, "5" * 16, "57a3" * 4, "9" * 16
 EXPIRES_AT_US = 900_000

@@ -18,8 +18,9 @@ import msgspec
 
 from postroad.core.configuration.document import DocumentError, read_document
 from postroad.core.configuration.planner import directory_after, make_plan
+from postroad.core.model.configuration_objects import KINDS
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange, decode
-from postroad.core.model.snapshot import KINDS, Directory
+from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
 from postroad.warehouse.bulk.read.journals import open_journal, read_records
 

@@ -12,9 +12,10 @@ from msgspec import Struct
 
 from postroad.core.admission.admit import ADDRESSED
 from postroad.core.model.contexts import context_of
-from postroad.core.model.journal import Context, Copy, Hop, MessagePosted, decode
+from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.projection.delivery_rows import posted_content
 from postroad.flow.stages.posting import decode_parts, decode_wrapper
 from postroad.warehouse.bulk.read.journals import open_journal, read_records

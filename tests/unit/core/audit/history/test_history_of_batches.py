@@ -21,15 +21,14 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition
 from postroad.core.model.journal import (
     BatchesChanged,
-    Copy,
     DeliveriesAcknowledged,
     DeliveriesEnded,
     Entry,
-    Hop,
     InterchangeAnswered,
     MessagePosted,
 )
 from postroad.core.model.message import MessageType
+from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.batch_membership import KnownBatch
 from postroad.core.visibility.pseudonyms import Pseudonyms

@@ -11,17 +11,10 @@ from postroad.core.audit.history.builder import build_history
 from postroad.core.model.directory import Service
 from postroad.core.model.history import ArrivalNotes, HistoryEvent, MessageHistory
 from postroad.core.model.ids import delivery_number
-from postroad.core.model.journal import (
-    Context,
-    Copy,
-    DeliveriesLeased,
-    DeliveryTranslated,
-    Entry,
-    Hop,
-    MessagePosted,
-)
+from postroad.core.model.journal import DeliveriesLeased, DeliveryTranslated, Entry, MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import MessageArrival
+from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.core.visibility.pseudonyms import Pseudonyms
 

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from postroad.core.configuration.entries.standard_options import option_name, options_entry, options_of, written_name
 from postroad.core.configuration.profile.service import ServiceProfile, profile_of
 from postroad.core.model.batch_policy import Controlled, Empty, OnEnvelopeError, Recovery, Types, Unfinished
+from postroad.core.model.configuration_objects import stored_object
 from postroad.core.model.directory import Service
-from postroad.core.model.snapshot import stored_object
 
 TOPIC_IS_LAST = {"equals": {"header": "topic", "value": "last"}}
 LARGE = {"and": [{"greaterThan": {"body": "/order/total", "as": "number", "value": "100"}}, TOPIC_IS_LAST]}

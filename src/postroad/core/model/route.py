@@ -1,0 +1,49 @@
+"""The route of a message, as journal entries contain it: its copies, their hops, and the context of each hop.
+
+Rule: fields are only added at the end, with a default, because entries are stored by position.
+"""
+
+from __future__ import annotations
+
+from msgspec import Struct
+
+from postroad.core.model.message import Argument
+
+
+class Context(Struct, gc=False, frozen=True, array_like=True):
+    """The circumstances of one invocation of a copy, by its number; ``parent`` is the invoker's, and 0 the sender's."""
+
+    id: int
+    parent: int = 0
+    topic: str = ""  # as this service sees it; empty: as posted
+    payer: str = ""  # GCID of the service that took over the cost; empty: whoever the price plan says
+    shown_sender: str = ""  # GCID that stands for the sender, where an invoker isolates what it includes
+    absorbs: bool = False  # its invoker does not let its errors end the route
+    rule: str = ""  # the key of the rule that brought it in; empty: named by the sender
+    dynamic: bool = False  # its rules have not been tried yet: they are when the message reaches it
+    through: tuple[str, ...] = ()  # the services that redirected to it, nearest last; replies come back through them
+    isolated: bool = False  # its invoker keeps the wider route from it
+
+
+class Hop(Struct, gc=False, frozen=True, array_like=True):
+    """One service on an itinerary, with the arguments it is invoked with and who brought it in."""
+
+    service: str  # GCID
+    arguments: tuple[Argument, ...] = ()
+    invoker: str = ""  # GCID
+    context: Context | None = None  # None for a service that the sender itself named, with nothing special about it
+
+    @property
+    def isolated_by(self) -> str:
+        """The GCID of the service that isolates this one and is shown as the sender; empty if none does."""
+        return self.context.shown_sender if self.context is not None else ""
+
+
+class Copy(Struct, gc=False, frozen=True, array_like=True):
+    """One recipient of a message: the services to pass, the recipient last; or the code with which it was refused."""
+
+    named: str  # as the poster wrote it
+    hops: tuple[Hop, ...] = ()
+    code: str = ""
+    detail: str = ""
+    logical: tuple[Hop, ...] = ()  # services that took part by their rules alone

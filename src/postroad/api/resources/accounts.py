@@ -28,6 +28,7 @@ from postroad.core.identity.expiry import DAY_US, credential_warning, days_left
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
 from postroad.core.resources.accounts import Account, KeyPage, KeyView, LoginLink, NewKey
+from postroad.core.resources.base import build_resource
 from postroad.flow.administration import accounts
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
@@ -61,14 +62,7 @@ class NewPersonalKey(StrictShape):
 
 
 def account_view(person: Person, version: int) -> Account:
-    return Account(
-        email=person.email,
-        name=person.name,
-        organization=person.organization,
-        role=person.role.value,
-        operator=person.operator,
-        version=version,
-    )
+    return build_resource(Account, person, role=person.role.value, version=version)
 
 
 def key_view(credential: Credential, now_us: int) -> KeyView:

@@ -38,6 +38,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Service
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.message import Message
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.bindings import (
     BindingExplanation,
     BindingPage,
@@ -72,17 +73,8 @@ def version_of(api: ApiContext, binding: Binding) -> int:
 
 
 def binding_view(api: ApiContext, caller: Caller, binding: Binding) -> BindingView:
-    return BindingView(
-        name=binding.name,
-        queue=changing.describe_queue(caller, binding, api.network.directory),
-        query=binding.query,
-        script=binding.script,
-        routing=binding.routing,
-        routing_key=binding.routing_key,
-        description=binding.description,
-        enabled=binding.enabled,
-        version=version_of(api, binding),
-    )
+    queue = changing.describe_queue(caller, binding, api.network.directory)
+    return build_resource(BindingView, binding, queue=queue, version=version_of(api, binding))
 
 
 def listed_view(api: ApiContext, caller: Caller, binding: Binding, exchange: BoundExchange) -> ListedBinding:

@@ -16,6 +16,7 @@ from postroad.core.configuration.document import document_schema
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.configuration.yaml_text import as_yaml
 from postroad.core.model.caller import Caller
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.configuration import FieldView, PlanView, StepView, WarningView
 from postroad.flow.administration import configuration as configuring
 
@@ -43,18 +44,18 @@ def plan_view(plan: ConfigurationPlan, *, applied: bool) -> PlanView:
         change=plan.count(StepAction.CHANGE),
         remove=plan.count(StepAction.REMOVE),
         steps=cast("tuple[StepView, ...]", encoded),
-        warnings=tuple(WarningView(pointer=one.pointer, detail=one.detail) for one in plan.warnings),
+        warnings=tuple(build_resource(WarningView, one) for one in plan.warnings),
         applied=applied,
     )
 
 
 def _step_view(step: ObjectStep) -> StepView:
     fields = tuple(_field_view(item) for item in step.fields)
-    return StepView(action=step.action.value, kind=step.kind, name=step.name, fields=fields)
+    return build_resource(StepView, step, action=step.action.value, fields=fields)
 
 
 def _field_view(change: ChangedField) -> FieldView:
-    return FieldView(field=change.field, before=change.before, after=change.after, resets=change.resets)
+    return build_resource(FieldView, change)
 
 
 @router.get("/v1/configuration", response_model=dict[str, Any])

@@ -8,6 +8,7 @@ from postroad.api.resources.context import Api, Asking, answer, empty_answer
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.resources.accounts import PendingList, PendingView
+from postroad.core.resources.base import build_resource
 from postroad.flow.administration import confirmations as confirming
 
 router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
@@ -17,7 +18,7 @@ router = APIRouter(route_class=GuardedRoute, tags=["organizations"])
 async def list_confirmations(api: Api, caller: Asking, organization: str) -> Response:
     """Credentials and members that operators have made, and that count once an owner has confirmed them."""
     found = confirming.list_pending(caller, api.network.directory, organization)
-    items = [PendingView(id=one.id, kind=one.kind, name=one.name, made_by=one.made_by) for one in found]
+    items = [build_resource(PendingView, one) for one in found]
     return answer(PendingList(items=items))
 
 

@@ -18,6 +18,7 @@ from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.native_formats import codec_for
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Message
+from postroad.core.resources.base import Page
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.administration.base import Administration
 from postroad.flow.administration.try_out.rules import Transform
@@ -86,7 +87,7 @@ Asking = Annotated[Caller, Depends(_caller)]
 
 
 def answer(content: Any, status: int = 200, *, tag: str = "", headers: Mapping[str, str] | None = None) -> Response:
-    """A JSON answer; ``tag`` is its ETag."""
+    """A resource as JSON; ``tag`` is its ETag."""
     given = dict(headers or {})
     if tag:
         given |= {"ETag": tag, "Cache-Control": "private, no-cache", "Vary": "Authorization"}
@@ -99,8 +100,7 @@ def empty_answer() -> Response:
 
 def page_answer(request: Request, page: CursorPage) -> Response:
     headers = {"Link": link_to_next(request, page.next)} if page.next else {}
-    content: dict[str, Any] = {"items": list(page.items)}
-    return answer(content | ({"next": page.next} if page.next else {}), headers=headers)
+    return answer(Page(items=list(page.items), next=page.next), headers=headers)
 
 
 def make_page(

@@ -15,6 +15,7 @@ from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.message import Cookie
 from postroad.core.model.trust import MAX_COOKIE_CHARS, RegisteredCookie
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.services import CookiePage, CookieView
 from postroad.flow.administration import provisioning as trusting
 
@@ -30,7 +31,7 @@ class CookieWish(StrictShape):
 
 
 def cookie_view(found: RegisteredCookie) -> CookieView:
-    return CookieView(sender=found.sender, content=found.content, content_type=found.content_type)
+    return build_resource(CookieView, found)
 
 
 @router.get(COOKIES, **returns(CookiePage))
@@ -52,7 +53,7 @@ async def register_cookie(api: Api, caller: Asking, service: str, sender: str, w
     """Register the cookie that your service receives with every message from this sender; it replaces the previous one."""
     cookie = Cookie(wish.content, wish.content_type)
     known = await trusting.register_cookie(api.administration, caller, service, sender, cookie)
-    return answer(CookieView(sender=known, content=wish.content, content_type=wish.content_type))
+    return answer(build_resource(CookieView, wish, sender=known))
 
 
 @router.delete(COOKIE, status_code=204)

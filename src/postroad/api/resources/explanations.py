@@ -15,6 +15,7 @@ from postroad.core.audit.pictures.explanation_text import explanation_text
 from postroad.core.audit.pictures.route_picture import explanation_svg
 from postroad.core.codecs.envelope import ENVELOPES
 from postroad.core.codecs.limits import WireLimits
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.explanations import (
     ExplanationView,
     InvocationView,
@@ -27,6 +28,7 @@ from postroad.core.routing.explain.condition_text import ExplainedCondition
 from postroad.core.routing.explain.explanation import (
     ExplainedCopy,
     ExplainedInvocation,
+    ExplainedRule,
     ExplainedService,
     RouteExplanation,
 )
@@ -47,67 +49,40 @@ DRAWN: dict[str, Any] = {TEXT: {"schema": {"type": "string"}}, SVG: {"schema": {
 
 
 def explanation_view(explanation: RouteExplanation) -> ExplanationView:
-    return ExplanationView(
-        session=explanation.session,
-        sender=explanation.sender,
-        directory=explanation.directory,
-        code=explanation.code,
-        detail=explanation.detail,
-        forgotten=explanation.forgotten,
-        services=[_service(one) for one in explanation.services],
-        copies=[_copy(one) for one in explanation.copies],
+    services = [_service(one) for one in explanation.services]
+    return build_resource(
+        ExplanationView, explanation, services=services, copies=[_copy(one) for one in explanation.copies]
     )
 
 
 def condition_view(told: ExplainedCondition) -> ToldView:
-    conditions = [condition_view(one) for one in told.children]
-    return ToldView(text=told.text, held=told.held, seen=list(told.seen), conditions=conditions)
+    return build_resource(
+        ToldView, told, seen=list(told.seen), conditions=[condition_view(one) for one in told.children]
+    )
 
 
 def _service(service: ExplainedService) -> TriedService:
-    return TriedService(
-        service=service.service,
-        gcid=service.gcid,
-        role=service.role,
-        invoker=service.invoker,
-        withheld=service.withheld,
-        faults=list(service.faults),
-        rules=[
-            TriedRule(
-                name=rule.name,
-                version=rule.version,
-                held=rule.held,
-                condition=condition_view(rule.told) if rule.told is not None else None,
-                did=list(rule.did),
-            )
-            for rule in service.rules
-        ],
+    return build_resource(
+        TriedService, service, faults=list(service.faults), rules=[_rule(one) for one in service.rules]
     )
+
+
+def _rule(rule: ExplainedRule) -> TriedRule:
+    condition = condition_view(rule.told) if rule.told is not None else None
+    return build_resource(TriedRule, rule, condition=condition, did=list(rule.did))
 
 
 def _copy(copy: ExplainedCopy) -> RouteView:
-    return RouteView(
-        recipient=copy.recipient,
-        code=copy.code,
-        detail=copy.detail,
-        route=list(copy.route),
-        invocations=[_invocation(one) for one in copy.tree],
-    )
+    return build_resource(RouteView, copy, route=list(copy.route), invocations=[_invocation(one) for one in copy.tree])
 
 
 def _invocation(one: ExplainedInvocation) -> InvocationView:
-    return InvocationView(
-        service=one.service,
-        gcid=one.gcid,
+    return build_resource(
+        InvocationView,
+        one,
         logical_only=one.place is None,
-        rule=one.rule,
         arguments={argument.name: argument.value for argument in one.arguments},
-        topic=one.topic,
-        payer=one.payer,
-        isolated=one.isolated,
         absorbs_errors=one.absorbs,
-        dynamic=one.dynamic,
-        redirected=one.redirected,
         invocations=[_invocation(child) for child in one.children],
     )
 

@@ -13,6 +13,7 @@ from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import Email, Line, RoleName, StrictShape
 from postroad.core.model.directory import Person, Role
 from postroad.core.resources.accounts import InvitationKey, Invited, MemberPage, MemberView
+from postroad.core.resources.base import build_resource
 from postroad.flow.administration import members as membership
 from postroad.flow.administration.base import require_organization
 
@@ -31,13 +32,7 @@ class MemberChange(StrictShape):
 
 def member_view(api: ApiContext, person: Person) -> MemberView:
     version = api.network.directory.object_version("person", person.email.casefold())
-    return MemberView(
-        email=person.email,
-        name=person.name,
-        role=person.role.value,
-        unconfirmed=person.unconfirmed,
-        version=version,
-    )
+    return build_resource(MemberView, person, role=person.role.value, version=version)
 
 
 @router.get("/v1/organizations/{organization}/members", **returns(MemberPage))

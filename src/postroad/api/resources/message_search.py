@@ -15,6 +15,7 @@ from postroad.core.audit.history.copy_status import CopyStatus
 from postroad.core.audit.history.status_text import status_text
 from postroad.core.codecs.lexical import write_time
 from postroad.core.model.snapshot import Directory
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.messages import (
     Found,
     FoundBatchView,
@@ -67,28 +68,22 @@ def _view(found: finding.SearchResult, directory: Directory) -> Found:
             address = directory.address_of(batch.service)
             return FoundBatchView(id=batch.id, service=address, state=batch.state.value, by=by)
         case finding.FoundMessage():
-            return FoundMessageView(
+            return build_resource(
+                FoundMessageView,
+                found,
                 by=by,
-                session=found.session,
                 at=write_time(found.at_us),
-                sender=found.sender,
                 recipients=list(found.recipients),
-                handle=found.handle,
-                state=found.state,
                 whereabouts=[_whereabouts_view(one) for one in found.whereabouts],
             )
 
 
 def _whereabouts_view(one: CopyStatus) -> WhereaboutsView:
-    return WhereaboutsView(
-        recipient=one.recipient,
-        state=one.state,
-        where=one.where,
+    return build_resource(
+        WhereaboutsView,
+        one,
         since=time_or_none(one.since_us),
-        why=one.why,
-        next=one.next,
         next_at=time_or_none(one.next_us),
         expires_at=time_or_none(one.expires_us),
-        batch=one.batch,
         text=status_text(one),
     )

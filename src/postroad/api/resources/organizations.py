@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Annotated
 
 from fastapi import APIRouter, Request, Response
@@ -17,6 +16,7 @@ from postroad.api.resources.versions import version_answer
 from postroad.core.configuration.document import OrganizationLimitsProfile
 from postroad.core.configuration.shapes import Prose, Rate, StrictShape, Word
 from postroad.core.model.directory import Organization, Role
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.configuration import VersionPage
 from postroad.core.resources.organizations import (
     OrganizationLimitsView,
@@ -46,14 +46,8 @@ class Suspension(StrictShape):
 
 
 def organization_view(item: Organization, version: int) -> OrganizationView:
-    return OrganizationView(
-        name=item.name,
-        description=item.description,
-        suspended=item.suspended,
-        posts_per_s=item.posts_per_s,
-        limits=OrganizationLimitsView(**asdict(item.limits)),
-        version=version,
-    )
+    limits = build_resource(OrganizationLimitsView, item.limits)
+    return build_resource(OrganizationView, item, limits=limits, version=version)
 
 
 @router.get("/v1/organizations", **returns(OrganizationPage))

@@ -11,6 +11,7 @@ from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SESSION
 from postroad.api.resources.route_guards import HistoryRoute, PayloadRoute
 from postroad.core.model.part_facts import PartFacts
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.messages import PartList, PartView
 from postroad.flow.administration.messages import contents as reading
 from postroad.flow.administration.messages.contents import PartContent, read_mdn_at_stop
@@ -30,7 +31,7 @@ async def list_parts_at_stop(api: Api, caller: Asking, session: str, delivery: D
 
 
 def part_view(part: PartFacts) -> PartView:
-    return PartView(id=part.id, content_type=part.content_type, size=part.size, attachment=part.attachment)
+    return build_resource(PartView, part)
 
 
 @payloads.get(PARTS + "/{part:path}", response_class=Response)

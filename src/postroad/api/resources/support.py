@@ -14,6 +14,7 @@ from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import StrictShape
 from postroad.core.model.support import SupportRequest
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.organizations import NoteView, RequestPage, RequestView
 from postroad.flow.administration import support as asking
 
@@ -37,18 +38,13 @@ class NewNote(StrictShape):
 
 
 def request_view(request: SupportRequest) -> RequestView:
-    return RequestView(
-        id=request.id,
-        organization=request.organization,
-        subject=request.subject,
-        session=request.session,
+    return build_resource(
+        RequestView,
+        request,
         state=request.state.value,
         opened_at=write_time(request.opened_at_us),
         changed_at=write_time(request.changed_at_us),
-        notes=[
-            NoteView(at=write_time(note.at_us), by=note.by, text=note.text, operator=note.operator)
-            for note in request.notes
-        ],
+        notes=[build_resource(NoteView, note, at=write_time(note.at_us)) for note in request.notes],
     )
 
 

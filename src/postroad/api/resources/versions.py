@@ -9,6 +9,7 @@ from postroad.api.resources.context import ApiContext, make_page, page_answer
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.object_fields import written_fields
 from postroad.core.model.caller import Caller
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.configuration import VersionView
 from postroad.flow.administration.versions import ConfigurationVersion, list_versions
 
@@ -24,11 +25,5 @@ async def version_answer(
 
 
 def _view(one: ConfigurationVersion) -> VersionView:
-    return VersionView(
-        version=one.version,
-        at=write_time(one.at_us),
-        by=one.by,
-        reason=one.reason,
-        removed=one.removed,
-        value=written_fields(one.value) if one.value is not None else None,
-    )
+    value = written_fields(one.value) if one.value is not None else None
+    return build_resource(VersionView, one, at=write_time(one.at_us), value=value)

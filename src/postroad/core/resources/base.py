@@ -60,6 +60,15 @@ class Page(Resource, Generic[Item], kw_only=True, omit_defaults=True):
     next: str | None = None
 
 
+Built = TypeVar("Built", bound=Resource)
+
+
+def build_resource(kind: type[Built], model: object, **computed: Any) -> Built:
+    """Build a resource whose fields are attributes of the model by the same names, except for those that are computed."""
+    copied = {name: getattr(model, name) for name in kind.__struct_fields__ if name not in computed}
+    return kind(**copied, **computed)
+
+
 def one_of(*values: str | Enum) -> Meta:
     """Return the annotation of a text with known values; a newer network may send others, which are read all the same."""
     return Meta(extra_json_schema={"enum": [one.value if isinstance(one, Enum) else one for one in values]})

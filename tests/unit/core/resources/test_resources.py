@@ -5,9 +5,11 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from postroad.core.hierarchy.model import Node
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.bindings import BindingPage, BindingState
 from postroad.core.resources.messages import FoundPage, FoundServiceView
-from postroad.core.resources.models import NodePage, NodeSummary
+from postroad.core.resources.models import NodePage, NodeSummary, NodeView
 
 STATE = BindingState(standing="always", explanation="always evaluated", matched=3, matched_at=None, errors=0)
 
@@ -22,6 +24,15 @@ def test_a_field_is_an_attribute_and_an_item_by_its_name_in_json() -> None:
 
 def test_a_resource_becomes_the_dict_of_its_json() -> None:
     assert dict(STATE) == msgspec.json.decode(msgspec.json.encode(STATE))
+
+
+def test_a_resource_takes_the_fields_of_the_model_that_are_not_computed() -> None:
+    node = Node(tag="canvas", under="root", topics=("orders",))
+    assert build_resource(NodeSummary, node, topics=["a"]) == NodeSummary(tag="canvas", under="root", topics=["a"])
+    with pytest.raises(AttributeError):
+        build_resource(NodeView, node)
+    with pytest.raises(TypeError):
+        build_resource(NodeSummary, node, topic="a")
 
 
 def test_the_kind_of_one_of_several_is_an_item() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from msgspec.structs import asdict
 from pydantic import Field
 
 from postroad.api.pagination import PageQuery
@@ -14,6 +13,7 @@ from postroad.core.batching.close_criteria import BatchDue, share_at
 from postroad.core.codecs.lexical import write_time
 from postroad.core.configuration.shapes import Line, StrictShape, Word
 from postroad.core.model.batch import Batch, BatchState
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.batches import BatchDetails, BatchMemberView, BatchView, CriterionView
 from postroad.core.visibility.batch_membership import number_ranges, partner_answer
 from postroad.core.visibility.redact_batch_member import RedactedMember
@@ -42,32 +42,25 @@ class ReasonedWish(StrictShape):
 
 def batch_view(seen: ListedBatch, now_us: int) -> BatchView:
     batch = seen.batch
-    return BatchView(
-        id=batch.id,
-        version=batch.version,
+    return build_resource(
+        BatchView,
+        batch,
         service=seen.service.address if seen.service is not None else batch.service,
         gcid=batch.service,
-        state=batch.state,
         key=list(batch.key[1:]),
-        kind=batch.kind,
         members=batch.count,
-        bytes=batch.bytes,
         opened_at=write_time(batch.opened_at_us),
         latest_at=write_time(batch.latest_at_us),
         closed_at=time_or_none(batch.closed_at_us),
-        closed_by=batch.closed_by,
-        held=batch.held,
-        controlled=batch.controlled,
-        why=batch.why,
         nearest=criterion_view(seen.due, batch, now_us),
-        interchange=batch.interchange,
     )
 
 
 def details_view(shown: BatchReport, now_us: int) -> BatchDetails:
     made = shown.known.assembled
-    return BatchDetails(
-        **asdict(batch_view(shown.seen, now_us)),
+    return build_resource(
+        BatchDetails,
+        batch_view(shown.seen, now_us),
         criteria=[criterion_view(one, shown.seen.batch, now_us) for one in shown.criteria],
         standard=made.standard if made is not None else "",
         numbers=[drawn_view(one) for one in number_ranges(made)] if made is not None else [],
@@ -78,26 +71,16 @@ def details_view(shown: BatchReport, now_us: int) -> BatchDetails:
 
 
 def criterion_view(due: BatchDue, batch: Batch, now_us: int) -> CriterionView:
-    return CriterionView(
-        criterion=due.criterion,
-        at=write_time(due.when_us) if due.when_us is not None else None,
-        share=round(share_at(due, batch, now_us), 4),
-        told=due.told,
-    )
+    at = write_time(due.when_us) if due.when_us is not None else None
+    return build_resource(CriterionView, due, at=at, share=round(share_at(due, batch, now_us), 4))
 
 
 def member_view(member: RedactedMember) -> BatchMemberView:
-    return BatchMemberView(
+    return build_resource(
+        BatchMemberView,
+        member,
         delivery=member.id,
-        session=member.session,
-        sender=member.sender,
-        kind=member.kind,
-        bytes=member.bytes,
-        state=member.state,
         in_batch=member.is_in_it,
         since=write_time(member.since_us),
-        group=member.group,
-        document=member.document,
-        verdict=member.verdict,
         reasons=list(member.reasons),
     )

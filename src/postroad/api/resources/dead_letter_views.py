@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated, Literal, Self
 
-from msgspec.structs import asdict
 from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, model_validator
 
 from postroad.api.pagination import PageQuery
@@ -12,6 +11,7 @@ from postroad.api.resources.stop_contents import part_view
 from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.configuration.shapes import Line, Seconds, StrictShape, Word
 from postroad.core.model.failure_cause import Cause
+from postroad.core.resources.base import build_resource
 from postroad.core.resources.dead_letters import LetterCount, LetterDetails, LetterEvent, LetterResult, LetterView
 from postroad.core.visibility.redact_dead_letter import DeadLetterView
 from postroad.errors import Refused
@@ -106,39 +106,25 @@ class DropMany(ManyLetters, DropWish):
 
 
 def letter_view(letter: DeadLetterView) -> LetterView:
-    return LetterView(
+    return build_resource(
+        LetterView,
+        letter,
         delivery=letter.id,
-        session=letter.session,
         failed_at=write_time(letter.failed_at_us),
         posted_at=write_time(letter.posted_at_us),
-        service=letter.service,
-        gcid=letter.gcid,
-        sender=letter.sender,
-        type=letter.type,
-        topic=letter.topic,
-        handle=letter.handle,
-        size=letter.size,
-        attempts=letter.attempts,
-        cause=letter.cause,
-        reason=letter.reason,
-        resent=letter.resent,
         open=letter.is_open,
     )
 
 
 def details_view(found: DeadLetterDetails) -> LetterDetails:
-    return LetterDetails(
-        **asdict(letter_view(found.letter)),
-        events=[
-            LetterEvent(at=write_time(one.at_us), what=one.what, by=one.by, detail=one.detail) for one in found.events
-        ],
-        parts=[part_view(part) for part in found.parts],
+    events = [build_resource(LetterEvent, event, at=write_time(event.at_us)) for event in found.events]
+    return build_resource(
+        LetterDetails, letter_view(found.letter), events=events, parts=[part_view(part) for part in found.parts]
     )
 
 
 def count_view(counted: DeadLetterCount) -> LetterCount:
-    sample = [letter_view(letter) for letter in counted.sample]
-    return LetterCount(matches=counted.matches, complete=counted.complete, sample=sample)
+    return build_resource(LetterCount, counted, sample=[letter_view(letter) for letter in counted.sample])
 
 
 def result_view(dealt: LetterOutcome) -> LetterResult:

@@ -8,21 +8,11 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState, Criterion
+from postroad.core.model.batch_actions import BATCH_ACTIONS
 from postroad.core.model.batch_policy import BatchPolicy, Recovery
 from postroad.errors import Refused
 
-MOVE_WORDS = {
-    "closed": "released",
-    "left": "without a message",
-    "emptied": "without a message",
-    "sent again": "resumed",
-}
-POSSIBLE_NEXT = {
-    BatchState.OPEN: "release it, pause it, or remove messages",
-    BatchState.CLOSED: "pause or resume it, or remove messages",
-    BatchState.ASSEMBLED: "wait for the result of its interchange",
-    BatchState.SUSPENDED: "resume or drop it, or remove messages",
-}
+ACTIONS = {move: action for action in BATCH_ACTIONS.values() for move in action.moves}  # by the moves that they make
 
 
 def open_batch(
@@ -151,7 +141,22 @@ def recover_batch(policy: BatchPolicy, batch: Batch, now_us: int) -> Batch:
 def _state_after(batch: Batch, move: str) -> BatchState:
     state = BATCH_MOVES[batch.state].get(move)
     if state is None:
-        following = POSSIBLE_NEXT.get(batch.state, "it can no longer be changed")
-        told = f"batch {batch.id} is {batch.state.value} and cannot be {MOVE_WORDS.get(move, move)}; {following}"
-        raise Refused("batch.state", told)
+        raise Refused(
+            "batch.state", f"batch {batch.id} is {batch.state.value} and {_impossible(move)}; {_possible(batch)}"
+        )
     return state
+
+
+def _impossible(move: str) -> str:
+    action = ACTIONS.get(move)
+    if action is not None and action.of_member:
+        return "no message can be removed from it"
+    return f"cannot be {action.past if action is not None else move}"
+
+
+def _possible(batch: Batch) -> str:
+    """Return in words what can be done with the batch."""
+    if batch.state is BatchState.ASSEMBLED:
+        return "wait until its interchange is delivered or fails"
+    advice = [action.advice for action in BATCH_ACTIONS.values() if action.is_possible(batch)]
+    return f"{', '.join(advice[:-1])} or {advice[-1]}" if advice else "its state is final"

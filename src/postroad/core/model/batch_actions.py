@@ -17,6 +17,7 @@ class BatchAction:
     name: str  # of the command, and the last segment of the URL
     operation: str  # its id in OpenAPI
     title: str  # of the button
+    advice: str  # in errors about other actions
     past: str  # participle, as in "released: batch …"
     done: str  # what the console reports afterwards
     description: str  # in OpenAPI, in the SDK and in the help of the command
@@ -49,6 +50,7 @@ RELEASE = BatchAction(
     name="release",
     operation="release_batch",
     title="Release now",
+    advice="release it",
     past="released",
     done="The batch was released.",
     description="Close a batch now, even if its criteria are not met, and resume it if it was paused.",
@@ -58,6 +60,7 @@ HOLD = BatchAction(
     name="hold",
     operation="hold_batch",
     title="Pause",
+    advice="pause it",
     past="paused",
     done="The batch is paused: it gathers messages, and is not sent.",
     description="Pause a batch: it gathers messages and closes as usual, but is not sent until it is resumed.",
@@ -68,6 +71,7 @@ LET_GO = BatchAction(
     name="let-go",
     operation="let_batch_go",
     title="Resume",
+    advice="resume it",
     past="resumed",
     done="The batch was resumed.",
     description="Resume a paused batch.",
@@ -78,6 +82,7 @@ RESUME = BatchAction(
     name="resume",
     operation="resume_batch",
     title="Resume",
+    advice="resume it",
     past="resumed",
     done="The batch was resumed.",
     description="Resume a suspended batch, with the same bytes if it was assembled and no member has left since.",
@@ -87,6 +92,7 @@ DROP = BatchAction(
     name="drop",
     operation="drop_batch",
     title="Drop",
+    advice="drop it",
     past="dropped",
     done="The batch was dropped; its messages are dead letters.",
     description="Drop a suspended batch: its members become dead letters, which can be resent.",
@@ -97,6 +103,7 @@ TAKE_OUT = BatchAction(
     name="take-out",
     operation="take_member_out",
     title="Remove",
+    advice="remove messages",
     past="removed",
     done="The message was removed and is a dead letter now.",
     description="Remove one message from a batch: it becomes a dead letter, and the others continue.",

@@ -203,6 +203,8 @@ async def test_only_operators_issue_credit_and_record_payments(asked: Asked, who
         ({"period": PERIOD, "counted": {"through": 0, "latest": 0, "accounts": []}}, "billing.not-counted"),
         ({"period": PERIOD}, "billing.not-counted"),
         ({"period": "2026-13"}, "value.invalid"),
+        ({"period": "0000-01", "counted": {"through": 7, "latest": LATE, "accounts": []}}, "value.invalid"),
+        ({"period": "9999-12", "counted": {"through": 7, "latest": LATE, "accounts": []}}, "value.invalid"),
     ],
 )
 async def test_a_month_is_issued_when_it_is_over_and_counted(asked: Asked, wish: dict[str, Any], code: str) -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from postroad.core.configuration.entries.billing_records import invoice_entry
 from postroad.core.model.billing import Invoice, InvoiceLine
+from tests.samples.billing_documents import invoice_entry
 from tests.samples.served_network import json_lines, postroad, served, succeeded
 
 NUMBER = "2026-10-0001"

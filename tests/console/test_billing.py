@@ -10,11 +10,11 @@ import pytest
 
 from postroad.client import Client
 from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTotal, make_credit_note, make_invoice
-from postroad.core.configuration.entries.billing_records import invoice_entry, payment_entry
 from postroad.core.model.billing import BillingSettings, Invoice, LineKey, Payment
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.failing import PASSWORD, counted, house
+from tests.samples.billing_documents import invoice_entry, payment_entry
 from tests.samples.counted import SESSION, STRANGE, Counted
 
 NUMBER = "2026-09-0001"

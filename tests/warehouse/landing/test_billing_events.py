@@ -8,7 +8,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from postroad.core.model.billing_entries import BillingEntry, billing_record
+from postroad.core.model.billing_entries import BillingJournalEntry, billing_record
 from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
 from postroad.testing.contracts.index.story_billing import BILLING
@@ -19,7 +19,7 @@ NOT_COMPARED = {"kind", "reason"}
 
 @pytest.mark.req("P3")
 @pytest.mark.parametrize("entry", BILLING, ids=lambda entry: str(type(entry).__struct_config__.tag))
-def test_a_billing_entry_lands_as_the_object_that_it_was_before(entry: BillingEntry) -> None:
+def test_a_billing_entry_lands_as_the_object_that_it_was_before(entry: BillingJournalEntry) -> None:
     record = billing_record(entry)
     change = ObjectChange(*object_key(record), 1, msgspec.to_builtins(record))
     before = ConfigurationChanged(entry.at_us, entry.by, "configuration applied", (change,))

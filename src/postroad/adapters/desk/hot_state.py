@@ -14,7 +14,7 @@ from typing import Any
 
 from postroad.adapters.desk.seen_keys import SeenKeys
 from postroad.core.delivery.mailbox import MAX_HEAD, Mailbox
-from postroad.core.model.billing_entries import BillingEntry, InvoiceCredited, InvoiceIssued, PaymentRecorded
+from postroad.core.model.billing_entries import BillingJournalEntry, InvoiceCredited, InvoiceIssued, PaymentRecorded
 from postroad.core.model.delivery import FINAL, DeliveryState, FoundDelivery, Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
@@ -300,7 +300,10 @@ class HotState:
             self._take_out(number)
 
     def _apply_keys(
-        self, entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered | BillingEntry, seq: int, *_: object
+        self,
+        entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered | BillingJournalEntry,
+        seq: int,
+        *_: object,
     ) -> None:
         self.keys.remember(unique_keys(entry), seq)
 

@@ -26,7 +26,7 @@ from postroad.core.billing.invoice_views import invoice_details, invoice_summary
 from postroad.core.billing.invoices import InvoiceAccount, LineTotal, round_amount
 from postroad.core.billing.issuing import CountedAccount, CountedMonth, draft_invoices
 from postroad.core.codecs.lexical import write_time
-from postroad.core.configuration.entries.billing_records import Day, Whole
+from postroad.core.configuration.entries.billing_records import Day
 from postroad.core.configuration.entries.tariffs import Currency, Month
 from postroad.core.configuration.shapes import Count, Line, Prose, StrictShape, Word
 from postroad.core.model.billing import Invoice, LineKey
@@ -61,6 +61,7 @@ IdempotencyKey = Annotated[
         description="A repeated request with the same key returns the first result and records nothing again",
     ),
 ]
+Sum = Annotated[StrictInt, Field(ge=-(10**17), le=10**17)]
 PaidAmount = Annotated[StrictStr, Field(max_length=20, description="A decimal number as text, such as `12.50`")]
 
 
@@ -71,9 +72,9 @@ class CountedLine(StrictShape):
     part: Line = ""
     service: Line = ""
     tariff: Line = ""
-    quantity: Whole
-    kilobytes: Whole
-    micros: Whole
+    quantity: Sum
+    kilobytes: Sum
+    micros: Sum
 
 
 class AccountCharges(StrictShape):
@@ -89,7 +90,7 @@ class CountedCharges(StrictShape):
     """The charges of a month, counted by a warehouse that this server does not read."""
 
     through: Annotated[Count, Field(description="The last journal entry that is counted")]
-    latest: Annotated[Whole, Field(description="Time of the latest counted event, in microseconds since 1970")] = 0
+    latest: Annotated[Sum, Field(description="Time of the latest counted event, in microseconds since 1970")] = 0
     accounts: Annotated[
         tuple[AccountCharges, ...],
         Field(max_length=50_000, description="All accounts of the month; one that is left out owes nothing"),

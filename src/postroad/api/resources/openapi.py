@@ -87,6 +87,8 @@ def _complete(operation: dict[str, Any], method: str, route: APIRoute) -> None:
         statuses |= {410}
     if "models" in route.tags:  # of a service that is none, or has no nodes yet
         statuses |= {409}
+    if route.path.endswith("/billing/usage"):  # which no warehouse has counted yet
+        statuses |= {409}
     if route.path.endswith("/apply"):
         statuses |= {412}
     if method == "get" and isinstance(route, GuardedRoute):

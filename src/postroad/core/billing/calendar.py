@@ -11,6 +11,7 @@ from postroad.errors import Refused
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
+FIRST_YEAR, LAST_YEAR = "1970", "9998"  # calendars end at 9999, and a month at the first day of the next
 MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])\Z")
 
 
@@ -31,7 +32,7 @@ def begins_us(day: date, time_zone: str) -> int:
 
 
 def check_period(period: str) -> str:
-    if not MONTH.match(period):
+    if not MONTH.match(period) or not FIRST_YEAR <= period[:4] <= LAST_YEAR:
         raise Refused("value.invalid", f"{period[:20]!r} is not a month; write it as 2026-10")
     return period
 

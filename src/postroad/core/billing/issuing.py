@@ -26,6 +26,7 @@ from postroad.core.billing.records import BillingRecords, newest_number
 from postroad.core.model.billing import BillingSettings, Invoice, decimals
 from postroad.errors import Refused
 
+MAX_AMOUNT = Decimal(10) ** 15  # so that sums of amounts stay exact
 LATE_CHANGES = "use counted after the invoice was issued"
 
 
@@ -126,7 +127,8 @@ def parse_amount(text: str, currency: str) -> Decimal:
     """Return an amount that can be paid in a currency, with its decimals; refuses any other text."""
     try:
         amount = Decimal(text)
-        fits = amount.is_finite() and amount == amount.quantize(Decimal(1).scaleb(-decimals(currency)))
+        fits = amount.is_finite() and abs(amount) < MAX_AMOUNT
+        fits = fits and amount == amount.quantize(Decimal(1).scaleb(-decimals(currency)))
     except InvalidOperation:
         fits = False
     if not fits:

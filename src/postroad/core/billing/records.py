@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from postroad.core.billing.balances import Balance, balances
 from postroad.core.billing.invoices import InvoiceAccount
 from postroad.core.model.billing import Invoice, Payment
-from postroad.core.model.billing_entries import BillingEntry, billing_record
+from postroad.core.model.billing_entries import BillingJournalEntry, billing_record
 from postroad.core.model.configuration_objects import stored_object
 from postroad.core.model.journal import ConfigurationChanged, Entry
 from postroad.core.model.snapshot import Directory
@@ -118,5 +118,5 @@ def _records(entries: Iterable[Entry]) -> Iterator[Invoice | Payment]:
             for change in entry.objects:
                 if change.kind in KINDS and change.value is not None:
                     yield stored_object(change.kind, change.value)
-        elif isinstance(entry, BillingEntry):
+        elif isinstance(entry, BillingJournalEntry):
             yield billing_record(entry)

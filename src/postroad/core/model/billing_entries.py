@@ -85,8 +85,8 @@ class PaymentRecorded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     request: str = ""  # the Idempotency-Key of the request
 
 
-BillingEntry = InvoiceIssued | InvoiceCredited | PaymentRecorded
-BILLING_TAGS: tuple[str, ...] = tuple(str(kind.__struct_config__.tag) for kind in BillingEntry.__args__)
+BillingJournalEntry = InvoiceIssued | InvoiceCredited | PaymentRecorded
+BILLING_TAGS: tuple[str, ...] = tuple(str(kind.__struct_config__.tag) for kind in BillingJournalEntry.__args__)
 
 
 def issued_document(invoice: Invoice) -> IssuedDocument:
@@ -124,7 +124,7 @@ def issued_document(invoice: Invoice) -> IssuedDocument:
     )
 
 
-def billing_record(entry: BillingEntry) -> Invoice | Payment:
+def billing_record(entry: BillingJournalEntry) -> Invoice | Payment:
     """Return the invoice, credit note or payment that an entry contains."""
     if isinstance(entry, PaymentRecorded):
         return Payment(
@@ -175,7 +175,7 @@ def _invoice(issued: IssuedDocument, request: str) -> Invoice:
     )
 
 
-def record_value(entry: BillingEntry) -> tuple[str, str, dict[str, Any]]:
+def record_value(entry: BillingJournalEntry) -> tuple[str, str, dict[str, Any]]:
     """Return kind, key and value under which indexes keep the record, as they keep those that `apply` has added."""
     record = billing_record(entry)
     value: dict[str, Any] = msgspec.to_builtins(record)

@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from postroad.core.model.batch import Batch, BatchMember
-from postroad.core.model.billing_entries import BillingEntry
+from postroad.core.model.billing_entries import BillingJournalEntry
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange
@@ -356,7 +356,7 @@ Entry = (
     | DeliveriesReleased
     | BatchesChanged
     | InterchangeAnswered
-    | BillingEntry
+    | BillingJournalEntry
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -17,7 +17,7 @@ from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.batch import Batch
 from postroad.core.model.billing_entries import (
     FIRST_VERSION,
-    BillingEntry,
+    BillingJournalEntry,
     InvoiceCredited,
     InvoiceIssued,
     PaymentRecorded,
@@ -262,7 +262,7 @@ def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, fact
         changes["insert_seen"].append((version_key(change.kind, change.key, change.version), "", seq))
 
 
-def _billed(changes: Changes, seq: int, entry: BillingEntry, facts: bytes, body: BodyAt) -> None:
+def _billed(changes: Changes, seq: int, entry: BillingJournalEntry, facts: bytes, body: BodyAt) -> None:
     kind, key, value = record_value(entry)
     row = (kind, key, FIRST_VERSION, pack_value(value), entry.at_us, entry.by)
     changes["save_object"].append((*row, seq))

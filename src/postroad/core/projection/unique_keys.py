@@ -9,7 +9,7 @@ from __future__ import annotations
 from postroad.core.model.batch import Batch
 from postroad.core.model.billing_entries import (
     FIRST_VERSION,
-    BillingEntry,
+    BillingJournalEntry,
     InvoiceCredited,
     InvoiceIssued,
     PaymentRecorded,
@@ -53,7 +53,7 @@ def unique_keys(entry: Entry) -> list[int]:
         return [dead_letter_key(number) for number in entry.deliveries]
     if isinstance(entry, ConfigurationChanged):
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
-    if isinstance(entry, BillingEntry):
+    if isinstance(entry, BillingJournalEntry):
         return billing_keys(entry)
     return []
 
@@ -177,7 +177,7 @@ def version_key(kind: str, key: str, version: int) -> int:
     return key_hash("version", kind, key, str(version))
 
 
-def billing_keys(entry: BillingEntry) -> list[int]:
+def billing_keys(entry: BillingJournalEntry) -> list[int]:
     """Return the keys of a billing record: its number, its place in the account, and the request that asked for it.
 
     A number is the key that it also has when it was added by `apply`, so it is never used twice.

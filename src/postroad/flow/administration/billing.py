@@ -26,7 +26,7 @@ from postroad.core.billing.issuing import (
 from postroad.core.billing.records import BillingRecords, account_of
 from postroad.core.model.billing import Invoice, Payment
 from postroad.core.model.billing_entries import (
-    BillingEntry,
+    BillingJournalEntry,
     InvoiceCredited,
     InvoiceIssued,
     PaymentRecorded,
@@ -136,7 +136,7 @@ async def credit_invoice(
     require_operator(caller)
     books, on = network.directory.books, today(network)
 
-    def decide(records: BillingRecords) -> BillingEntry:
+    def decide(records: BillingRecords) -> BillingJournalEntry:
         note = build_credit(records, number, amount, reason, on=on, books=books)
         follows = records.newest(account_of(note))
         return InvoiceCredited(network.clock.now_us(), caller.name, issued_document(note), follows, request)
@@ -163,7 +163,7 @@ async def record_payment(
     require_operator(caller)
     day = received_on or today(network)
 
-    def decide(records: BillingRecords) -> BillingEntry:
+    def decide(records: BillingRecords) -> BillingJournalEntry:
         first = records.root(number)
         return PaymentRecorded(
             network.clock.now_us(),
@@ -196,7 +196,7 @@ def addresses_in(document: Invoice, directory: Directory) -> dict[str, str]:
 
 
 async def _record_once(
-    network: Network, decide: Callable[[BillingRecords], BillingEntry], request: str
+    network: Network, decide: Callable[[BillingRecords], BillingJournalEntry], request: str
 ) -> Invoice | Payment:
     """Write the entry that is decided on, unless its request has made a record before; returns the record."""
     if request:
@@ -212,12 +212,14 @@ async def _record_once(
 
 
 def _unless_known(
-    records: BillingRecords, request: str, decide: Callable[[BillingRecords], BillingEntry]
-) -> Sequence[BillingEntry]:
+    records: BillingRecords, request: str, decide: Callable[[BillingRecords], BillingJournalEntry]
+) -> Sequence[BillingJournalEntry]:
     return [] if records.requested(request) is not None else [decide(records)]
 
 
-async def _write(network: Network, decide: Callable[[BillingRecords], Sequence[BillingEntry]]) -> list[BillingEntry]:
+async def _write(
+    network: Network, decide: Callable[[BillingRecords], Sequence[BillingJournalEntry]]
+) -> list[BillingJournalEntry]:
     return await network.configuration.record(lambda directory: decide(BillingRecords.of_directory(directory)))
 
 
@@ -239,7 +241,7 @@ def _issue(
     counted: CountedMonth,
     addresses: Mapping[str, str],
     records: BillingRecords,
-) -> list[BillingEntry]:
+) -> list[BillingJournalEntry]:
     """Return the entries of the documents that are due; ``addresses`` are those of the services in their lines."""
     now_us = network.clock.now_us()
     return [

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from postroad.core.model.billing_entries import FIRST_VERSION, BillingEntry, record_value
+from postroad.core.model.billing_entries import FIRST_VERSION, BillingJournalEntry, record_value
 from postroad.core.model.configuration_objects import LARGE_KINDS, object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
 from postroad.core.model.snapshot import Directory
@@ -99,14 +99,14 @@ class Configuration:
             self._become(numbered, outcome.seq)
             return self._directory
 
-    async def record(self, decide: Callable[[Directory], Sequence[BillingEntry]]) -> list[BillingEntry]:
+    async def record(self, decide: Callable[[Directory], Sequence[BillingJournalEntry]]) -> list[BillingJournalEntry]:
         """Append billing entries that are decided on the current directory; returns those that were written.
 
         An entry is left out if another node has used its number or made its request meanwhile; ``load`` and decide again.
         """
         return await run_to_completion(self._record(decide))
 
-    async def _record(self, decide: Callable[[Directory], Sequence[BillingEntry]]) -> list[BillingEntry]:
+    async def _record(self, decide: Callable[[Directory], Sequence[BillingJournalEntry]]) -> list[BillingJournalEntry]:
         async with self._lock:
             entries = decide(self._directory)
             steps = [JournalStep(entry, keys=tuple(billing_keys(entry)), reserve=True) for entry in entries]
@@ -139,7 +139,7 @@ class Configuration:
         return ObjectChange(change.kind, change.key, current + 1, value)
 
 
-def _object_change(entry: BillingEntry) -> ObjectChange:
+def _object_change(entry: BillingJournalEntry) -> ObjectChange:
     kind, key, value = record_value(entry)
     return ObjectChange(kind, key, FIRST_VERSION, value)
 

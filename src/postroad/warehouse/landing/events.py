@@ -13,7 +13,7 @@ import msgspec
 
 from postroad.core.model.billing_entries import (
     FIRST_VERSION,
-    BillingEntry,
+    BillingJournalEntry,
     InvoiceCredited,
     InvoiceIssued,
     PaymentRecorded,
@@ -161,7 +161,7 @@ def _object_value(change: ObjectChange) -> str | None:
     return _json(change.value).decode()
 
 
-def _billed(seq: int, entry: BillingEntry, _: int) -> Rows:
+def _billed(seq: int, entry: BillingJournalEntry, _: int) -> Rows:
     """Yield a billing record as it was landed when it was configuration, so that one query finds all of them."""
     kind, key, value = record_value(entry)
     yield (seq, 0, "object", entry.at_us, entry.by, None, kind, key, FIRST_VERSION, False, _json(value).decode())

@@ -1,7 +1,7 @@
-"""Invoices and payments in a document, as `postroad billing` submits them to the network.
+"""Invoices and payments in a document, as `postroad billing` submitted them until version 0.2.
 
 They are records, not configuration: an export omits them, pruning never removes them, and existing ones never change.
-Being submitted like configuration makes them facts of the journal, written once and atomically.
+Today they are journal entries of their own (``core/model/billing_entries``); documents that have them still apply.
 """
 
 from __future__ import annotations
@@ -87,40 +87,6 @@ class PaymentEntry(StrictShape):
 
 def _line(number: int, given: dict[str, Any]) -> InvoiceLine:
     return InvoiceLine(number=number, **given | {"amount": Decimal(given["amount"])})
-
-
-def invoice_entry(invoice: Invoice) -> dict[str, Any]:
-    """An invoice as a document has it."""
-    return {
-        "document": invoice.document.value,
-        "organization": invoice.organization,
-        "period": invoice.period,
-        "currency": invoice.currency,
-        "issuedOn": invoice.issued_on.isoformat(),
-        "dueOn": invoice.due_on.isoformat(),
-        "seller": invoice.seller,
-        "through": invoice.through,
-        "tariffs": dict(invoice.tariffs),
-        "lines": [_line_entry(line) for line in invoice.lines],
-        "total": f"{invoice.total:f}",
-        "reason": invoice.reason,
-    } | ({"corrects": invoice.corrects} if invoice.corrects else {})
-
-
-def _line_entry(line: InvoiceLine) -> dict[str, Any]:
-    key = {"kind": line.kind, "part": line.part, "service": line.service, "tariff": line.tariff}
-    sums = {"quantity": line.quantity, "kilobytes": line.kilobytes, "micros": line.micros}
-    return key | sums | {"amount": f"{line.amount:f}", "text": line.text}
-
-
-def payment_entry(payment: Payment) -> dict[str, Any]:
-    return {
-        "invoice": payment.invoice,
-        "amount": f"{payment.amount:f}",
-        "currency": payment.currency,
-        "receivedOn": payment.received_on.isoformat(),
-        "reference": payment.reference,
-    }
 
 
 def record_errors(record: Invoice | Payment) -> list[str]:

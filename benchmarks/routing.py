@@ -23,6 +23,7 @@ from benchmarks.codecs import cpu_us
 from benchmarks.payload import RECEIVER, SENDER
 from benchmarks.routing_cases import BODY, HEADER, HOLDING, ORDER, Case, body, check, header, subject
 from postroad.core.admission.admit import Admitted, admit
+from postroad.core.codecs.parts import looks_like_xml
 from postroad.core.codecs.xml import parse
 from postroad.core.model.caller import Caller
 from postroad.core.model.configuration_objects import object_key
@@ -134,7 +135,7 @@ def least_us(calls: dict[str, Call]) -> dict[str, float]:
 
 
 # The same order is routed again and again here, and must be parsed as often as different ones would be.
-documents._KINDS["/"] = (documents.looks_like_xml, parse)
+documents._KINDS["/"] = (looks_like_xml, parse)
 
 
 def parses(call: Call) -> int:

@@ -16,8 +16,7 @@ import time
 import uvloop
 
 from benchmarks.codecs import order
-from postroad.adapters.scripts.scripts import StarlarkScripts
-from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.scripts.scripts import ScriptWorkers, StarlarkScripts
 from postroad.ports import ItemValue
 
 STARTS = 5
@@ -53,7 +52,7 @@ def json_order() -> bytes:
 
 
 async def start_ms() -> float:
-    workers = script_workers()
+    workers = ScriptWorkers()
     started = time.perf_counter()
     await workers.warm()
     took = time.perf_counter() - started
@@ -75,7 +74,7 @@ async def round_trip_us(engine: StarlarkScripts, scripts: list[str], content: by
 async def measure() -> None:
     starts = [await start_ms() for _ in range(STARTS)]
     print(f"{'worker started, until it is confined':64} {statistics.median(starts):8.1f} ms")
-    workers = script_workers()
+    workers = ScriptWorkers()
     engine = StarlarkScripts(workers)
     xml, values = order(LINES), json_order()
     cases = [

@@ -11,8 +11,14 @@ import pytest
 import pytest_asyncio
 
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT_BYTES
-from postroad.adapters.scripts.scripts import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES, StarlarkScripts
-from postroad.adapters.scripts.workers import DEADLINE_S, MEMORY_BYTES, script_workers
+from postroad.adapters.confined.pool import DEADLINE_S, MEMORY_BYTES
+from postroad.adapters.scripts.scripts import (
+    LARGEST_CONTENT_BYTES,
+    MOST_ELEMENTS,
+    MOST_VALUES,
+    ScriptWorkers,
+    StarlarkScripts,
+)
 from postroad.ports import QueryEngine, QueryVerdict
 from tests.source_tree import ROOT
 
@@ -51,7 +57,7 @@ def made(kind: str, text: str) -> QueryVerdict:
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def engine() -> AsyncIterator[QueryEngine]:
-    workers = script_workers()
+    workers = ScriptWorkers()
     yield StarlarkScripts(workers)
     await workers.close()
 

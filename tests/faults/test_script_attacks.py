@@ -13,10 +13,8 @@ import pytest
 import pytest_asyncio
 
 from postroad.adapters.confined import worker as worker_module
-from postroad.adapters.confined.frames import WorkerTerms
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.adapters.scripts.scripts import StarlarkScripts
-from postroad.adapters.scripts.workers import MEMORY_BYTES, script_workers
+from postroad.adapters.scripts.scripts import ScriptWorkers, StarlarkScripts
 from postroad.errors import Refused
 from tests.faults.sandbox_attacks import ENVIRONMENT_VARIABLE, SECRET, Surroundings, succeeded
 from tests.faults.script_attacks import loads, returning, script_attacks
@@ -43,9 +41,13 @@ def surroundings(server: SecretServer) -> Iterator[Surroundings]:
         yield at
 
 
+class PythonWorkers(WorkerPool):
+    engine = "tests.faults.python_room"
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def locked(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
-    pool = script_workers()
+    pool = ScriptWorkers()
     yield StarlarkScripts(pool)
     await pool.close()
 
@@ -53,8 +55,7 @@ async def locked(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def confined_only(surroundings: Surroundings) -> AsyncIterator[StarlarkScripts]:
     """Workers that run scripts as Python: what holds here, the operating system holds."""
-    terms = WorkerTerms(memory_bytes=MEMORY_BYTES, deadline_s=10, settings=())
-    pool = WorkerPool(terms, engine="tests.faults.python_room", processes=1, recycle_after=1_000, penalties=None)
+    pool = PythonWorkers(deadline_s=10, recycle_after=1_000)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(worker_module, "BOOT", f"import sys; sys.path.insert(0, {str(ROOT)!r}); {worker_module.BOOT}")
         await pool.warm()

@@ -12,8 +12,13 @@ import pytest_asyncio
 
 from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.confined.pool import WorkerPool
-from postroad.adapters.scripts.scripts import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES, StarlarkScripts
-from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.scripts.scripts import (
+    LARGEST_CONTENT_BYTES,
+    MOST_ELEMENTS,
+    MOST_VALUES,
+    ScriptWorkers,
+    StarlarkScripts,
+)
 from postroad.errors import Refused, Unavailable
 from postroad.ports import QueryVerdict
 from tests.faults.script_attacks import returning
@@ -46,7 +51,7 @@ Pool = tuple[WorkerPool, StarlarkScripts]
 
 @pytest_asyncio.fixture
 async def hurried() -> AsyncIterator[Pool]:
-    workers = script_workers(deadline_s=DEADLINE_S, memory_bytes=MEMORY_BYTES)
+    workers = ScriptWorkers(deadline_s=DEADLINE_S, memory_bytes=MEMORY_BYTES)
     yield workers, StarlarkScripts(workers)
     await workers.close()
 
@@ -54,7 +59,7 @@ async def hurried() -> AsyncIterator[Pool]:
 @pytest_asyncio.fixture
 async def patient() -> AsyncIterator[Pool]:
     """With the time to run into the limit that is meant."""
-    workers = script_workers(deadline_s=60, memory_bytes=MEMORY_BYTES)
+    workers = ScriptWorkers(deadline_s=60, memory_bytes=MEMORY_BYTES)
     yield workers, StarlarkScripts(workers)
     await workers.close()
 
@@ -176,7 +181,7 @@ async def test_no_script_fills_the_memory_that_others_need(patient: Pool) -> Non
     ids=["elements", "attributes", "objects", "numbers", "long text", "long XML"],
 )
 async def test_the_largest_message_costs_no_worker(content: bytes, media_type: str) -> None:
-    workers = script_workers()
+    workers = ScriptWorkers()
     try:
         await workers.warm()
         before = workers.process_ids
@@ -197,7 +202,7 @@ async def test_a_worker_killed_from_outside_costs_nobody_an_answer(patient: Pool
 
 
 async def test_workers_are_replaced_after_so_many_evaluations() -> None:
-    workers = script_workers(recycle_after=10)
+    workers = ScriptWorkers(recycle_after=10)
     engine = StarlarkScripts(workers)
     try:
         seen = set()
@@ -211,7 +216,7 @@ async def test_workers_are_replaced_after_so_many_evaluations() -> None:
 
 
 async def test_closing_refuses_what_is_under_way() -> None:
-    workers = script_workers()
+    workers = ScriptWorkers()
     engine = StarlarkScripts(workers)
     await workers.warm()
     waiting = asyncio.create_task(verdicts(engine, ENDLESS))

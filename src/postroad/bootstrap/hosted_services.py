@@ -17,8 +17,7 @@ from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.large_bodies.workers import ReadingWorkers
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
-from postroad.adapters.scripts.scripts import StarlarkScripts
-from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.scripts.scripts import ScriptWorkers, StarlarkScripts
 from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.bootstrap.routings import load_routings
 from postroad.bootstrap.settings import Settings
@@ -53,13 +52,13 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     network.exchanges.install(callables.names)
     processes = max(1, min(MAX_WORKERS, (os.cpu_count() or 1) // 2))
     workers, validation = SaxonWorkers(processes=processes), ValidationWorkers(processes=processes)
-    live = _engines(workers, script_workers(), validation, callables, stack)
+    live = _engines(workers, ScriptWorkers(), validation, callables, stack)
     _keep_warm(workers, _has_stylesheets, network, stack)
     _keep_warm(validation, _has_catalogues, network, stack)
     limit = TrialLimit()
     trials = _engines(
         SaxonWorkers(trial_limit=limit),
-        script_workers(trial_limit=limit),
+        ScriptWorkers(trial_limit=limit),
         ValidationWorkers(trial_limit=limit),
         callables,
         stack,

@@ -15,8 +15,8 @@ from typing import Protocol
 
 from msgspec.structs import replace
 
+from postroad.core.codecs.parts import looks_like_json, looks_like_xml
 from postroad.core.model.message import Delivered, Part
-from postroad.core.routing.conditions.documents import looks_like_json, looks_like_xml
 from postroad.core.routing.paths.json_path import read_json_path
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments, bad_argument

@@ -12,8 +12,7 @@ from typing import Any
 
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
-from postroad.adapters.scripts.scripts import StarlarkScripts
-from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.scripts.scripts import ScriptWorkers, StarlarkScripts
 from postroad.core.exchange.exchange import BindingTally, DeciderLanguage
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
@@ -157,7 +156,7 @@ def as_property(name: str, value: object) -> Property:
 async def open_hall(*, deadline_s: float = SOON_S) -> AsyncIterator[Hall]:
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(memory_network())
-        queries, scripts = SaxonWorkers(deadline_s=deadline_s), script_workers()
+        queries, scripts = SaxonWorkers(deadline_s=deadline_s), ScriptWorkers()
         stack.push_async_callback(queries.close)
         stack.push_async_callback(scripts.close)
         judges: dict[DeciderLanguage, QueryEngine] = {

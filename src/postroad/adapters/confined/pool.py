@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from contextlib import AbstractAsyncContextManager, nullcontext
+from typing import ClassVar
 
 from postroad.adapters.confined.frames import SourceAnswers, WorkerCall, WorkerOutcome, WorkerTerms
 from postroad.adapters.confined.penalty_box import PenaltyBox
@@ -18,25 +19,30 @@ from postroad.errors import Unavailable
 from postroad.flow.concurrency.trial_limit import TrialLimit
 
 TRIES = 2
+DEADLINE_S = 5.0
+MEMORY_BYTES = 512 * 1024 * 1024
+RECYCLE_AFTER = 100_000  # calls; Saxon keeps some 250 bytes of each
 
 log = logging.getLogger(__name__)
 
 
 class WorkerPool:
-    """Processes with one engine (``worker_main``), under these terms. All methods belong to one event loop."""
+    """Processes with one engine (``worker_main``). All methods belong to one event loop."""
+
+    engine: ClassVar[str]
+    settings: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(
         self,
-        terms: WorkerTerms,
         *,
-        engine: str,
-        processes: int,
-        recycle_after: int,
-        penalties: PenaltyBox | None,
+        processes: int = 1,
+        deadline_s: float = DEADLINE_S,
+        memory_bytes: int = MEMORY_BYTES,
+        recycle_after: int = RECYCLE_AFTER,
+        penalties: PenaltyBox | None = None,
         trial_limit: TrialLimit | None = None,
     ) -> None:
-        self._terms = terms
-        self._engine = engine
+        self._terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=self.settings)
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
         self._trial_limit = trial_limit  # that callers take before they wait for a worker; None: whoever comes first
@@ -132,7 +138,7 @@ class WorkerPool:
 
     async def _started(self) -> Worker:
         self._refuse_when_closed()
-        worker = await Worker.start(self._terms, self._engine)
+        worker = await Worker.start(self._terms, self.engine)
         try:
             self._refuse_when_closed()
         except Unavailable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.adapters.confined.frames import SourceAnswers, WorkerTerms
+from postroad.adapters.confined.frames import SourceAnswers
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.large_bodies.frames import ReadingCall, read_answer
 from postroad.errors import Refused
@@ -11,15 +11,15 @@ from postroad.flow.stages.body_reader import LargeBody, ReadBody
 ENGINE = "postroad.adapters.large_bodies.engine"
 DEADLINE_S = 30.0
 MEMORY_BYTES = 1 << 30
-RECYCLE_AFTER = 100_000
 
 
 class ReadingWorkers(WorkerPool):
     """Belongs to one event loop; starts nothing before the first large body comes."""
 
+    engine = ENGINE
+
     def __init__(self, *, processes: int = 1, deadline_s: float = DEADLINE_S, memory_bytes: int = MEMORY_BYTES) -> None:
-        terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s)
-        super().__init__(terms, engine=ENGINE, processes=processes, recycle_after=RECYCLE_AFTER, penalties=None)
+        super().__init__(processes=processes, deadline_s=deadline_s, memory_bytes=memory_bytes)
 
     async def read(self, large: LargeBody) -> ReadBody:
         """Reads a body; raises Refused with ``wire.too-complex`` if that exceeds the worker's limits."""

@@ -10,13 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SourceAnswers, WorkerTerms, output_limit
-from postroad.adapters.confined.penalty_box import PenaltyBox
+from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SourceAnswers, output_limit
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.saxon.frames import SaxonCall, Setting, Task
 from postroad.core.codecs.xml import to_utf8
 from postroad.errors import Refused, Unavailable
-from postroad.flow.concurrency.trial_limit import TrialLimit
 
 _FEATURE = "http://saxon.sf.net/feature/"
 
@@ -33,33 +31,13 @@ SETTINGS: tuple[Setting, ...] = (
 
 
 ENGINE = "postroad.adapters.saxon.engine"
-DEADLINE_S = 5.0
-MEMORY_BYTES = 512 * 1024 * 1024
-RECYCLE_AFTER = 100_000  # Saxon keeps some 250 bytes a call
 
 
 class SaxonWorkers(WorkerPool):
     """Compiles and applies stylesheets, and answers queries. All methods belong to one event loop."""
 
-    def __init__(
-        self,
-        *,
-        processes: int = 1,
-        deadline_s: float = DEADLINE_S,
-        memory_bytes: int = MEMORY_BYTES,
-        recycle_after: int = RECYCLE_AFTER,
-        penalties: PenaltyBox | None = None,
-        trial_limit: TrialLimit | None = None,
-    ) -> None:
-        terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=SETTINGS)
-        super().__init__(
-            terms,
-            engine=ENGINE,
-            processes=processes,
-            recycle_after=recycle_after,
-            penalties=penalties,
-            trial_limit=trial_limit,
-        )
+    engine = ENGINE
+    settings = SETTINGS
 
     async def check(self, stylesheet: str) -> None:
         """Compile a stylesheet; raises Refused with ``stylesheet.invalid``, the line and the error if that fails."""

@@ -183,3 +183,9 @@ def _check_size(script: str) -> None:
     if size > LARGEST_SOURCE_BYTES:
         detail = f"The script has {size} bytes; at most {LARGEST_SOURCE_BYTES} are allowed"
         raise Refused(INVALID, detail)
+
+
+class ScriptWorkers(WorkerPool):
+    """Runs scripts. Starts nothing before the first script is evaluated."""
+
+    engine = "postroad.adapters.scripts.engine"

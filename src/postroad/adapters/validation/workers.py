@@ -8,18 +8,13 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome, WorkerTerms
-from postroad.adapters.confined.penalty_box import PenaltyBox
+from postroad.adapters.confined.frames import SourceAnswers, WorkerOutcome
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.validation.frames import UNKNOWN, Validation, read_faults
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Refused, Unavailable
-from postroad.flow.concurrency.trial_limit import TrialLimit
 
 ENGINE = "postroad.adapters.validation.schema_cache"
-DEADLINE_S = 5.0
-MEMORY_BYTES = 512 * 1024 * 1024
-RECYCLE_AFTER = 100_000
 
 # The pool's words for what happened to a call, whatever its engine.
 _CODES = {
@@ -34,25 +29,7 @@ _CODES = {
 class ValidationWorkers(WorkerPool):
     """Compiles schemas and judges documents by them. All methods belong to one event loop."""
 
-    def __init__(
-        self,
-        *,
-        processes: int = 1,
-        deadline_s: float = DEADLINE_S,
-        memory_bytes: int = MEMORY_BYTES,
-        recycle_after: int = RECYCLE_AFTER,
-        penalties: PenaltyBox | None = None,
-        trial_limit: TrialLimit | None = None,
-    ) -> None:
-        terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=())
-        super().__init__(
-            terms,
-            engine=ENGINE,
-            processes=processes,
-            recycle_after=recycle_after,
-            penalties=penalties,
-            trial_limit=trial_limit,
-        )
+    engine = ENGINE
 
     async def check(self, schema: Schema) -> None:
         """Compile a schema; raises Refused with ``schema.invalid``, the line and the error if that fails."""

@@ -23,11 +23,11 @@ import click
 from postroad.api.serve import serve
 from postroad.bootstrap import open_network
 from postroad.bootstrap.settings import Settings
-from postroad.cli.commands.config.credentials import write_new_key_file
 from postroad.cli.demo import play
 from postroad.cli.demo.play import BUYER, SCENARIO_FOLDER, SELLER, UNWELCOME, PlayedMessage
 from postroad.cli.demo.soap_client import SoapClient
 from postroad.cli.framework.connection import OPERATOR_KEY_FILE
+from postroad.cli.framework.key_files import write_new_key_file
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.server_process import published_address
 from postroad.cli.input.configuration import read_configuration_files

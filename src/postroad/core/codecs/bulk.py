@@ -14,7 +14,7 @@ import msgspec
 
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES
 from postroad.core.codecs.json_form import JSON_FORM, read_result, write_recipients
-from postroad.core.codecs.json_shapes import JsonProblem, JsonRecipient, JsonResult
+from postroad.core.codecs.json_shapes import JsonProblem, JsonRecipient, JsonResult, make_problem
 from postroad.core.codecs.lexical import check_size
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.media import MULTIPART, NDJSON, media_type_of
@@ -189,14 +189,8 @@ def _written(results: Sequence[PostResult | Refused]) -> list[JsonResult | JsonP
 
 def _problem(refusal: Refused) -> JsonProblem:
     status, title = REFUSALS[refusal.code]
-    return JsonProblem(
-        type=f"/docs/errors#{refusal.code}",
-        title=title,
-        status=status,
-        detail=refusal.detail,
-        code=refusal.code,
-        pointer=refusal.pointer,
-        session=refusal.session,
+    return make_problem(
+        refusal.code, title, status=status, detail=refusal.detail, pointer=refusal.pointer, session=refusal.session
     )
 
 
@@ -219,5 +213,4 @@ def _answers(answer_type: str, body: bytes) -> list[dict[str, object]]:
 def _read_answer(answer: dict[str, object]) -> PostResult | Refused:
     if "transaction" in answer:
         return read_result(msgspec.convert(answer, JsonResult))
-    problem = msgspec.convert(answer, JsonProblem)
-    return Refused(problem.code, problem.detail, pointer=problem.pointer, session=problem.session)
+    return msgspec.convert(answer, JsonProblem).to_refusal()

@@ -8,7 +8,7 @@ from typing import Annotated, TypeVar
 import msgspec
 from msgspec import Meta, Struct
 
-from postroad.core.codecs.json_shapes import JsonProblem
+from postroad.core.codecs.json_shapes import JsonProblem, make_problem
 from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_routing, read_text
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
 from postroad.core.codecs.parts import OCTETS, check_lists, in_order, read_headers
@@ -151,22 +151,11 @@ class EnvelopeCodec:
     def encode_refusal(
         self, code: str, title: str, detail: str, pointer: str = "", session: str = "", status: int = 400
     ) -> bytes:
-        return _encode(
-            JsonProblem(
-                type=f"/docs/errors#{code}",
-                title=title,
-                status=status,
-                detail=detail,
-                code=code,
-                pointer=pointer,
-                session=session,
-            )
-        )
+        return _encode(make_problem(code, title, status=status, detail=detail, pointer=pointer, session=session))
 
     def decode_refusal(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Refused:
         check_size(body, limits)
-        problem = _decode(body, _PROBLEM)
-        return Refused(problem.code, problem.detail, pointer=problem.pointer, session=problem.session)
+        return _decode(body, _PROBLEM).to_refusal()
 
 
 def _check_bulk(body: bytes, limits: WireLimits) -> None:

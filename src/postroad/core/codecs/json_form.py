@@ -39,6 +39,7 @@ from postroad.core.codecs.json_shapes import (
     JsonSettlement,
     JsonSettlementResult,
     JsonStatus,
+    make_problem,
 )
 from postroad.core.codecs.lexical import read_routing, read_text, read_time, write_time
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits
@@ -157,21 +158,10 @@ class JsonCodec:
     def encode_refusal(
         self, code: str, title: str, detail: str, pointer: str = "", session: str = "", status: int = 400
     ) -> bytes:
-        return _encode(
-            JsonProblem(
-                type=f"/docs/errors#{code}",
-                title=title,
-                status=status,
-                detail=detail,
-                code=code,
-                pointer=pointer,
-                session=session,
-            )
-        )
+        return _encode(make_problem(code, title, status=status, detail=detail, pointer=pointer, session=session))
 
     def decode_refusal(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> Refused:
-        problem = json_syntax.decode(body, _PROBLEM, limits)
-        return Refused(problem.code, problem.detail, pointer=problem.pointer, session=problem.session)
+        return json_syntax.decode(body, _PROBLEM, limits).to_refusal()
 
 
 def read_post(post: JsonPost, limits: WireLimits) -> Message:

@@ -9,6 +9,7 @@ from msgspec import UNSET, Raw, Struct, UnsetType, field
 
 from postroad.core.model.message import MessageType
 from postroad.core.model.polling import Outcome
+from postroad.errors import Refused
 
 Value = Raw | str | bool | dict[str, str]
 
@@ -166,3 +167,19 @@ class JsonProblem(Struct, omit_defaults=True):
     code: str
     pointer: str = ""
     session: str = ""
+
+    def to_refusal(self) -> Refused:
+        return Refused(self.code, self.detail, pointer=self.pointer, session=self.session)
+
+
+def make_problem(code: str, title: str, *, status: int, detail: str, pointer: str, session: str) -> JsonProblem:
+    """Return the problem for a code; its type is the address of the code's entry on the page of errors."""
+    return JsonProblem(
+        type=f"/docs/errors#{code}",
+        title=title,
+        status=status,
+        detail=detail,
+        code=code,
+        pointer=pointer,
+        session=session,
+    )

@@ -10,6 +10,7 @@ import re
 from collections.abc import Collection, Iterable
 
 from postroad.core.codecs.limits import NAME_CHARS, WireLimits
+from postroad.core.codecs.media import media_type_of
 from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.errors import Refused
@@ -22,12 +23,29 @@ OCTETS = "application/octet-stream"
 XML = "application/xml"
 TEXT = "text/plain"
 JSON = "application/json"
+_UNSPECIFIC = frozenset({OCTETS, TEXT, ""})
+_XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
 
 
 def is_xml(content_type: str) -> bool:
     """Whether a content type says that the bytes are XML."""
     media_type = content_type.partition(";")[0].rstrip().lower()
     return media_type in (XML, "text/xml") or media_type.endswith("+xml")
+
+
+def looks_like_xml(part: Part) -> bool:
+    """True if the content type is XML, or is unspecific and the content begins like XML."""
+    if media_type_of(part.content_type) in _UNSPECIFIC:
+        return part.data[:100].lstrip(b" \t\r\n").startswith(_XML_STARTS)
+    return is_xml(part.content_type)
+
+
+def looks_like_json(part: Part) -> bool:
+    """True if the content type is JSON, or is unspecific and the content begins like JSON."""
+    media_type = media_type_of(part.content_type)
+    if media_type in _UNSPECIFIC:
+        return part.data[:100].lstrip(b" \t\r\n").startswith((b"{", b"["))
+    return media_type in ("application/json", "text/json") or media_type.endswith("+json")
 
 
 def check_ids(ids: Collection[str], pointer: str) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Iterable
 
 import msgspec
 
+from postroad.core.codecs.parts import looks_like_json, looks_like_xml
 from postroad.core.codecs.xml import first_elements, to_utf8
 from postroad.core.model.asset import Asset, AssetKind
 from postroad.core.model.message import Part
 from postroad.core.model.snapshot import Directory
-from postroad.core.routing.conditions.documents import looks_like_json, looks_like_xml
 from postroad.core.schemas.doctype import without_doctype
 from postroad.core.schemas.schema import SCHEMA_KINDS, Schema
 from postroad.core.schemas.schema_reader import SchemaReference

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import pyarrow as pa
@@ -84,6 +85,16 @@ def prepare_operation(lane: BulkOperation, directory: Directory) -> Iterator[Wor
 
 def schema_of(lane: BulkOperation) -> pa.Schema:
     return pa.schema([*COLUMNS, *lane.columns])
+
+
+def divide_into_batches(
+    rows: Iterable[dict[str, Any]], schema: pa.Schema, batch_rows: int = BATCH_ROWS
+) -> Iterator[pa.RecordBatch]:
+    """Yield rows in batches; a column that a row does not have is null."""
+    remaining = iter(rows)
+    while batch := list(islice(remaining, batch_rows)):
+        arrays = [pa.array([row.get(field.name) for row in batch], field.type) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
 def handle_messages(

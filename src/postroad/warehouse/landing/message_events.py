@@ -159,10 +159,9 @@ def refused_rows(seq: int, entry: MessageRefused, body_length: int) -> Rows:
     yield _row(_REFUSED, Recorded(seq, entry, body_length))
 
 
-_INVOCATION: Columns = {
+_COPY_EVENT: Columns = {
     "seq": lambda of: of.seq,
     "ordinal": lambda of: 0,
-    "about": lambda of: "copy",
     "at_us": lambda of: of.entry.at_us,
     "session": lambda of: of.entry.session,
     "transaction": lambda of: of.entry.transaction,
@@ -170,6 +169,11 @@ _INVOCATION: Columns = {
     "copy": lambda of: of.entry.copy,
     "hop": lambda of: of.entry.hop,
     "delivery": lambda of: delivery_number(of.seq, 0),
+}
+
+_INVOCATION: Columns = {
+    **_COPY_EVENT,
+    "about": lambda of: "copy",
     "journey": lambda of: of.entry.journey or delivery_number(of.entry.message, of.entry.copy),
     "by": lambda of: of.entry.by,
     "service": lambda of: of.entry.next,
@@ -195,16 +199,8 @@ def invocation_rows(seq: int, entry: InvocationReturned, body_length: int) -> Ro
 
 
 _RESENT: Columns = {
-    "seq": lambda of: of.seq,
-    "ordinal": lambda of: 0,
+    **_COPY_EVENT,
     "about": lambda of: "round",
-    "at_us": lambda of: of.entry.at_us,
-    "session": lambda of: of.entry.session,
-    "transaction": lambda of: of.entry.transaction,
-    "message_seq": lambda of: of.entry.message,
-    "copy": lambda of: of.entry.copy,
-    "hop": lambda of: of.entry.hop,
-    "delivery": lambda of: delivery_number(of.seq, 0),
     "journey": lambda of: delivery_number(of.seq, 0) if of.entry.followed else None,
     "by": lambda of: of.entry.by,
     "sender": lambda of: of.entry.sender,

@@ -20,6 +20,7 @@ from postroad.core.model.journal import InvocationReturned, MessagePosted, Messa
 from postroad.core.model.message import MessageType
 from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
+from postroad.warehouse.bulk.operation import divide_into_batches
 from postroad.warehouse.bulk.read.logged_posts import LoggedPost
 from postroad.warehouse.whatif.comparison import CopyChange, RouteComparison, RouteVerdict, RoutingSide, extra_stops
 from postroad.warehouse.whatif.forward_changes import ForwardChange, ForwardReasons, compare_forwards
@@ -27,7 +28,6 @@ from postroad.warehouse.whatif.forwards import ForwardedCopies, ForwardedCopy, K
 from postroad.warehouse.whatif.port_arrivals import ARRIVAL, FORWARDED
 from postroad.warehouse.whatif.reasons import address_of, addresses_of, explain_change
 
-BATCH_ROWS = 4_096
 RECIPIENT, IN_TRANSIT = "recipient", "in transit"
 
 PARTY = pa.struct([pa.field("service", pa.string()), pa.field("payer", pa.string())])
@@ -80,19 +80,7 @@ SCHEMA = pa.schema(
 
 
 def record_batches(rows: Iterable[dict[str, Any]]) -> Iterator[pa.RecordBatch]:
-    waiting: list[dict[str, Any]] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) >= BATCH_ROWS:
-            yield _batch(waiting)
-            waiting = []
-    if waiting:
-        yield _batch(waiting)
-
-
-def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    return divide_into_batches(rows, SCHEMA)
 
 
 def message_row(logged: LoggedPost, compared: RouteComparison, before: Directory, after: Directory) -> dict[str, Any]:

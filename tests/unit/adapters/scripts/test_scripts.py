@@ -14,8 +14,13 @@ import pytest_asyncio
 from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES
 from postroad.adapters.confined.source_evaluator import AT_ONCE
 from postroad.adapters.confined.worker import SOURCE_FOLDER
-from postroad.adapters.scripts.scripts import LARGEST_CONTENT_BYTES, MOST_ELEMENTS, MOST_VALUES, StarlarkScripts
-from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.scripts.scripts import (
+    LARGEST_CONTENT_BYTES,
+    MOST_ELEMENTS,
+    MOST_VALUES,
+    ScriptWorkers,
+    StarlarkScripts,
+)
 from postroad.errors import Refused
 from postroad.ports import ItemValue, QueryEngine, QueryVerdict
 
@@ -32,7 +37,7 @@ TEXT, JSON = "text/plain; charset=utf-8", "application/json"
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")
 async def engine() -> AsyncIterator[QueryEngine]:
-    workers = script_workers()
+    workers = ScriptWorkers()
     yield StarlarkScripts(workers)
     await workers.close()
 

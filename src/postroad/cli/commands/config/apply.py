@@ -10,10 +10,10 @@ from pathlib import Path
 
 import click
 
-from postroad.cli.commands.config.credentials import make_api_key, write_private
 from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.exit_codes import ExitCode
+from postroad.cli.framework.key_files import make_api_key, write_private
 from postroad.cli.framework.output import Output
 from postroad.cli.input.configuration import read_configuration_files
 from postroad.cli.views.plans import plan_lines
@@ -93,7 +93,7 @@ def _key_maker(made: dict[Path, str]) -> Callable[[Path], str]:
     """Return a function that makes missing keys; the files are written only once the network has accepted the plan."""
 
     def make(path: Path) -> str:
-        return made.setdefault(path, make_api_key())
+        return made.setdefault(path, make_api_key().text)
 
     return make
 

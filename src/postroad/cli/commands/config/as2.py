@@ -18,10 +18,10 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.x509 import Certificate
 
 from postroad.cli.commands.config.as2_keys import make_station_key
-from postroad.cli.commands.config.credentials import write_private
 from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.exit_codes import ExitCode
+from postroad.cli.framework.key_files import write_private
 from postroad.cli.framework.output import Output
 from postroad.client import Client, Refused
 from postroad.core.codecs.as2 import (

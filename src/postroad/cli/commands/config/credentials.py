@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 from pathlib import Path
 
 import click
 
 from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.key_files import make_api_key, write_private
 from postroad.cli.framework.output import Output
-from postroad.core.identity import api_key
 
 
 @click.group()
@@ -28,7 +26,7 @@ def make(out: Output, output: Path | None) -> None:
 
     To register it, run `postroad apply` with a configuration whose credential refers to it: keyFrom: file:FILE.
     """
-    key = api_key.make(secrets.token_bytes(api_key.RANDOM_BYTES))
+    key = make_api_key()
     if output is not None:
         write_private(output, key.text)
         out.value({"id": key.id, "file": str(output)})
@@ -36,24 +34,6 @@ def make(out: Output, output: Path | None) -> None:
     else:
         out.value({"id": key.id, "key": key.text})
         out.say(key.text)
-
-
-def make_api_key() -> str:
-    return api_key.make(secrets.token_bytes(api_key.RANDOM_BYTES)).text
-
-
-def write_new_key_file(path: Path) -> str:
-    """Make a new key and write it to a private file."""
-    key = make_api_key()
-    write_private(path, key)
-    return key
-
-
-def write_private(path: Path, text: str) -> None:
-    """Write a new file that only its owner can read; an existing file is not touched."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text + "\n")
 
 
 keys.add_command(make)

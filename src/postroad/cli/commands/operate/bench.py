@@ -14,9 +14,9 @@ from itertools import islice
 
 import click
 
-from postroad.cli.commands.config.credentials import make_api_key
 from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
+from postroad.cli.framework.key_files import make_api_key
 from postroad.cli.framework.output import Output
 from postroad.client import Access, AsyncClient, Message, Refused, message
 from postroad.errors import Unavailable
@@ -74,7 +74,7 @@ async def measure_load(access: Access, load: Load, advance: Callable[[float], No
 
 async def register_services(access: Access) -> dict[str, str]:
     """Register the two services if needed, and return fresh keys for them."""
-    keys = {name: make_api_key() for name in (SENDER, RECEIVER)}
+    keys = {name: make_api_key().text for name in (SENDER, RECEIVER)}
     services = {name: {"credentials": [{"label": "bench", "key": key}]} for name, key in keys.items()}
     document = {"postroad": 1, "organizations": {ORGANIZATION: {"services": services}}}
     async with AsyncClient(access=access) as operator:

@@ -11,8 +11,7 @@ from functools import partial
 from operator import attrgetter
 from typing import Any
 
-from postroad.core.codecs.media import media_type_of
-from postroad.core.codecs.parts import OCTETS, TEXT, is_xml
+from postroad.core.codecs.parts import looks_like_json, looks_like_xml
 from postroad.core.codecs.recent_trees import tree_of
 from postroad.core.codecs.xml import Tree, to_utf8
 from postroad.core.model.message import Part
@@ -30,26 +29,10 @@ from postroad.core.schemas.doctype import read_doctype
 from postroad.core.schemas.dtd_defaults import read_internal_subset
 from postroad.errors import Refused
 
-_UNSAID = frozenset({OCTETS, TEXT, ""})
-_XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
 _PLAIN: Attributes = attrgetter("attrib")
 
 # How to read attributes in a document, given its root and what its document type declaration says.
 DefaultsOf = Callable[[Tree, DoctypeDefaults | None], Attributes | None]
-
-
-def looks_like_xml(part: Part) -> bool:
-    """True if the content type is XML, or is unspecific and the content begins like XML."""
-    if media_type_of(part.content_type) in _UNSAID:
-        return part.data[:100].lstrip(b" \t\r\n").startswith(_XML_STARTS)
-    return is_xml(part.content_type)
-
-
-def looks_like_json(part: Part) -> bool:
-    media_type = media_type_of(part.content_type)
-    if media_type in _UNSAID:
-        return part.data[:100].lstrip(b" \t\r\n").startswith((b"{", b"["))
-    return media_type in ("application/json", "text/json") or media_type.endswith("+json")
 
 
 UNREADABLE = object()  # stands for a document that was tried and cannot be parsed

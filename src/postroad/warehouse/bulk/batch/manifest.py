@@ -8,13 +8,12 @@ not written: ``open``, ``suspended``. A message that cannot be read or does not 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
 import pyarrow as pa
 
 from postroad.core.model.batch import Batch
 from postroad.warehouse.bulk.batch.member_files import Row
-from postroad.warehouse.bulk.operation import COLUMNS
+from postroad.warehouse.bulk.operation import COLUMNS, divide_into_batches
 
 UNFIT = "interchange.unfit"
 ASSEMBLED, BY_ITSELF = "assembled", "by itself"
@@ -32,7 +31,6 @@ OWN = (
 # A lane's rows have a position too: where the message lies in its file.
 NAMES = {"position": "archive_position"}
 SCHEMA = pa.schema([*[pa.field(NAMES.get(one.name, one.name), one.type, one.nullable) for one in COLUMNS], *OWN])
-ROWS = 4_096
 
 
 def not_gathered_row(row: Row) -> Row:
@@ -74,16 +72,4 @@ def _known(row: Row) -> Row:
 
 
 def record_batches(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    waiting: list[Row] = []
-    for row in rows:
-        waiting.append(row)
-        if len(waiting) >= ROWS:
-            yield _batch(waiting)
-            waiting = []
-    if waiting:
-        yield _batch(waiting)
-
-
-def _batch(rows: list[dict[str, Any]]) -> pa.RecordBatch:
-    arrays = [pa.array([row.get(field.name) for row in rows], field.type) for field in SCHEMA]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    return divide_into_batches(rows, SCHEMA)

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
-from postroad.adapters.scripts.scripts import StarlarkScripts
-from postroad.adapters.scripts.workers import script_workers
+from postroad.adapters.scripts.scripts import ScriptWorkers, StarlarkScripts
 from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.core.exchange.exchange import BoundExchange, DeciderLanguage
 from postroad.core.model.directory import Service
@@ -77,7 +76,7 @@ class TaskEngines:
 
     def __init__(self, routings: Mapping[str, Routing]) -> None:
         self._validation = ValidationWorkers(processes=1)
-        self._pools = (SaxonWorkers(processes=1), script_workers(processes=1), self._validation)
+        self._pools = (SaxonWorkers(processes=1), ScriptWorkers(processes=1), self._validation)
         self._judges: BindingEngines = {
             DeciderLanguage.QUERY: CachedQueryEngine(SaxonQueries(self._pools[0])),
             DeciderLanguage.SCRIPT: CachedQueryEngine(StarlarkScripts(self._pools[1])),

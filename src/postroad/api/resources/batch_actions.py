@@ -81,7 +81,7 @@ async def take_member_out(
 ) -> Response:
     """Remove one message from a batch that is not being sent: it becomes a dead letter, the others continue."""
     seen = await _seen(api, caller, batch, if_match)
-    number = api.network.tokens.veil.real_number(delivery)
+    number = api.network.tokens.pseudonyms.real_number(delivery)
     await steering.take_out(api.network, caller, batch, number, wish.reason, seen)
     return await details_answer(api, caller, batch)
 

@@ -119,7 +119,7 @@ async def take_out(request: Request) -> Response:
         raise not_found()
     if not reason:
         return await _shown(request, "Enter a reason for removing the message; it is recorded.")
-    real = console.network.tokens.veil.real_number(number)
+    real = console.network.tokens.pseudonyms.real_number(number)
     try:
         await steering.take_out(console.network, caller_of(request), asked["batch"], real, reason, None)
     except Refused as refusal:
@@ -130,10 +130,10 @@ async def take_out(request: Request) -> Response:
 async def _shown(request: Request, fault: str = "") -> Response:
     console, caller, batch_id = console_of(request), caller_of(request), request.path_params["batch"]
     shown = await reading.show(console.network, caller, batch_id)
-    batch, made, veil = shown.seen.batch, shown.known.assembled, console.network.tokens.veil
+    batch, made, pseudonyms = shown.seen.batch, shown.known.assembled, console.network.tokens.pseudonyms
     after = parse_number(request.query_params.get("after", ""))
     page = await reading.list_batch_members(
-        console.network, caller, batch_id, veil.real_number(after) if after else 0, MEMBERS
+        console.network, caller, batch_id, pseudonyms.real_number(after) if after else 0, MEMBERS
     )
     values: dict[str, Any] = {
         "fault": fault,
@@ -144,7 +144,7 @@ async def _shown(request: Request, fault: str = "") -> Response:
         "numbers": number_ranges(made) if made is not None else [],
         "answers": [partner_answer(one) for one in shown.known.answers],
         "members": page.members,
-        "following": f"?after={veil.number(page.next_after)}" if page.next_after is not None else "",
+        "following": f"?after={pseudonyms.number(page.next_after)}" if page.next_after is not None else "",
         "moves": _moves(shown.seen),
         "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
         "may_leave": batch.state in (*LIVING, BatchState.SUSPENDED),

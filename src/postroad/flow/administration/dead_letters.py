@@ -166,7 +166,7 @@ async def _all(
 async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLetter:
     """Return the letter that the caller knows by this number."""
     await network.wait_until_indexed()
-    number = network.tokens.veil.real_number(shown) if 0 < shown <= MAX_NUMBER else 0
+    number = network.tokens.pseudonyms.real_number(shown) if 0 < shown <= MAX_NUMBER else 0
     dead = await network.dead_letters.find(network.index, number) if number else None
     letter = _redactor(network, caller).letter(dead) if dead is not None else None
     if dead is None or letter is None or letter.id != shown:
@@ -217,7 +217,7 @@ async def _portion(network: Network, questions: list[IndexQuestion], after: int)
 
 
 def _redactor(network: Network, caller: Caller) -> DeadLetterRedactor:
-    return DeadLetterRedactor(Viewer.of_caller(caller, network.directory), network.tokens.veil)
+    return DeadLetterRedactor(Viewer.of_caller(caller, network.directory), network.tokens.pseudonyms)
 
 
 def check_may_resend(caller: Caller) -> None:
@@ -325,7 +325,9 @@ def _resent(network: Network, one: VisibleLetter, number: int | BaseException) -
     if isinstance(number, BaseException):
         raise number
     is_disguised = one.letter.id != one.letter.number
-    return LetterOutcome(letter=one.letter, delivery=network.tokens.veil.number(number) if is_disguised else number)
+    return LetterOutcome(
+        letter=one.letter, delivery=network.tokens.pseudonyms.number(number) if is_disguised else number
+    )
 
 
 async def _refusal(network: Network, one: VisibleLetter) -> Refused | None:

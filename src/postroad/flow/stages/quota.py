@@ -43,7 +43,7 @@ class Quota:
         """Load the current totals at the start if any organization has a limit; refresh later when a limit is near."""
         none = OrganizationLimits()
         directory = self._directory()
-        limits = [self._usual, *(house.limits for house in directory.organizations.values())]
+        limits = [self._usual, *(organization.limits for organization in directory.organizations.values())]
         if any(one != none for one in limits) or any(one.limits.queued_messages for one in directory.services.values()):
             await self.refresh()
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
 from postroad.core.routing.forward import FORWARDING, Forward
@@ -43,11 +43,6 @@ TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another 
 log = logging.getLogger(__name__)
 
 
-def make_hosted_caller(service: Service) -> Caller:
-    """Return the caller for a hosted service; it is local to the network, so it meets every policy."""
-    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
-
-
 class DeliveryRunner:
     """Runs the deliveries of all hosted services."""
 
@@ -64,7 +59,7 @@ class DeliveryRunner:
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """Process one delivery completely."""
-        set_trial_organization(make_hosted_caller(service))
+        set_trial_organization(Caller.inside(service))
         place = self._lines[service.gcid, delivered.sender_gcid if delivered.in_transit else ""].join()
         try:
             returned = await self._worked(service, delivered)
@@ -93,7 +88,7 @@ class DeliveryRunner:
             reason="the service was interrupted",
         )
         try:
-            await self._network.settle(make_hosted_caller(service), settlement)
+            await self._network.settle(Caller.inside(service), settlement)
         except Unavailable as error:
             log.warning("%s leaves session %s to its lease: %s", service.address, delivered.session, error)
 
@@ -121,7 +116,7 @@ class DeliveryRunner:
         place: FifoTurn,
     ) -> ServiceResult:
         """Make the forwards in order of arrival, then answer the delivery."""
-        onward = await self._network.forward(make_hosted_caller(service), delivered, forwards, place.leave)
+        onward = await self._network.forward(Caller.inside(service), delivered, forwards, place.leave)
         hosted = CATALOGUE[service.hosted]
         if not isinstance(hosted, ForwardingService):
             raise TypeError(f"{service.hosted} forwards nothing")
@@ -150,7 +145,7 @@ class DeliveryRunner:
                 return
             if returned.status is not None:
                 log.info("%s: session %s ended as %s", service.address, delivered.session, returned.status.code)
-            await self._network.settle(make_hosted_caller(service), Settlement(tokens=(delivered.token,)))
+            await self._network.settle(Caller.inside(service), Settlement(tokens=(delivered.token,)))
             return
         try:
             await self._post(service, _response(delivered, returned))
@@ -161,7 +156,7 @@ class DeliveryRunner:
 
     async def _post(self, service: Service, response: Message) -> None:
         size = sum(len(part.data) for part in response.parts)
-        await self._network.post(make_hosted_caller(service), response, size=size, form=FORM)
+        await self._network.post(Caller.inside(service), response, size=size, form=FORM)
 
 
 def _response(delivered: Delivered, returned: ServiceResult) -> Message:

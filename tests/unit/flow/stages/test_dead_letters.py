@@ -471,4 +471,4 @@ async def test_an_isolated_service_learns_nothing_of_the_sender_whose_message_fa
         assert (again.session, again.sender) == (delivered.session, "Town/End")
         seen = await letters.inspect(town.network, provider, told.id)
         assert "Far" not in repr([(event.by, event.detail) for event in seen.events])
-        assert town.network.tokens.number(again.token) == town.network.tokens.veil.real_number(dealt.delivery)
+        assert town.network.tokens.number(again.token) == town.network.tokens.pseudonyms.real_number(dealt.delivery)

@@ -278,7 +278,7 @@ async def test_the_number_behind_a_pseudonym_is_not_found_by_trying(house: House
         await house.answer(house.second, replace_token(delivered, f"{number:x}.{proof}"))
     with pytest.raises(Refused, match="not-found"):
         await list_parts_at_stop(network, house.second, delivered.session, number)
-    assert await list_parts_at_stop(network, house.second, delivered.session, tokens.veil.number(number))
+    assert await list_parts_at_stop(network, house.second, delivered.session, tokens.pseudonyms.number(number))
     assert await house.answer(house.second, delivered)
 
 
@@ -336,7 +336,7 @@ async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_
     await house.network.post(house.first, Message(to=(Recipient("Third/End"),), parts=parts))
     [passing] = await house.received(house.second)
     assert [part.id for part in passing.parts] == ["open"]
-    number = house.network.tokens.veil.number(house.network.tokens.number(passing.token) or 0)
+    number = house.network.tokens.pseudonyms.number(house.network.tokens.number(passing.token) or 0)
     assert [one.id for one in await list_parts_at_stop(house.network, house.second, passing.session, number)] == [
         "open"
     ]

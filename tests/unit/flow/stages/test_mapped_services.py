@@ -182,7 +182,7 @@ async def test_nobody_finds_by_selecting_what_is_kept_from_them(house: House) ->
     session = await house.post(house.first, "Enterprise/Account")
     for selected in ({"sender": "First/Out"}, {"session": session}, {"transaction": session}):
         assert await house.received(house.second, **selected) == []
-    shown = house.network.tokens.veil.session(session)
+    shown = house.network.tokens.pseudonyms.session(session)
     assert await house.received(house.second, session=shown, transaction=session) == []
     [found] = await house.received(house.second, sender="Enterprise/Account", session=shown, transaction=shown)
     assert found.session == shown

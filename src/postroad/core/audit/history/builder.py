@@ -67,7 +67,7 @@ def build_history(
     directory: Directory,
     organization: str | None,
     asked: str,
-    veil: Pseudonyms,
+    pseudonyms: Pseudonyms,
     batches: Mapping[str, KnownBatch] = NO_BATCHES,
     service: str = "",
 ) -> History | None:
@@ -80,7 +80,7 @@ def build_history(
     teller = _HistoryBuilder(directory, organization, batches, service)
     for seq, entry in sorted(entries, key=lambda item: item[0]):
         teller.hear(seq, entry)
-    return teller.history(asked, veil)
+    return teller.history(asked, pseudonyms)
 
 
 class _HistoryBuilder:
@@ -130,8 +130,8 @@ class _HistoryBuilder:
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, "dropped", by, why)
 
-    def history(self, asked: str, veil: Pseudonyms) -> History | None:
-        faces = HistoryRedactor(veil)
+    def history(self, asked: str, pseudonyms: Pseudonyms) -> History | None:
+        faces = HistoryRedactor(pseudonyms)
         for number, batch in self._joined.items():
             self._gathered(number, batch)
         for entry, story in self._messages.values():

@@ -102,14 +102,10 @@ class Directory:
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
-    exchanging: Mapping[str, Owned] = field(
-        default_factory=dict
-    )  # bindings, what models are made of, requests; by kind
+    exchanging: Mapping[str, Owned] = field(default_factory=dict)  # bindings, model nodes, requests …, by kind
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
-    cache: dict[Any, Any] = field(
-        default_factory=dict, compare=False
-    )  # for this snapshot only; a key begins with its subject
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # for this snapshot; keys begin with a subject
 
     def service(self, name: str) -> Service | None:
         """The service that a GCID or an address names."""
@@ -217,11 +213,7 @@ class Directory:
         )
 
     def cookie_for(self, recipient: str, sender: str) -> RegisteredCookie | None:
-        """Return the cookie that the recipient registered for this sender, or None.
-
-        A service of an enterprise that writes to the provider in its own name is known by the enterprise's account there, where
-        it has just one.
-        """
+        """Return the cookie that the recipient registered for this sender, or for its enterprise's only account there."""
         if not self.cookies:
             return None
         found = self.cookies.get(cookie_key(recipient, sender))

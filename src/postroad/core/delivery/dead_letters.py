@@ -33,7 +33,7 @@ class Cause(StrEnum):
     MISROUTED = "misrouted"  # there was no valid way on, or back
     NOT_WHOLE = "not-whole"  # its format has no place for all of it, and the service wants nothing less
     INTERCHANGE = "interchange"  # it cannot be taken apart, came before, or does not fit into one
-    KEPT_BACK = "kept-back"  # at a service that somebody keeps to itself
+    KEPT_BACK = "kept-back"  # at a service that is hidden from the sender
     OTHER = "other"
 
 
@@ -52,7 +52,7 @@ MEANING: dict[Cause, str] = {
     Cause.MISROUTED: "rules gave it no valid way on, or back",
     Cause.NOT_WHOLE: "the service takes messages only whole, and its format has no place for all of this one",
     Cause.INTERCHANGE: "the interchange cannot be taken, or the message does not fit into one; its reason names every fault",
-    Cause.KEPT_BACK: "it failed at a service that somebody keeps to itself; ask whom you sent it to",
+    Cause.KEPT_BACK: "it failed at a service that is hidden from you; ask the recipient",
     Cause.OTHER: "see the reason of each",
 }
 
@@ -114,7 +114,7 @@ class DeadLetter(NamedTuple):
     failed_at_us: int
     reason: str
     reason_code: str  # empty in entries from before there were codes
-    dealt_seq: int  # the entry by which somebody dealt with it; 0: nobody has
+    dealt_seq: int  # the entry that resent or dropped it; 0: none
 
 
 class GroupableLetter(Protocol):

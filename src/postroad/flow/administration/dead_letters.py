@@ -134,7 +134,7 @@ async def count(network: Network, caller: Caller, wish: DeadLetterSearch) -> Dea
 async def inspect(network: Network, caller: Caller, shown: int) -> DeadLetterDetails:
     """Return a letter with its events and parts, as far as the caller may see them."""
     letter = (await find_letter(network, caller, shown)).letter
-    if letter.is_kept:
+    if letter.is_hidden:
         return DeadLetterDetails(letter=letter, events=[], parts=())
     history = await messages.load_history(network, caller, letter.session)
     stops = [stop for message in history.messages for copy in message.copies for stop in copy.stops]
@@ -177,7 +177,7 @@ async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLe
 async def _letters(network: Network, caller: Caller, wish: DeadLetterSearch) -> AsyncIterator[VisibleLetter]:
     """Yield all of the caller's letters, oldest first, from the page's start."""
     await network.wait_until_indexed()
-    sight, questions = _redactor(network, caller), _questions(network, caller, wish)
+    redactor, questions = _redactor(network, caller), _questions(network, caller, wish)
     after = wish.after
     while rows := await _portion(network, questions, after):
         for number, row in rows.items():
@@ -185,7 +185,7 @@ async def _letters(network: Network, caller: Caller, wish: DeadLetterSearch) -> 
             if number > wish.upto:
                 return
             dead = network.dead_letters.from_row(row)
-            letter = sight.letter(dead)
+            letter = redactor.letter(dead)
             if letter is not None:
                 yield VisibleLetter(dead, letter)
 

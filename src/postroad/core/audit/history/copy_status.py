@@ -23,7 +23,7 @@ ENDS = {
 }
 REFUSED = "It was refused: nothing was stored, and nothing was sent."
 NEXT_STEP_REFUSED = "Fix it, and post it again."
-HIDDEN_ENDS = {  # at a service that somebody else on the way keeps to itself
+HIDDEN_ENDS = {  # at a service that another party hides
     "delivered": "It has reached {recipient}.",
     "rejected": "It was rejected on its way to {recipient}.",
     "failed": "It could not be delivered to {recipient}.",
@@ -45,9 +45,9 @@ class CopyStatus:
     state: str
     where: str
     since_us: int
-    why: str = ""  # in the words of whoever said so
+    why: str = ""  # as the reporting party worded it
     next: str = ""  # what happens, or what to do
-    next_us: int = 0  # when, which ends the last sentence of ``next``; 0: nobody can say
+    next_us: int = 0  # when, which ends the last sentence of ``next``; 0: unknown
     expires_us: int = 0  # when it is too late, as long as it waits; 0: never
     batch: str = ""  # id of the one that it waits in
 

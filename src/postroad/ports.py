@@ -140,8 +140,8 @@ class Index(IndexReader, Protocol):
     async def apply(self, changes: Changes, head: JournalHead, after: int = 0) -> None:
         """Apply a batch's changes and move the position, atomically.
 
-        ``after`` is where reading the batch began. An index that stands before it has lost what it was given last (a database
-        may, when it crashes) and raises Unavailable: going on would leave a gap that nobody fills.
+        ``after`` is where reading the batch began. An index before that position has lost its latest batches (a database
+        may, when it crashes) and raises Unavailable: continuing would leave a gap that is never filled.
         """
         ...
 

@@ -286,7 +286,7 @@ async def test_a_service_that_another_isolates_is_kept_from_the_sender_and_the_s
     told = (await explain(asked, "service of A", POST)).json()
     assert [one["service"] for one in told["services"]] == ["Aster/Private", "Cedar/Work"]
     assert "Dill" not in str(told)
-    session = asked.running.network.tokens.veil.session(await posted(asked))
+    session = asked.running.network.tokens.pseudonyms.session(await posted(asked))
     known = {"matches": {"header": "from", "value": "^Cedar/Work$"}}
     for unknown in ({"matches": {"header": "from", "value": "Aster"}}, {"exists": {"header": "to"}}):
         condition = {"and": [known, {"not": unknown}]}

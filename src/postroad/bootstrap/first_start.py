@@ -88,7 +88,7 @@ async def ensure_own_service(network: Network) -> None:
     """Create the network's own provisioning service if it does not exist yet."""
     if any(service.hosted is Hosting.PROVISIONING for service in network.directory.services.values()):
         return
-    house = network.directory.organization(OWN_ORGANIZATION)
+    org = network.directory.organization(OWN_ORGANIZATION)
     service = Service(
         gcid=ids.gcid(network.randomness.bytes(8)),
         organization=OWN_ORGANIZATION,
@@ -98,7 +98,7 @@ async def ensure_own_service(network: Network) -> None:
         operations=TOPICS,
         hosted=Hosting.PROVISIONING,
     )
-    if house is not None:
+    if org is not None:
         log.error(
             "%s could not be created, because an organization with this name exists; rename it and restart",
             service.address,

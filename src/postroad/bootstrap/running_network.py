@@ -149,17 +149,17 @@ async def open_network(
 
 
 def _start_housekeeping(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> None:
-    chores: list[Coroutine[Any, Any, None]] = [warn_of_expiry(network, settings, open_operator_secrets(settings))]
+    tasks: list[Coroutine[Any, Any, None]] = [warn_of_expiry(network, settings, open_operator_secrets(settings))]
     if settings.acceptance == "shared":
-        chores.append(follow_directory(network))
-        chores.append(network.expiry.run(store.leads, LOOK_AGAIN_S))
+        tasks.append(follow_directory(network))
+        tasks.append(network.expiry.run(store.leads, LOOK_AGAIN_S))
     else:
-        chores.append(network.expiry.run())
-    chores.append(network.clock_steps.run())
+        tasks.append(network.expiry.run())
+    tasks.append(network.clock_steps.run())
     if settings.keep_bodies_days:
-        chores.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))
-    for chore in chores:
-        task = asyncio.get_running_loop().create_task(chore)
+        tasks.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))
+    for work in tasks:
+        task = asyncio.get_running_loop().create_task(work)
         stack.push_async_callback(_ended, task)
 
 

@@ -11,7 +11,9 @@ For a **send port**, ``batching`` gathers messages into batches, assembles inter
 of a stored batch goes through ``registries/batches``.
 
 A stage is short because ``core`` makes the decisions and the ``Desk`` stores them: a stage turns a decision into a
-``JournalStep``, submits it, and answers when the step is committed. The stages are connected only in ``network``.
+``JournalStep``, submits it, and answers when the step is committed. The stages are connected only in ``network``, which gives
+each the ``Plumbing`` of the network: its desk, journal, index, clock and directory. ``stages/lookup`` finds deliveries by token,
+and ``stages/entries`` builds the entry of every message.
 
 From a post to its fsync, with the local desk and the segment journal: calls go down the left column, outcomes return up the
 right column as callbacks. Only some posts take the hops in brackets.

@@ -109,7 +109,7 @@ class Network:
 
     def _open_stages(self) -> None:
         """Connect the stages; each names the stages that it uses."""
-        plumbing, pseudonyms, due = self.plumbing, self.tokens.veil, DueTimes()
+        plumbing, pseudonyms, due = self.plumbing, self.tokens.pseudonyms, DueTimes()
         self.clock_steps.add(due.look_again)
         self.note_expiry = due.note  # called with the expiry of everything durable
         self.lookup = lookup = DeliveryLookup(self.desk, self.tokens)

@@ -37,7 +37,7 @@ class ServiceResult:
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     forwards: tuple[Forward, ...] | None = (
-        None  # by an exchange, a model or a splitter: to whom what goes, perhaps nobody
+        None  # of an exchange, a model or a splitter: what goes to which service; may be empty
     )
 
 

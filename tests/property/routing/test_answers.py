@@ -52,7 +52,7 @@ async def exchanged(posted: Posted) -> tuple[int, int]:
         answers: list[Delivered] = []
         while await everyone_works(network, answers):
             pass
-        assert {network.tokens.veil.real_session(each.transaction) for each in answers} <= {result.transaction}
+        assert {network.tokens.pseudonyms.real_session(each.transaction) for each in answers} <= {result.transaction}
         return len([each for each in result.recipients if not each.code]), len(answers)
 
 

@@ -45,7 +45,7 @@ def _endpoint(action: BatchAction) -> Callable[..., Awaitable[Response]]:
     async def act_on_member(
         api: Api, caller: Asking, batch: str, delivery: Delivery, wish: ReasonedWish, if_match: IfMatch = None
     ) -> Response:
-        number = api.network.tokens.veil.real_number(delivery)
+        number = api.network.tokens.pseudonyms.real_number(delivery)
         return await _act(api, caller, action, batch, if_match, wish.reason, delivery=number)
 
     if action.of_member:

@@ -48,12 +48,14 @@ async def list_batch_members(
     request: Request, api: Api, caller: Asking, batch: str, query: Annotated[PageQuery, Query()]
 ) -> Response:
     """All that ever joined a batch, in the order of arrival; those that have left it too."""
-    asked, veil = question_key(caller.name, request), api.network.tokens.veil
+    asked, pseudonyms = question_key(caller.name, request), api.network.tokens.pseudonyms
     position = api.cursors.read(asked, query.cursor)
-    after = veil.real_number(int(position)) if position else 0
+    after = pseudonyms.real_number(int(position)) if position else 0
     page = await reading.list_batch_members(api.network, caller, batch, after, query.limit)
     # A cursor can be read, and real numbers would tell hidden parties too much.
-    following = api.cursors.write(asked, str(veil.number(page.next_after))) if page.next_after is not None else None
+    following = (
+        api.cursors.write(asked, str(pseudonyms.number(page.next_after))) if page.next_after is not None else None
+    )
     return page_answer(request, CursorPage([views.member_view(member) for member in page.members], following))
 
 

@@ -139,12 +139,14 @@ def _position(api: ApiContext, asked: str, cursor: str) -> tuple[int, int]:
     position = api.cursors.read(asked, cursor)
     if not position:
         return 0, MAX_NUMBER
-    after, upto = (api.network.tokens.veil.real_number(int(number)) for number in position.split())
+    after, upto = (api.network.tokens.pseudonyms.real_number(int(number)) for number in position.split())
     return after, upto or MAX_NUMBER
 
 
 def _cursor(api: ApiContext, asked: str, after: int | None, upto: int) -> str | None:
     if after is None:
         return None
-    veil = api.network.tokens.veil
-    return api.cursors.write(asked, f"{veil.number(after)} {veil.number(0 if upto == MAX_NUMBER else upto)}")
+    pseudonyms = api.network.tokens.pseudonyms
+    return api.cursors.write(
+        asked, f"{pseudonyms.number(after)} {pseudonyms.number(0 if upto == MAX_NUMBER else upto)}"
+    )

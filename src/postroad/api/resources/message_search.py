@@ -49,13 +49,13 @@ async def find(request: Request, api: Api, caller: Asking, query: Annotated[Find
     If a single message is found, its status is added for each recipient: where it is, since when, and what happens
     next and when. What you may not see is treated as if it did not exist.
     """
-    asked, veil = question_key(caller.name, request), api.network.tokens.veil
+    asked, pseudonyms = question_key(caller.name, request), api.network.tokens.pseudonyms
     position = api.cursors.read(asked, query.cursor)
-    before = veil.real_number(int(position)) if position else finding.FIRST
+    before = pseudonyms.real_number(int(position)) if position else finding.FIRST
     found = await finding.find(api.network, caller, query.q, before, query.limit)
     # A cursor can be read, and real numbers would tell hidden parties too much.
     last = found.next_before
-    following = api.cursors.write(asked, str(veil.number(last))) if last is not None else None
+    following = api.cursors.write(asked, str(pseudonyms.number(last))) if last is not None else None
     return page_answer(request, CursorPage([_view(one, api.network.directory) for one in found.things], following))
 
 

@@ -55,19 +55,21 @@ async def list_messages(
     """Messages that your services sent, received, or were refused; newest first."""
     asked = question_key(caller.name, request)
     position = api.cursors.read(asked, query.cursor)
-    veil = api.network.tokens.veil  # a cursor can be read, and real numbers would tell hidden parties too much
+    pseudonyms = (
+        api.network.tokens.pseudonyms
+    )  # a cursor can be read, and real numbers would tell hidden parties too much
     wish = reading.MessageSearch(
         box=query.box,
         service=query.service,
         type=query.type,
         topic=query.topic,
         state=query.state,
-        before=veil.real_number(int(position)) if position else reading.NEWEST,
+        before=pseudonyms.real_number(int(position)) if position else reading.NEWEST,
         limit=query.limit,
     )
     found = await reading.browse(api.network, caller, wish)
     last = found.next_before
-    following = api.cursors.write(asked, str(veil.number(last))) if last is not None else None
+    following = api.cursors.write(asked, str(pseudonyms.number(last))) if last is not None else None
     views = [summary(query.box, row, api.network.directory) for row in found.rows]
     return page_answer(request, CursorPage(views, following))
 

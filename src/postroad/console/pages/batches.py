@@ -69,7 +69,7 @@ async def steer(request: Request) -> Response:
     reason = form.get("reason", "").strip()
     if action.needs_reason and not reason:
         return await _shown(request, "Enter a reason; it is recorded.")
-    network, real = console.network, console.network.tokens.veil.real_number(number) if number else 0
+    network, real = console.network, console.network.tokens.pseudonyms.real_number(number) if number else 0
     try:
         await act(network, caller_of(request), action, asked["batch"], reason=reason, delivery=real)
     except Refused as refusal:
@@ -80,10 +80,10 @@ async def steer(request: Request) -> Response:
 async def _shown(request: Request, fault: str = "") -> Response:
     console, caller, batch_id = console_of(request), caller_of(request), request.path_params["batch"]
     shown = await reading.show(console.network, caller, batch_id)
-    batch, made, veil = shown.seen.batch, shown.known.assembled, console.network.tokens.veil
+    batch, made, pseudonyms = shown.seen.batch, shown.known.assembled, console.network.tokens.pseudonyms
     after = parse_number(request.query_params.get("after", ""))
     page = await reading.list_batch_members(
-        console.network, caller, batch_id, veil.real_number(after) if after else 0, MEMBERS
+        console.network, caller, batch_id, pseudonyms.real_number(after) if after else 0, MEMBERS
     )
     values: dict[str, Any] = {
         "fault": fault,
@@ -94,7 +94,7 @@ async def _shown(request: Request, fault: str = "") -> Response:
         "numbers": number_ranges(made) if made is not None else [],
         "answers": [partner_answer(one) for one in shown.known.answers],
         "members": page.members,
-        "following": f"?after={veil.number(page.next_after)}" if page.next_after is not None else "",
+        "following": f"?after={pseudonyms.number(page.next_after)}" if page.next_after is not None else "",
         "actions": list_possible_actions(batch, is_gathering=_is_gathering(shown.seen)),
         "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
         "may_leave": TAKE_OUT.is_possible(batch),

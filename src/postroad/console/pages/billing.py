@@ -175,7 +175,7 @@ async def _line(request: Request, document: Invoice, addresses: dict[str, str], 
 
 async def _message_name(console: Console, caller: Caller, session: str) -> str:
     """Return the name under which the caller may open the message; empty if they may not."""
-    for name in (session, console.network.tokens.veil.session(session)):
+    for name in (session, console.network.tokens.pseudonyms.session(session)):
         try:
             await reading.load_message(console.network, caller, name)
         except Refused:

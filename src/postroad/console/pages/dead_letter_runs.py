@@ -82,8 +82,10 @@ async def _run_next(request: Request, action: LetterAction) -> Response:
         return await _preview_run(request, action, run.service, run.cause, fault)
     run = await _advance_run(request, run)
     template = "dead_letters_run_part.html" if is_part(request) else "dead_letters_run.html"
-    veil = console_of(request).network.tokens.veil
-    return render_page(request, template, {"run": run, "after": veil.number(run.after), "upto": veil.number(run.upto)})
+    pseudonyms = console_of(request).network.tokens.pseudonyms
+    return render_page(
+        request, template, {"run": run, "after": pseudonyms.number(run.after), "upto": pseudonyms.number(run.upto)}
+    )
 
 
 async def _advance_run(request: Request, run: DeadLetterRun) -> DeadLetterRun:
@@ -119,7 +121,7 @@ async def _preview_run(request: Request, action: LetterAction, service: str, cau
 
 def _run(request: Request, action: LetterAction, form: Form) -> DeadLetterRun:
     service, cause = read_group(form)
-    veil, numbers = console_of(request).network.tokens.veil, _numbers(form)
+    pseudonyms, numbers = console_of(request).network.tokens.pseudonyms, _numbers(form)
     return DeadLetterRun(
         action=action,
         service=service,
@@ -128,8 +130,8 @@ def _run(request: Request, action: LetterAction, form: Form) -> DeadLetterRun:
         total=numbers["total"],
         done=numbers["done"],
         refused=numbers["refused"],
-        after=veil.real_number(numbers["after"]),
-        upto=veil.real_number(numbers["upto"]) or reading.MAX_NUMBER,
+        after=pseudonyms.real_number(numbers["after"]),
+        upto=pseudonyms.real_number(numbers["upto"]) or reading.MAX_NUMBER,
     )
 
 

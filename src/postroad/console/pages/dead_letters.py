@@ -38,10 +38,10 @@ async def show_group(request: Request) -> Response:
     """List the dead letters of one service and cause, a page at a time."""
     console, caller = console_of(request), caller_of(request)
     service, cause = read_group(request.query_params)
-    veil = console.network.tokens.veil
+    pseudonyms = console.network.tokens.pseudonyms
     wish = reading.DeadLetterSearch(service=service, cause=cause, after=_after(request), limit=PAGE)
     page = await reading.browse(console.network, caller, wish)
-    following = "" if page.next_after is None else f"&after={veil.number(page.next_after)}"
+    following = "" if page.next_after is None else f"&after={pseudonyms.number(page.next_after)}"
     values = {
         "service": service,
         "cause": cause,
@@ -122,7 +122,7 @@ def _after(request: Request) -> int:
     """Return the page's start; addresses carry pseudonyms of numbers, which would reveal the traffic volume."""
     text = request.query_params.get("after", "")
     fits = text.isascii() and text.isdigit() and len(text) < 20 and int(text) <= reading.MAX_NUMBER
-    return console_of(request).network.tokens.veil.real_number(int(text)) if fits else 0
+    return console_of(request).network.tokens.pseudonyms.real_number(int(text)) if fits else 0
 
 
 ROUTES = (

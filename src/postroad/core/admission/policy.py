@@ -1,9 +1,8 @@
 """Checks that every service on a route meets the security policies of the others.
 
-A policy binds the service's own connections, and whoever else touches its messages. What others will do is not known when a
-message is posted, so what counts is what they *cannot* fall short of: a policy of their own, or profiles that leave nothing
-weaker.
-Rule: a refusal names a service only to those who may know of it, and says what the owner of the policy can do.
+A policy applies to the service's own connections, and to all other services that its messages pass. Their future connections are
+not known when a message is posted, so only what is certain counts: a policy of their own, or a profile without weaker ones.
+Rule: a refusal names a service only to parties that may know of it, and states what the owner of the policy can do.
 """
 
 from __future__ import annotations

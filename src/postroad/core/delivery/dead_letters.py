@@ -93,7 +93,7 @@ class DeadLetter(NamedTuple):
     failed_at_us: int
     reason: str
     reason_code: str  # empty in entries from before there were codes
-    dealt_seq: int  # the entry by which somebody dealt with it; 0: nobody has
+    dealt_seq: int  # the entry that resent or dropped it; 0: none
 
 
 class GroupableLetter(Protocol):

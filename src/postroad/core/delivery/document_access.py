@@ -20,7 +20,9 @@ from postroad.errors import Refused
 
 Access = tuple[DocumentAccess, ...]  # what all of these allow; everything, where there is none
 
-_NOTHING = DocumentAccess(service="", read=(), change=())  # for who stands behind somebody that nobody knows any more
+_NOTHING = DocumentAccess(
+    service="", read=(), change=()
+)  # for services that were included by one that no longer exists
 
 
 def access_at(queued: Queued, directory: Directory) -> Access:

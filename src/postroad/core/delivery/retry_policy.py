@@ -70,7 +70,7 @@ def decide_push(answer: PushAnswer, target: PushTarget, jitter: float, now_us: i
     if target.attempt >= target.tries:
         return GiveUp(reason=add_values(reason, tries=target.attempt))
     if target.is_last_at_endpoint or (is_address_gone(answer) and not target.is_backup):
-        return _again(0.0, reason, now_us)  # somebody else is asked: there is nobody to be patient with
+        return _again(0.0, reason, now_us)  # the next attempt goes to the other endpoint, so at once
     return _again(max(_scheduled_s(target.endpoint_attempt, target.push, jitter), _patience_s(answer)), reason, now_us)
 
 

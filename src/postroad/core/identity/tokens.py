@@ -17,7 +17,7 @@ from postroad.core.visibility.pseudonyms import Pseudonyms
 class Tokens:
     def __init__(self, key: bytes) -> None:
         self._key = key
-        self.veil = Pseudonyms(key)
+        self.pseudonyms = Pseudonyms(key)
         self.forms = FormProofs(key)
 
     def secret_for(self, purpose: str) -> bytes:
@@ -27,12 +27,12 @@ class Tokens:
     def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:
         """Return the token of a delivery; ``hidden`` uses the pseudonym of its number."""
         text = ids.token(number, session, recipient, self._key)
-        return f"{self.veil.number(number):x}.{text.partition('.')[2]}" if hidden else text
+        return f"{self.pseudonyms.number(number):x}.{text.partition('.')[2]}" if hidden else text
 
     def number(self, text: str) -> int | None:
         """The delivery number that a token speaks of, or None when it is not even shaped like one."""
         shown = ids.token_number(text)
-        return self.veil.real_number(shown) if shown is not None else None
+        return self.pseudonyms.real_number(shown) if shown is not None else None
 
     def holds(self, text: str, number: int, session: str, recipient: str, *, hidden: bool = False) -> bool:
         """True if this is exactly the token that was issued for that delivery.

@@ -1,9 +1,8 @@
 """Journal entries: the facts from which everything else is derived.
 
-An entry is one complete decision: its kind is a past participle, its fields contain when, who, what and how much. A
-step of the flow writes one entry, completely or not at all. Fields are only added at the end, with a default; a kind
-never changes its meaning. Bodies are not part of an entry: the journal stores them beside it and the entry lists the
-parts and their sizes. ``by`` names the actor: a GCID, an e-mail, or ``network``.
+An entry is one complete decision: its kind is a past participle, its fields contain when, who, what and how much. A step of the
+flow writes one entry, completely or not at all. Fields are only added at the end, with a default; a kind never changes its
+meaning. Bodies are stored beside entries, which list their parts and sizes. ``by``: a GCID, an e-mail address, or ``network``.
 """
 
 from __future__ import annotations
@@ -132,9 +131,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory, where rules were tried
-    wrapper_bytes: int = (
-        0  # bytes between parts and explanation: how the message had been wrapped, as far as that holds
-    )
+    wrapper_bytes: int = 0  # between parts and explanation: how the message had been wrapped, if that still holds
     wire_size: int = -1  # as in MessagePosted, of the answer
 
 

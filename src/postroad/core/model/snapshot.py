@@ -157,11 +157,7 @@ class Directory:
         )
 
     def cookie_for(self, recipient: str, sender: str) -> RegisteredCookie | None:
-        """Return the cookie that the recipient registered for this sender, or None.
-
-        A service of an enterprise that writes to the provider in its own name is known by the enterprise's account there, where
-        it has just one.
-        """
+        """Return the cookie that the recipient registered for this sender, or for its enterprise's only account there."""
         if not self.cookies:
             return None
         found = self.cookies.get(cookie_key(recipient, sender))

@@ -39,8 +39,8 @@ class DeadLetterView:
     cause: Cause
     reason: str
     resent: bool  # a later round, not the first
-    is_open: bool  # nobody has dealt with it
-    is_kept: bool = False  # the viewer may not know where and why it failed
+    is_open: bool  # neither resent nor dropped
+    is_hidden: bool = False  # the viewer may not know where and why it failed
 
 
 class DeadLetterRedactor:
@@ -116,7 +116,7 @@ class DeadLetterRedactor:
             attempts=0,
             cause=Cause.KEPT_BACK,
             reason=f"A service on the way to {towards} failed",
-            is_kept=True,
+            is_hidden=True,
         )
 
 

@@ -25,7 +25,7 @@ def has_context(queued: Queued) -> bool:
     return bool(queued.hops[queued.hop].context is not None or queued.content.returned or queued.in_transit)
 
 
-def apply_context(delivered: Delivered, queued: Queued, directory: Directory, veil: Pseudonyms) -> Delivered:
+def apply_context(delivered: Delivered, queued: Queued, directory: Directory, pseudonyms: Pseudonyms) -> Delivered:
     """Return the delivery as its receiver may see it."""
     hops = queued.hops
     ancestry = Ancestry(hops, queued.logical)
@@ -38,8 +38,8 @@ def apply_context(delivered: Delivered, queued: Queued, directory: Directory, ve
     if queued.in_transit:
         delivered = replace(delivered, parts=readable_parts(delivered.parts, access_at(queued, directory)))
     if context.shown_sender:
-        return isolate_delivery(delivered, context.shown_sender, directory, veil)
-    return _redact_requester(delivered, veil) if _is_asker_hidden(queued) else delivered
+        return isolate_delivery(delivered, context.shown_sender, directory, pseudonyms)
+    return _redact_requester(delivered, pseudonyms) if _is_asker_hidden(queued) else delivered
 
 
 def list_visible_properties(queued: Queued) -> tuple[Property, ...]:
@@ -52,23 +52,29 @@ def _is_asker_hidden(queued: Queued) -> bool:
     return is_requester_hidden(queued.message, queued.hop, queued.hops, queued.logical)
 
 
-def _redact_requester(delivered: Delivered, veil: Pseudonyms) -> Delivered:
+def _redact_requester(delivered: Delivered, pseudonyms: Pseudonyms) -> Delivered:
     """Hide the requester from services on the responder's side."""
-    asked = AnsweredMessage(veil.session(delivered.reference.session), "") if delivered.reference is not None else None
+    asked = (
+        AnsweredMessage(pseudonyms.session(delivered.reference.session), "")
+        if delivered.reference is not None
+        else None
+    )
     return replace(
         delivered,
-        transaction=veil.session(delivered.transaction),
+        transaction=pseudonyms.session(delivered.transaction),
         reference=asked,
         expires_at_us=truncate_to_second(delivered.expires_at_us),
     )
 
 
-def isolate_delivery(delivered: Delivered, shown_sender: str, directory: Directory, veil: Pseudonyms) -> Delivered:
+def isolate_delivery(
+    delivered: Delivered, shown_sender: str, directory: Directory, pseudonyms: Pseudonyms
+) -> Delivered:
     """Return the delivery without any trace of the wider route; the service that isolates appears as its sender."""
     return replace(
         delivered,
-        session=veil.session(delivered.session),
-        transaction=veil.session(delivered.transaction),
+        session=pseudonyms.session(delivered.session),
+        transaction=pseudonyms.session(delivered.transaction),
         posted_at_us=truncate_to_second(delivered.posted_at_us),
         expires_at_us=truncate_to_second(delivered.expires_at_us),
         sender=directory.address_of(shown_sender),
@@ -112,18 +118,18 @@ def redact_recipients(message: MessagePosted, stop: Queued) -> MessagePosted:
     return replace(message, sender=hop.isolated_by, type=kind, handle="", copies=copies, at_us=at_us)
 
 
-def redact_result(result: PostResult, queued: Queued, veil: Pseudonyms) -> PostResult:
+def redact_result(result: PostResult, queued: Queued, pseudonyms: Pseudonyms) -> PostResult:
     """Replace real ids by pseudonyms in the result of an answer to this delivery, for a hidden party."""
     if not queued.shown_sender:
         is_hidden = _is_asker_hidden(queued)
-        return replace(result, transaction=veil.session(result.transaction)) if is_hidden else result
-    session = veil.session(result.session) if result.session == queued.message.session else result.session
+        return replace(result, transaction=pseudonyms.session(result.transaction)) if is_hidden else result
+    session = pseudonyms.session(result.session) if result.session == queued.message.session else result.session
     recipients = () if queued.in_transit else result.recipients
-    return replace(result, session=session, transaction=veil.session(result.transaction), recipients=recipients)
+    return replace(result, session=session, transaction=pseudonyms.session(result.transaction), recipients=recipients)
 
 
-def redact_refusal(refusal: Refused, queued: Queued, veil: Pseudonyms) -> Refused:
+def redact_refusal(refusal: Refused, queued: Queued, pseudonyms: Pseudonyms) -> Refused:
     """Replace real ids by pseudonyms in a refusal, for a hidden party."""
     if not queued.shown_sender or refusal.session != queued.message.session:
         return refusal
-    return Refused(refusal.code, refusal.detail, pointer=refusal.pointer, session=veil.session(refusal.session))
+    return Refused(refusal.code, refusal.detail, pointer=refusal.pointer, session=pseudonyms.session(refusal.session))

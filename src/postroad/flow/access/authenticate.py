@@ -107,13 +107,13 @@ class Authenticator:
         if caller is not None:
             return caller
         if not proof.authorization and proof.certificate_der is None:
-            raise Refused("authentication.required", REQUIRED)  # nobody guessed anything
+            raise Refused("authentication.required", REQUIRED)  # no credentials, so not a failed attempt
         peer, account = normalize_peer(peer), self._account(proof)
         if (wait_s := self._throttle.wait_s(peer, account)) > 0:
             await asyncio.sleep(wait_s)
         if not _takes_long(proof):
             return await self._authenticate(proof, peer, account)
-        async with self._slots.slot(peer):  # so that nobody guesses many at once, or keeps others from logging in
+        async with self._slots.slot(peer):  # limits parallel guesses, and leaves capacity for other logins
             caller = self.remembered(proof, peer)
             if caller is None:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile

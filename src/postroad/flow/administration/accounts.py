@@ -26,7 +26,7 @@ LINK_US = 15 * 60 * 1_000_000
 LOGIN_US = 12 * 3_600 * 1_000_000
 INVITATION_US = 7 * 24 * 3_600 * 1_000_000
 MAX_KEYS = 50
-MAX_LINKS = 5  # that nobody has opened yet
+MAX_LINKS = 5  # unopened links of one person
 
 
 def require_person(caller: Caller) -> Person:
@@ -55,7 +55,7 @@ def find_registration_errors(organization: str, email: str, name: str, password:
 
 async def register(administration: Administration, organization: str, email: str, name: str, password: str) -> Person:
     """Create an organization with its first owner."""
-    house = administration.registration.organization(organization)
+    org = administration.registration.organization(organization)
     check_party_name(organization, "The organization's")
     check_email(email)
     check_line(name, "/name")
@@ -67,7 +67,7 @@ async def register(administration: Administration, organization: str, email: str
     def decide(directory: Directory) -> list[DirectoryChange]:
         _check_free(directory, organization, email)
         replaced = [build_removal(item) for item in directory.credentials_of(person=email)]
-        return [*replaced, build_save(house), build_save(owner), build_save(credential)]
+        return [*replaced, build_save(org), build_save(owner), build_save(credential)]
 
     await administration.carry_out(email, decide, "registration")
     return owner

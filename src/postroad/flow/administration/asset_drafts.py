@@ -18,10 +18,10 @@ from postroad.flow.administration.assets import list_siblings
 
 def list_asset_drafts(document: NetworkDocument, directory: Directory) -> Iterator[tuple[str, AssetDraft]]:
     """Yield the drafts by their pointers in the document."""
-    for house, organization in document.organizations.items():
+    for organization_name, organization in document.organizations.items():
         for name, wish in organization.services.items():
-            here = pointer("organizations", house, "services", name)
-            service = directory.service(f"{house}/{name}")
+            here = pointer("organizations", organization_name, "services", name)
+            service = directory.service(f"{organization_name}/{name}")
             gcid = service.gcid if service else ""
             for kind in AssetKind:
                 yield from _of_kind(wish, kind, gcid, here + pointer(PLURALS[kind]), directory)

@@ -55,7 +55,7 @@ async def list_audited_changes(
     await network.wait_until_indexed()
     found: list[AuditedChange] = []
     while len(found) < limit and (rows := await _changes(network, before_seq, limit)):
-        # Names that nobody else may have are objects too, and follow from those that people change.
+        # Unique names are objects too; they follow from the objects that people change.
         found += [await _act(network, row) for row in rows if row["kind"] in KINDS and row["kind"] != AS2_IDENTITIES]
         before_seq = rows[-1]["seq"]
     return found

@@ -201,8 +201,11 @@ def _claimed(service: Service | None) -> list[tuple[str, str]]:
     """Return the names that must be unique in the organization, each as kind and key."""
     if service is None:
         return []
-    house = service.organization.casefold()
-    stations = [(AS2_IDENTITIES, "\n".join((house, *service.as2.stations)))] if service.as2 is not None else []
+    stations = (
+        [(AS2_IDENTITIES, "\n".join((service.organization.casefold(), *service.as2.stations)))]
+        if service.as2 is not None
+        else []
+    )
     return [(ADDRESS, service.address.casefold()), *stations]
 
 

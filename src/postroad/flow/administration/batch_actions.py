@@ -24,7 +24,7 @@ from postroad.flow.network import Network
 MAX_REASON = 500
 TRIES = 10
 
-BatchStep = Callable[[Batch], Awaitable[Batch | None]]  # the batch as it is then; None: somebody was quicker
+BatchStep = Callable[[Batch], Awaitable[Batch | None]]  # the changed batch; None on a version conflict
 
 
 async def act(

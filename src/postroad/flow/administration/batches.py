@@ -126,7 +126,7 @@ async def list_batch_members(
 ) -> BatchMemberList:
     """Return one page of all messages that ever joined a batch, in order of arrival."""
     known = await _known(network, caller, batch_id)
-    redactor = BatchMemberRedactor(Viewer.of_caller(caller, network.directory), network.tokens.veil, known)
+    redactor = BatchMemberRedactor(Viewer.of_caller(caller, network.directory), network.tokens.pseudonyms, known)
     rows = await network.index.query("batch_members", batch_id, after, limit + 1)
     found = [_member(network, redactor, row) for row in rows[:limit]]
     return BatchMemberList(members=found, next_after=found[-1].number if len(rows) > limit else None)

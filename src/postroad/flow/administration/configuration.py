@@ -183,7 +183,7 @@ def _owners_leave(carried_out: ConfigurationPlan, directory: Directory) -> list[
         step for step in carried_out.steps if step.kind == "person" and _is_owner(directory.people.get(step.key))
     ]
     left = {directory.people[step.key].organization.casefold() for step in leaving if not _is_owner(step.value)}
-    return [build_save(directory.organizations[house]) for house in sorted(left - planned)]
+    return [build_save(directory.organizations[key]) for key in sorted(left - planned)]
 
 
 def _is_owner(person: Person | None) -> bool:
@@ -282,11 +282,11 @@ def _owners_faults(caller: Caller, directory: Directory, found: ConfigurationPla
     """Yield errors for changes by an operator that only the organization's owners may make."""
     for step in found.steps if caller.operator else ():
         before = directory.object(step.kind, step.key)
-        house = _organization_of(step.kind, step.value or before, directory)
-        if house and _is_owners_own(before, step.value) and is_acting_for_others(caller, directory, house):
+        owner = _organization_of(step.kind, step.value or before, directory)
+        if owner and _is_owners_own(before, step.value) and is_acting_for_others(caller, directory, owner):
             yield DocumentError(
-                pointer("organizations", house),
-                f"{step.kind} {step.name}: {house} has an owner; only an owner may apply this, or you add it through the "
+                pointer("organizations", owner),
+                f"{step.kind} {step.name}: {owner} has an owner; only an owner may apply this, or you add it through the "
                 "API and an owner confirms it",
             )
 
@@ -400,8 +400,8 @@ async def _password_hash(administration: Administration, address: str, label: st
 
 
 def _credential_entries(document: NetworkDocument) -> Iterator[tuple[str, str, CredentialEntry]]:
-    for house, organization in document.organizations.items():
+    for organization_name, organization in document.organizations.items():
         for name, service in organization.services.items():
             for number, entry in enumerate(service.credentials or ()):
-                place = pointer("organizations", house, "services", name, "credentials", number)
-                yield place, f"{house}/{name}", entry
+                place = pointer("organizations", organization_name, "services", name, "credentials", number)
+                yield place, f"{organization_name}/{name}", entry

@@ -61,12 +61,12 @@ def check_owner_only(caller: Caller, directory: Directory, organization: str) ->
 
 def list_pending(caller: Caller, directory: Directory, organization: str) -> list[PendingConfirmation]:
     """Return what awaits an owner's confirmation, for members and operators."""
-    house = require_organization(caller, directory, organization, Role.VIEWER)
-    members = [one for one in directory.people_of(house.name) if one.unconfirmed]
+    org = require_organization(caller, directory, organization, Role.VIEWER)
+    members = [one for one in directory.people_of(org.name) if one.unconfirmed]
     found = [
         PendingConfirmation(one.email, "member", f"{one.email}, {one.role.value}", one.unconfirmed) for one in members
     ]
-    for service in directory.services_of(house.name):
+    for service in directory.services_of(org.name):
         owned = [one for one in directory.credentials_of(service=service.gcid) if one.unconfirmed]
         found += [
             PendingConfirmation(one.id, one.kind.value, f"{one.label} of {service.address}", one.unconfirmed)
@@ -79,10 +79,10 @@ async def confirm(administration: Administration, caller: Caller, organization: 
     """Confirm a credential or member; for owners of the organization only."""
 
     def decide(directory: Directory) -> list[DirectoryChange]:
-        house = require_organization(caller, directory, organization, Role.VIEWER)
-        if not is_owner(caller, house.name):
-            raise permission_denied(f"Only an owner of {house.name} may confirm this")
-        return [build_save(replace(_found(directory, house.name, pending_id), unconfirmed=""))]
+        org = require_organization(caller, directory, organization, Role.VIEWER)
+        if not is_owner(caller, org.name):
+            raise permission_denied(f"Only an owner of {org.name} may confirm this")
+        return [build_save(replace(_found(directory, org.name, pending_id), unconfirmed=""))]
 
     await administration.carry_out(caller.name, decide, "confirmed")
 

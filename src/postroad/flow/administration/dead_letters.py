@@ -136,7 +136,7 @@ async def count(network: Network, caller: Caller, wish: DeadLetterSearch) -> Dea
 async def inspect(network: Network, caller: Caller, shown: int) -> DeadLetterDetails:
     """Return a letter with its events and parts, as far as the caller may see them."""
     letter = (await find_letter(network, caller, shown)).letter
-    if letter.is_kept:
+    if letter.is_hidden:
         return DeadLetterDetails(letter=letter, events=[], parts=())
     history = await messages.load_history(network, caller, letter.session)
     stops = [stop for message in history.messages for copy in message.copies for stop in copy.stops]
@@ -168,7 +168,7 @@ async def _all(
 async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLetter:
     """Return the letter that the caller knows by this number."""
     await network.wait_until_indexed()
-    number = network.tokens.veil.real_number(shown) if 0 < shown <= MAX_NUMBER else 0
+    number = network.tokens.pseudonyms.real_number(shown) if 0 < shown <= MAX_NUMBER else 0
     dead = await network.dead_letters.find(network.index, number) if number else None
     letter = _redactor(network, caller).letter(dead) if dead is not None else None
     if dead is None or letter is None or letter.id != shown:
@@ -179,7 +179,7 @@ async def find_letter(network: Network, caller: Caller, shown: int) -> VisibleLe
 async def _letters(network: Network, caller: Caller, wish: DeadLetterSearch) -> AsyncIterator[VisibleLetter]:
     """Yield all of the caller's letters, oldest first, from the page's start."""
     await network.wait_until_indexed()
-    sight, questions = _redactor(network, caller), _questions(network, caller, wish)
+    redactor, questions = _redactor(network, caller), _questions(network, caller, wish)
     after = wish.after
     while rows := await _portion(network, questions, after):
         for number, row in rows.items():
@@ -187,7 +187,7 @@ async def _letters(network: Network, caller: Caller, wish: DeadLetterSearch) -> 
             if number > wish.upto:
                 return
             dead = network.dead_letters.from_row(row)
-            letter = sight.letter(dead)
+            letter = redactor.letter(dead)
             if letter is not None:
                 yield VisibleLetter(dead, letter)
 
@@ -219,7 +219,7 @@ async def _portion(network: Network, questions: list[IndexQuestion], after: int)
 
 
 def _redactor(network: Network, caller: Caller) -> DeadLetterRedactor:
-    return DeadLetterRedactor(Viewer.of_caller(caller, network.directory), network.tokens.veil)
+    return DeadLetterRedactor(Viewer.of_caller(caller, network.directory), network.tokens.pseudonyms)
 
 
 def check_may_resend(caller: Caller) -> None:
@@ -351,7 +351,9 @@ def _resent(network: Network, one: VisibleLetter, number: int | BaseException) -
     if isinstance(number, BaseException):
         raise number
     is_disguised = one.letter.id != one.letter.number
-    return LetterOutcome(letter=one.letter, delivery=network.tokens.veil.number(number) if is_disguised else number)
+    return LetterOutcome(
+        letter=one.letter, delivery=network.tokens.pseudonyms.number(number) if is_disguised else number
+    )
 
 
 async def _refusal(network: Network, one: VisibleLetter) -> Refused | None:

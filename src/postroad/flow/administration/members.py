@@ -1,6 +1,6 @@
 """Members of an organization: add, change roles and remove.
 
-Rule: an organization with members has an owner among them, whoever leaves or changes roles. To guarantee this across
+Rule: an organization with members always has an owner among them. To guarantee this across
 nodes, a change that removes an owner also saves the organization, so that two such changes at the same time conflict.
 """
 
@@ -34,18 +34,18 @@ async def add(administration: Administration, caller: Caller, organization: str,
     key, credential = administration.new_key(INVITATION, person=member.email, expires_at_us=now_us + INVITATION_US)
 
     def decide(directory: Directory) -> list[DirectoryChange]:
-        house = require_organization(caller, directory, organization, Role.OWNER)
-        gone = [one for one in directory.people_of(house.name) if is_invitation_expired(directory, one, now_us)]
+        org = require_organization(caller, directory, organization, Role.OWNER)
+        gone = [one for one in directory.people_of(org.name) if is_invitation_expired(directory, one, now_us)]
         known = directory.person(member.email)
         if known is not None and not is_invitation_expired(directory, known, now_us):
             raise Refused("name.taken", "An account for this address exists; a person belongs to one organization",
                           pointer="/email")  # fmt: skip
-        _check_number(directory, house.name, gone)
+        _check_number(directory, org.name, gone)
         ended = {one.email.casefold(): one for one in [*gone, *([known] if known is not None else [])]}
         keys = [item for one in ended.values() for item in directory.credentials_of(person=one.email)]
         left = [build_removal(one) for email, one in ended.items() if email != member.email.casefold()]
-        waiting = get_unconfirmed_by(caller, directory, house.name)
-        added = [build_save(replace(member, organization=house.name, unconfirmed=waiting)), build_save(credential)]
+        waiting = get_unconfirmed_by(caller, directory, org.name)
+        added = [build_save(replace(member, organization=org.name, unconfirmed=waiting)), build_save(credential)]
         return [*left, *map(build_removal, keys), *added]
 
     await administration.carry_out(caller.name, decide, "member added")
@@ -104,8 +104,8 @@ def _check_number(directory: Directory, organization: str, gone: list[Person]) -
 
 
 def list_members(caller: Caller, directory: Directory, organization: str) -> list[Person]:
-    house = require_organization(caller, directory, organization, Role.VIEWER)
-    return sorted(directory.people_of(house.name), key=lambda person: person.email.casefold())
+    org = require_organization(caller, directory, organization, Role.VIEWER)
+    return sorted(directory.people_of(org.name), key=lambda person: person.email.casefold())
 
 
 def find_member(caller: Caller, directory: Directory, organization: str, email: str) -> Person:
@@ -113,9 +113,9 @@ def find_member(caller: Caller, directory: Directory, organization: str, email: 
 
 
 def _member(caller: Caller, directory: Directory, organization: str, email: str, least: Role) -> Person:
-    house = require_organization(caller, directory, organization, least)
+    org = require_organization(caller, directory, organization, least)
     person = directory.person(email)
-    if person is None or not is_same_organization(person.organization, house.name):
+    if person is None or not is_same_organization(person.organization, org.name):
         raise not_found()
     return person
 
@@ -126,5 +126,5 @@ def _owner_leaves(directory: Directory, leaving: Person) -> list[DirectoryChange
     others = [person for person in directory.people_of(leaving.organization) if person.email != leaving.email]
     if not leaving.unconfirmed and not any(one.role is Role.OWNER and not one.unconfirmed for one in others):
         raise Refused("configuration.conflict", "An organization needs an owner; make another member owner first")
-    house: Organization | None = directory.organization(leaving.organization)
-    return [build_save(house)] if house is not None else []
+    org: Organization | None = directory.organization(leaving.organization)
+    return [build_save(org)] if org is not None else []

@@ -73,12 +73,12 @@ async def begin_provisioning(
     check_return_path(wish.return_path)
 
     def decide(directory: Directory) -> list[DirectoryChange]:
-        house = require_organization(caller, directory, wish.organization, Role.DEVELOPER)
+        org = require_organization(caller, directory, wish.organization, Role.DEVELOPER)
         provider = find_offering(caller, directory, wish.provider)
-        service = _standing_for(directory.service(f"{house.name}/{wish.service}"), provider, directory)
+        service = _standing_for(directory.service(f"{org.name}/{wish.service}"), provider, directory)
         changes: list[DirectoryChange] = []
         if service is None:
-            service = _mapped_service(gcid, house.name, wish.service, provider)
+            service = _mapped_service(gcid, org.name, wish.service, provider)
             changes = [build_save(service), *build_address_claims(None, service, directory)]
         provisioning = Provisioning(
             service=service.gcid,
@@ -218,8 +218,8 @@ def list_provisionings(caller: Caller, directory: Directory, organization: str) 
     A provisioning that was never confirmed is visible only to the enterprise: its service is private, and the person
     may never have reached the provider.
     """
-    house = find_visible_organization(caller, directory, organization)
-    found = [item for item in directory.provisionings.values() if _concerns(item, house.name, directory)]
+    org = find_visible_organization(caller, directory, organization)
+    found = [item for item in directory.provisionings.values() if _concerns(item, org.name, directory)]
     return sorted(found, key=lambda item: item.service)
 
 

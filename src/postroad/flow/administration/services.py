@@ -39,14 +39,14 @@ async def create(
     """Create a service; the network draws its GCID."""
     check_party_name(name, "The service's")
     gcid = administration.new_id()
-    house = require_organization(caller, administration.directory, organization, Role.DEVELOPER)
-    await _check_port_elsewhere(administration, caller, profile.service(gcid=gcid, organization=house.name, name=name))
+    org = require_organization(caller, administration.directory, organization, Role.DEVELOPER)
+    await _check_port_elsewhere(administration, caller, profile.service(gcid=gcid, organization=org.name, name=name))
 
     def decide(directory: Directory) -> list[DirectoryChange]:
-        house = require_organization(caller, directory, organization, Role.DEVELOPER)
-        if directory.service(f"{house.name}/{name}") is not None:
-            raise _taken(house.name)
-        made = profile.service(gcid=gcid, organization=house.name, name=name)
+        org = require_organization(caller, directory, organization, Role.DEVELOPER)
+        if directory.service(f"{org.name}/{name}") is not None:
+            raise _taken(org.name)
+        made = profile.service(gcid=gcid, organization=org.name, name=name)
         _check_stations(made, directory)
         _check_schema(made, directory)
         _check_port(administration, made, directory)
@@ -126,11 +126,11 @@ async def change_organization(
     """Replace an organization's description; limits that are not given stay unchanged."""
 
     def decide(directory: Directory) -> list[DirectoryChange]:
-        house = require_organization(caller, directory, name, Role.OWNER)
-        rate, most = house.posts_per_s if posts_per_s is None else posts_per_s, limits or house.limits
-        if (rate, most) != (house.posts_per_s, house.limits) and not caller.operator:
+        org = require_organization(caller, directory, name, Role.OWNER)
+        rate, most = org.posts_per_s if posts_per_s is None else posts_per_s, limits or org.limits
+        if (rate, most) != (org.posts_per_s, org.limits) and not caller.operator:
             raise permission_denied("Only the network's operators may set the limits of an organization")
-        changed = replace(house, description=description, posts_per_s=rate, limits=most)
+        changed = replace(org, description=description, posts_per_s=rate, limits=most)
         return [build_save(changed, seen_version)]
 
     await administration.carry_out(caller.name, decide, "organization changed")

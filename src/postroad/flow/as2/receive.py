@@ -51,7 +51,7 @@ from postroad.flow.stages.posting import Answer, Posting, load_post
 
 MAX_HANDLE = 255
 OPENED_AT_ONCE = 4  # anybody may send something that takes long to open; what waits costs nothing
-UNPROVEN_PER_S = 5  # refusals in a partner's name that nobody has proven to come from it
+UNPROVEN_PER_S = 5  # refusals of messages that are not proven to come from the partner that they name
 PASSING = frozenset({429, 503, 507})  # statuses that say: the same again, later
 
 
@@ -78,7 +78,7 @@ class MdnReply(NamedTuple):
 
     mdn: BuiltMdn
     url: str
-    is_proven: bool  # that the message is the partner's, and not somebody's in its name
+    is_proven: bool  # whether the message is proven to come from the partner that it names
 
 
 class As2ReceiveStage:

@@ -17,6 +17,7 @@ from postroad.core.batching.arrival import arrival_without_content
 from postroad.core.batching.interchange_contents import member_of
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.batch_policy import Batching
+from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Message, MessageType, Status
@@ -26,7 +27,6 @@ from postroad.core.routing.conditions.message_subject import travelling_subject
 from postroad.core.routing.forward import Forward
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batching.pending import TimedArrival
-from postroad.flow.batching.post_interchange import make_batcher_caller
 from postroad.flow.concurrency.error_location import locate_error
 from postroad.flow.network import Network
 from postroad.flow.stages.acknowledge import acknowledge
@@ -123,7 +123,7 @@ class BatchIntake:
             await network.ending.fail(queued.number, make_reason("recipient.unknown", detail=detail))
             return
         delivered = network.view_delivery(queued, body)
-        onward = await network.forward(make_batcher_caller(service), delivered, [Forward(receiver.gcid, CHOSEN_BY)])
+        onward = await network.forward(Caller.inside(service), delivered, [Forward(receiver.gcid, CHOSEN_BY)])
         if onward.faults:
             await network.ending.fail(queued.number, onward.faults[0][1])
         else:
@@ -135,7 +135,7 @@ class BatchIntake:
             return
         token = self._network.view_delivery(queued, body).token
         answer = Message(type=MessageType.RESPONSE, reference=token, status=REFUSED)
-        await self._network.post(make_batcher_caller(service), answer, form="hosted")
+        await self._network.post(Caller.inside(service), answer, form="hosted")
 
 
 def _portions(claimed: Sequence[Queued]) -> Iterator[list[Queued]]:

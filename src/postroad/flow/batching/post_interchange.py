@@ -8,7 +8,7 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.admission.permission import find_permitted_recipient
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.message import Message
 from postroad.core.routing.explain.explanation import pack_tried
@@ -24,11 +24,6 @@ InterchangeFacts = Callable[
 ]  # of a session and a moment: what it is, and its keys
 
 
-def make_batcher_caller(service: Service) -> Caller:
-    """Return the caller for a batcher; it is local to the network, so it meets every policy."""
-    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
-
-
 def build_interchange_step(
     network: Network, service: Service, sends_to: str, message: Message, facts: InterchangeFacts
 ) -> JournalStep:
@@ -37,7 +32,7 @@ def build_interchange_step(
     receiver = find_permitted_recipient(service, sends_to, directory)
     session = ids.session(now_us, network.randomness.bytes(10))
     expires_at_us = now_us + service.default_expiration_s * 1_000_000
-    admitted = Admitted(message, service, make_batcher_caller(service), now_us, expires_at_us)
+    admitted = Admitted(message, service, Caller.inside(service), now_us, expires_at_us)
     copies, tried = forwarded_copies(admitted, service.gcid, [receiver], directory, entries.INTERCHANGE)
     if copies[0].code:
         raise Refused(copies[0].code, copies[0].detail)

@@ -104,7 +104,7 @@ class LiveView:
         self._service = service.casefold()
         self._viewer = Viewer.of_caller(caller, network.directory)
         self._only = self._gcid_of(service) if service else None
-        self._redactor = DeadLetterRedactor(self._viewer, network.tokens.veil)
+        self._redactor = DeadLetterRedactor(self._viewer, network.tokens.pseudonyms)
         self._letters: dict[int, DeadLetterView | None] = {}  # by number, of those that failed lately
 
     async def rows(self, turns: Iterable[FeedChunk], most: int = MAX_ROWS, *, newest: bool = False) -> LiveRows:

@@ -112,7 +112,7 @@ class PushAttempts:
         jitter = self._network.randomness.bytes(1)[0] / 255
         judged = decide_push(answer, target, jitter, clock.now_us())
         await _insisting(partial(self._write, service, delivered, failed, judged))
-        is_well = answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
+        is_well = answer.waits_s > 0 or answer.final  # a receiver that refuses by its own protocol works
         return EndpointHealth(is_well=is_well, is_gone=is_address_gone(answer), fault=getattr(judged, "reason", None))
 
     async def _answered(self, service: Service, target: PushTarget, handed: HandedDelivery) -> PushAnswer:
@@ -183,7 +183,7 @@ class PushAttempts:
         version = self._network.directory.object_version("service", service.gcid)
         try:
             await self._network.configuration.change(BY_NETWORK, [build_save(polling, version)], reason[:MAX_REASON])
-        except Refused:  # changed by somebody else in this very moment, who knows better
+        except Refused:  # a concurrent change of the service takes precedence
             return
         log.warning("pushes to %s are switched off: %s", service.address, reason)
 

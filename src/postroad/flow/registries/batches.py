@@ -34,7 +34,7 @@ TRIES = 10  # while others change a batch
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
 
-BatchListener = Callable[[int], None]  # told which delivery has come to its end; 0: somebody has changed a batch
+BatchListener = Callable[[int], None]  # called with the delivery that has ended; 0: a batch was changed
 
 _batches, _members = Decoder(Batch), Decoder(BatchMember)
 

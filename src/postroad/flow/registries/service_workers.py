@@ -21,7 +21,7 @@ class ServiceWorker(Protocol):
         ...
 
 
-Task = TypeVar("Task")  # what somebody works for; who works for another one than is wanted now is replaced
+Task = TypeVar("Task")  # the configuration of a worker; a worker whose task has changed is replaced
 Worker = TypeVar("Worker", bound=ServiceWorker)
 
 

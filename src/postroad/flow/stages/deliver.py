@@ -208,8 +208,8 @@ class DeliverStage:
             sender=gcid,
             type=wanted.type,
             topic=wanted.topic,
-            session=self._tokens.veil.real_session(wanted.session),
-            transaction=self._tokens.veil.real_session(wanted.transaction),
+            session=self._tokens.pseudonyms.real_session(wanted.session),
+            transaction=self._tokens.pseudonyms.real_session(wanted.transaction),
             properties=wanted.properties,
         )
 
@@ -247,7 +247,7 @@ class DeliverStage:
             parts=decode_parts(queued.content.parts, body or b""),
         )
         if has_context(queued):
-            delivered = apply_context(delivered, queued, directory, self._tokens.veil)
+            delivered = apply_context(delivered, queued, directory, self._tokens.pseudonyms)
         if is_external:
             delivered = _add_wrapper(delivered, queued, body or b"")
         if directory.cookies:
@@ -256,7 +256,7 @@ class DeliverStage:
 
     def _add_origin(self, delivered: Delivered, queued: Queued) -> Delivered:
         """Return a resent delivery with the number by which its receiver knows the first round."""
-        origin = self._tokens.veil.number(queued.origin) if queued.shown_sender else queued.origin
+        origin = self._tokens.pseudonyms.number(queued.origin) if queued.shown_sender else queued.origin
         return replace(delivered, origin=origin)
 
 

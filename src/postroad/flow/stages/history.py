@@ -42,7 +42,7 @@ class HistoryStage:
                 directory=directory,
                 organization=organization,
                 asked=session,
-                veil=self._pseudonyms,
+                pseudonyms=self._pseudonyms,
                 batches=batches,
                 service=service,
             )

@@ -49,7 +49,7 @@ class DeliveryLookup:
         }
 
     async def find_of_any(self, text: str) -> Queued | None:
-        """Return the delivery that a text is the token of, whoever received it."""
+        """Return the delivery that a text is the token of, for any receiver."""
         number = self._tokens.number(text)
         found = await self._desk.find(number) if number is not None else None
         return found.queued if found is not None and self._holds(text, found.queued) else None

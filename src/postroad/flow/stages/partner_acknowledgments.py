@@ -26,7 +26,7 @@ from postroad.core.interchange.model import PartnerStatus, Split
 from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
 from postroad.core.interchange.standard import Standard
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.interchange import AnsweredMember, AssembledInterchange, DocumentPosition
 from postroad.core.model.journal import InterchangeAnswered
 from postroad.core.model.message import Delivered, Part, Property
@@ -88,7 +88,7 @@ class PartnerAcknowledgments:
 
     async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None:
         """Send the acknowledgment to the partner, if one is due; raises Refused if it cannot be written."""
-        caller = Caller(service=splitter, level=AuthenticationLevel.CERTIFICATE, secure=True)
+        caller = Caller.inside(splitter)
         queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
         async with self._drawing:
             for _ in range(MAX_DRAWS):

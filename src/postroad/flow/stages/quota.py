@@ -18,11 +18,11 @@ from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.posting import Answer, Answered
 
 # A refresh takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
-# nodes accept posts too; but never more than a twentieth of the time, unless somebody is at the limit.
+# nodes accept posts too; but never more than a twentieth of the time, unless an organization is at its limit.
 REFRESH_EVERY_S = 5.0
 REFRESH_SHARE = 20
 IDLE_SHARE = 10  # at the limit, a refresh that takes 10 ms is followed by 100 without one …
-MAX_IDLE_S = 5.0  # … but nobody waits for longer than this
+MAX_IDLE_S = 5.0  # … but at most this long
 MAX_WAITING = 100  # posts of one organization that wait for a refresh
 
 
@@ -43,7 +43,7 @@ class Quota:
         """Load the current totals at the start if any organization has a limit; refresh later when a limit is near."""
         none = OrganizationLimits()
         directory = self._directory()
-        limits = [self._usual, *(house.limits for house in directory.organizations.values())]
+        limits = [self._usual, *(organization.limits for organization in directory.organizations.values())]
         if any(one != none for one in limits) or any(one.limits.queued_messages for one in directory.services.values()):
             await self.refresh()
 

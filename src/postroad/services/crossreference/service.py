@@ -8,19 +8,22 @@ value; other arguments of a ``put`` become its name-value pairs.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from html import escape
+
+import msgspec
 
 from postroad.core.model.cross_reference import CrossReferenceRecord, Key
 from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.errors import Refused
 from postroad.services.arguments import Arguments
-from postroad.services.crossreference.query_result import FORMATS, format_records
 from postroad.services.crossreference.records import MapChangeCause
 from postroad.services.crossreference.replace_element import replace_element
 from postroad.services.crossreference.shared_map import SharedMap, open_map
 from postroad.services.crossreference.watch import watch
 from postroad.services.service import ServiceResult, Tools
 
+FORMATS = {"json": "application/json", "xml": "application/xml"}
 KNOWN = ("operation", "map", "keyName", "keyValue")
 RESULT = "related"  # id of the document that answers a query
 
@@ -86,3 +89,37 @@ OPERATIONS: dict[str, Operation] = {
     "replaceElement": replace_element,
     "watch": watch,
 }
+
+
+def format_records(records: Sequence[CrossReferenceRecord], form: str, shared: SharedMap) -> bytes:
+    return _json(records, shared) if form == "json" else _xml(records, shared).encode()
+
+
+def _json(records: Sequence[CrossReferenceRecord], shared: SharedMap) -> bytes:
+    content = {
+        "map": shared.name,
+        "records": [
+            {
+                "service": _address(record, shared),
+                "keyName": record.key.name,
+                "keyValue": record.key.value,
+                "pairs": dict(record.pairs),
+            }
+            for record in records
+        ],
+    }
+    return msgspec.json.encode(content)
+
+
+def _xml(records: Sequence[CrossReferenceRecord], shared: SharedMap) -> str:
+    lines = [f'<Records map="{escape(shared.name)}">']
+    for record in records:
+        key = f'keyName="{escape(record.key.name)}" keyValue="{escape(record.key.value)}"'
+        lines.append(f'  <Record service="{escape(_address(record, shared))}" {key}>')
+        lines += [f'    <Pair name="{escape(name)}">{escape(value)}</Pair>' for name, value in record.pairs]
+        lines.append("  </Record>")
+    return "\n".join([*lines, "</Records>"])
+
+
+def _address(record: CrossReferenceRecord, shared: SharedMap) -> str:
+    return shared.tools.directory.address_of(record.key.service)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 
+from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered
 from postroad.core.model.polling import WAIT_MAX_S, PollRequest
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.network import Network
-from postroad.services.hosting.runner import LEASE_S, DeliveryRunner, make_hosted_caller
+from postroad.services.hosting.runner import LEASE_S, DeliveryRunner
 
 AT_ONCE = 8  # deliveries of one service; what waits longer stays in the mailbox, for other nodes too
 RETRY_S = 1.0
@@ -69,7 +70,7 @@ class MailboxWorker:
             self.leave()
             return
         request = PollRequest(max=AT_ONCE - len(self._working), wait_s=WAIT_MAX_S, lease_s=LEASE_S)
-        for delivered in await self._network.poll(make_hosted_caller(service), request, self._wait):
+        for delivered in await self._network.poll(Caller.inside(service), request, self._wait):
             await self._begin(delivered)
 
     async def _begin(self, delivered: Delivered) -> None:

@@ -13,7 +13,7 @@ from collections import defaultdict
 from postroad.core.codecs.lexical import NOT_XML
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.message import Delivered, Message, MessageType, Status
 from postroad.core.model.polling import Outcome, Settlement
 from postroad.core.routing.forward import FORWARDING, Forward
@@ -27,12 +27,11 @@ from postroad.flow.stages.forward import FORM
 from postroad.services.catalogue import CATALOGUE
 from postroad.services.crossreference.records import RecordStore
 from postroad.services.engines import Engines
-from postroad.services.hosting.fifo import FifoOrder, FifoTurn
 from postroad.services.service import ForwardingService, ServiceResult, Tools
 
 AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do not keep lookups waiting
 # Of these for one organization, so that its slow stylesheets do not keep others' waiting, however many it has.
-PER_SERVICE = 8
+PER_ORGANIZATION = 8
 WORK_S = 90.0
 LEASE_S = 120.0  # longer than the work may take
 RETRY_S = 2.0
@@ -43,11 +42,6 @@ TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another 
 log = logging.getLogger(__name__)
 
 
-def make_hosted_caller(service: Service) -> Caller:
-    """Return the caller for a hosted service; it is local to the network, so it meets every policy."""
-    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
-
-
 class DeliveryRunner:
     """Runs the deliveries of all hosted services."""
 
@@ -56,25 +50,25 @@ class DeliveryRunner:
         self._engines = engines
         self._references = references
         self._trust = ProvisioningChanges(network.configuration, network.clock, network.wait_until_indexed)
-        self._lines: defaultdict[tuple[str, str], FifoOrder] = defaultdict(
+        self._orders: defaultdict[tuple[str, str], FifoOrder] = defaultdict(
             FifoOrder
         )  # by service and, in transit, sender
-        self._seats = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
-        self._slots = {kind: KeyedSemaphore(PER_SERVICE) for kind in CATALOGUE}
+        self._capacity = {kind: asyncio.Semaphore(AT_A_TIME) for kind in CATALOGUE}
+        self._slots = {kind: KeyedSemaphore(PER_ORGANIZATION) for kind in CATALOGUE}
 
     async def serve(self, service: Service, delivered: Delivered) -> None:
         """Process one delivery completely."""
-        set_trial_organization(make_hosted_caller(service))
-        place = self._lines[service.gcid, delivered.sender_gcid if delivered.in_transit else ""].join()
+        set_trial_organization(Caller.inside(service))
+        position = self._orders[service.gcid, delivered.sender_gcid if delivered.in_transit else ""].join()
         try:
             returned = await self._worked(service, delivered)
             if returned.forwards is not None:
-                await place.wait(WORK_S)
-                returned = await self._forwarded(service, delivered, returned, returned.forwards, place)
+                await position.wait(WORK_S)
+                returned = await self._forwarded(service, delivered, returned, returned.forwards, position)
             if delivered.in_transit:  # messages of one sender go on in the order in which they came
-                await place.wait(WORK_S)
+                await position.wait(WORK_S)
             else:
-                place.leave()
+                position.leave()
             await self._answer(service, delivered, returned)
         except (Unavailable, TimeoutError) as error:
             log.warning("%s gives session %s back: %s", service.address, delivered.session, str(error) or "out of time")
@@ -82,7 +76,7 @@ class DeliveryRunner:
         except Refused as refusal:  # expired or answered meanwhile
             log.info("%s could not answer session %s: %s", service.address, delivered.session, refusal.code)
         finally:
-            place.leave()
+            position.leave()
 
     async def give_back(self, service: Service, delivered: Delivered, delay_s: float | None = None) -> None:
         """Give the delivery back to be redelivered; if that fails, its lease expires."""
@@ -93,14 +87,14 @@ class DeliveryRunner:
             reason="the service was interrupted",
         )
         try:
-            await self._network.settle(make_hosted_caller(service), settlement)
+            await self._network.settle(Caller.inside(service), settlement)
         except Unavailable as error:
             log.warning("%s leaves session %s to its lease: %s", service.address, delivered.session, error)
 
     async def _worked(self, service: Service, delivered: Delivered) -> ServiceResult:
         slot = self._slots[service.hosted].slot(service.organization.casefold())
         try:
-            async with asyncio.timeout(WORK_S), slot, self._seats[service.hosted]:
+            async with asyncio.timeout(WORK_S), slot, self._capacity[service.hosted]:
                 return await CATALOGUE[service.hosted].work(delivered, self._tools(service))
         except Refused as refusal:
             return ServiceResult(status=Status(refusal.code, refusal.detail))
@@ -118,10 +112,10 @@ class DeliveryRunner:
         delivered: Delivered,
         returned: ServiceResult,
         forwards: tuple[Forward, ...],
-        place: FifoTurn,
+        position: FifoTurn,
     ) -> ServiceResult:
         """Make the forwards in order of arrival, then answer the delivery."""
-        onward = await self._network.forward(make_hosted_caller(service), delivered, forwards, place.leave)
+        onward = await self._network.forward(Caller.inside(service), delivered, forwards, position.leave)
         hosted = CATALOGUE[service.hosted]
         if not isinstance(hosted, ForwardingService):
             raise TypeError(f"{service.hosted} does not forward messages")
@@ -150,7 +144,7 @@ class DeliveryRunner:
                 return
             if returned.status is not None:
                 log.info("%s: session %s ended as %s", service.address, delivered.session, returned.status.code)
-            await self._network.settle(make_hosted_caller(service), Settlement(tokens=(delivered.token,)))
+            await self._network.settle(Caller.inside(service), Settlement(tokens=(delivered.token,)))
             return
         try:
             await self._post(service, _response(delivered, returned))
@@ -161,7 +155,7 @@ class DeliveryRunner:
 
     async def _post(self, service: Service, response: Message) -> None:
         size = sum(len(part.data) for part in response.parts)
-        await self._network.post(make_hosted_caller(service), response, size=size, form=FORM)
+        await self._network.post(Caller.inside(service), response, size=size, form=FORM)
 
 
 def _response(delivered: Delivered, returned: ServiceResult) -> Message:
@@ -185,3 +179,32 @@ def _writable(status: Status) -> Status:
 def _patience_s(delivered: Delivered) -> float:
     """Return the delay before redelivery, longer each time, so that a full disk does not use up all attempts."""
     return min(MAX_RETRY_S, RETRY_S * 2.0 ** min(delivered.attempt - 1, 20))
+
+
+class FifoTurn:
+    """A position in the order; must be left in any case, so that the next task can proceed."""
+
+    def __init__(self, before: asyncio.Future[None] | None) -> None:
+        self._before = before
+        self.left: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+
+    async def wait(self, most_s: float) -> None:
+        """Wait until all earlier tasks have left, at most ``most_s`` seconds."""
+        if self._before is not None:
+            await asyncio.wait((self._before,), timeout=most_s)
+
+    def leave(self) -> None:
+        if not self.left.done():
+            self.left.set_result(None)
+
+
+class FifoOrder:
+    """Gives out positions in order."""
+
+    def __init__(self) -> None:
+        self._last: FifoTurn | None = None
+
+    def join(self) -> FifoTurn:
+        last = self._last
+        self._last = FifoTurn(last.left if last is not None and not last.left.done() else None)
+        return self._last

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from postroad.core.admission.admit import ADDRESSED, Admitted, admit
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.message import Argument
 from postroad.core.model.route import Context, Copy, Hop
 from postroad.core.model.snapshot import Directory
@@ -95,7 +95,7 @@ def find_caller(sender: str, directory: Directory) -> Caller:
 
 
 def safest_caller(service: Service) -> Caller:
-    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
+    return Caller.inside(service)
 
 
 def _route_message(archived: ArchivedMessage, caller: Caller, directory: Directory) -> list[ResultRow]:

@@ -55,7 +55,7 @@ def test_a_number_that_no_store_could_hold_is_no_deliverys(head: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "f", "f" * 31, "f" + "z" * 31, "F" * 32, "f" * 33, "é" * 32])
 def test_what_is_no_pseudonym_stays_as_it_is(text: str) -> None:
-    assert Tokens(KEY).veil.real_session(text) == text
+    assert Tokens(KEY).pseudonyms.real_session(text) == text
 
 
 @pytest.mark.req("N3")

@@ -50,7 +50,7 @@ class Journey(Scenario):
     async def seen(self, viewer: Caller, session: str, stop: str) -> list[str] | None:
         """Return the ids of the parts that the viewer sees at a stop; None if it does not even see the stop."""
         number = self.deliveries[stop]
-        known = self.network.tokens.veil.number(number) if is_pseudonym(session) else number
+        known = self.network.tokens.pseudonyms.number(number) if is_pseudonym(session) else number
         try:
             parts = await list_parts_at_stop(self.network, viewer, session, known)
         except Refused as refusal:

@@ -380,4 +380,4 @@ async def test_an_isolated_service_learns_nothing_of_the_sender_whose_message_fa
         assert (again.session, again.sender) == (delivered.session, END)
         seen = await letters.inspect(scenario.network, provider, told.id)
         assert "Far" not in repr([(event.by, event.detail) for event in seen.events])
-        assert scenario.number(again) == scenario.network.tokens.veil.real_number(dealt.delivery)
+        assert scenario.number(again) == scenario.network.tokens.pseudonyms.real_number(dealt.delivery)

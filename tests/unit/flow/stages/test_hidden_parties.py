@@ -272,7 +272,9 @@ async def test_the_number_behind_a_pseudonym_is_not_found_by_trying(scenario: Ac
         await scenario.respond(replace_token(delivered, f"{number:x}.{proof}"), ORDER)
     with pytest.raises(Refused, match="not-found"):
         await list_parts_at_stop(network, scenario.caller(SECOND), delivered.session, number)
-    assert await list_parts_at_stop(network, scenario.caller(SECOND), delivered.session, tokens.veil.number(number))
+    assert await list_parts_at_stop(
+        network, scenario.caller(SECOND), delivered.session, tokens.pseudonyms.number(number)
+    )
     assert (await scenario.respond(delivered, ORDER)).session
 
 
@@ -332,7 +334,7 @@ async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_
     await scenario.post(FIRST, "Third/End", parts=parts)
     [passing] = await scenario.received(SECOND)
     assert [part.id for part in passing.parts] == ["open"]
-    number = scenario.network.tokens.veil.number(scenario.number(passing))
+    number = scenario.network.tokens.pseudonyms.number(scenario.number(passing))
     assert [
         one.id for one in await list_parts_at_stop(scenario.network, scenario.caller(SECOND), passing.session, number)
     ] == ["open"]

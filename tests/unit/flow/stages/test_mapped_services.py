@@ -123,7 +123,7 @@ async def test_nobody_finds_by_selecting_what_is_kept_from_them(scenario: Accoun
     session = await scenario.request(FIRST, ACCOUNT)
     for selected in ({"sender": "First/Out"}, {"session": session}, {"transaction": session}):
         assert await scenario.received(SECOND, **selected) == []
-    shown = scenario.network.tokens.veil.session(session)
+    shown = scenario.network.tokens.pseudonyms.session(session)
     assert await scenario.received(SECOND, session=shown, transaction=session) == []
     [found] = await scenario.received(SECOND, sender=ACCOUNT, session=shown, transaction=shown)
     assert found.session == shown

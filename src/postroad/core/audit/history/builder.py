@@ -67,7 +67,7 @@ def build_history(
     directory: Directory,
     organization: str | None,
     asked: str,
-    veil: Pseudonyms,
+    pseudonyms: Pseudonyms,
     batches: Mapping[str, KnownBatch] = NO_BATCHES,
     service: str = "",
 ) -> History | None:
@@ -80,7 +80,7 @@ def build_history(
     teller = _HistoryBuilder(directory, organization, batches, service)
     for seq, entry in sorted(entries, key=lambda item: item[0]):
         teller.hear(seq, entry)
-    return teller.history(asked, veil)
+    return teller.history(asked, pseudonyms)
 
 
 class _HistoryBuilder:
@@ -130,15 +130,15 @@ class _HistoryBuilder:
                 for number in entry.deliveries:
                     self._note(number, seq, entry.at_us, "dropped", by, why)
 
-    def history(self, asked: str, veil: Pseudonyms) -> History | None:
-        faces = HistoryRedactor(veil)
+    def history(self, asked: str, pseudonyms: Pseudonyms) -> History | None:
+        redactor = HistoryRedactor(pseudonyms)
         for number, batch in self._joined.items():
             self._gathered(number, batch)
         for entry, story in self._messages.values():
             for copy in story.copies:
                 copy.state = copy.state or (copy.stops[-1].state if copy.stops else "")
-            self._show(entry, story, faces)
-        return faces.history(asked, self._transaction)
+            self._show(entry, story, redactor)
+        return redactor.history(asked, self._transaction)
 
     def _posted(self, seq: int, entry: MessagePosted) -> None:
         self._transaction = entry.transaction
@@ -319,27 +319,27 @@ class _HistoryBuilder:
         if state is not None and stop.state == DeliveryState.QUEUED.name.lower():
             stop.state = state.name.lower()
 
-    def _show(self, entry: MessagePosted, story: MessageHistory, faces: HistoryRedactor) -> None:
+    def _show(self, entry: MessagePosted, story: MessageHistory, redactor: HistoryRedactor) -> None:
         """Add the message, redacted for the viewer, to the open or the hidden view."""
         if self._viewer.is_network:
-            faces.open.append(story)
+            redactor.open.append(story)
             return
         self._name_recipients(entry, story)
         if self._viewer.is_self(entry.sender):
-            self._show_own(entry, story, faces)
+            self._show_own(entry, story, redactor)
             return
         stops = [stop for copy in story.copies for stop in copy.stops if self._concerns_viewer(stop)]
         hidden = [stop for stop in stops if self._is_isolated(stop)]
         shown = self._shown_requester(entry)
         beside = [stop for stop in stops if shown and stop.delivery in self._asked_by_unknown and stop not in hidden]
         if known := [stop for stop in stops if stop not in hidden and stop not in beside]:
-            faces.open.append(self._from_shown_sender(entry, restrict_to_stops(story, known)))
+            redactor.open.append(self._from_shown_sender(entry, restrict_to_stops(story, known)))
         if beside:
             cut = self._from_shown_sender(entry, restrict_to_stops(story, beside))
-            faces.hidden.append(faces.redact_passing_response(cut, self._viewer.address_of(shown)))
+            redactor.hidden.append(redactor.redact_passing_response(cut, self._viewer.address_of(shown)))
         if hidden:
             isolates = self._viewer.address_of(hidden[0].isolated_by)
-            faces.hidden.append(faces.redact_for_hidden_receiver(restrict_to_stops(story, hidden), isolates))
+            redactor.hidden.append(redactor.redact_for_hidden_receiver(restrict_to_stops(story, hidden), isolates))
 
     def _shown_requester(self, entry: MessagePosted) -> str:
         """Return the intermediary shown as requester of a response; empty if the viewer is that intermediary."""
@@ -353,9 +353,9 @@ class _HistoryBuilder:
             if hops and self._viewer.is_hidden(hops[-1].service, hops[-1].isolated_by):
                 copy.recipient = self._directory.address_named(entry.copies[ordinal].named)
 
-    def _show_own(self, entry: MessagePosted, story: MessageHistory, faces: HistoryRedactor) -> None:
+    def _show_own(self, entry: MessagePosted, story: MessageHistory, redactor: HistoryRedactor) -> None:
         if shown := self._shown_requester(entry):
-            faces.hidden.append(faces.redact_response_target(story, self._viewer.address_of(shown)))
+            redactor.hidden.append(redactor.redact_response_target(story, self._viewer.address_of(shown)))
             return
         for ordinal, copy in enumerate(story.copies):
             copy.stops = [stop for stop in copy.stops if not self._viewer.is_hidden(stop.gcid, stop.isolated_by)]
@@ -365,7 +365,7 @@ class _HistoryBuilder:
                 for hop in ways
                 if not self._viewer.is_hidden(hop.service, hop.isolated_by)
             ]
-        faces.open.append(story)
+        redactor.open.append(story)
 
     def _from_shown_sender(self, entry: MessagePosted, story: MessageHistory) -> MessageHistory:
         """Return a response as its receiver sees it, with the intermediary shown as its sender."""

@@ -68,7 +68,7 @@ class ExplainedService:
     rules: tuple[ExplainedRule, ...]
     faults: tuple[str, ...] = ()
     withheld: bool = False
-    isolated: bool = False  # somebody else than the reader keeps the wider route from it
+    isolated: bool = False  # a party other than the reader hides the wider route from it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -214,9 +214,9 @@ class RuleEvaluation:
 
     def _as_sender_may_know(self, refusal: Refused, node: Invocation, isolating: str) -> Refused:
         """Return the refusal without its chain, if that would name services hidden from the sender."""
-        keeper = self.directory.services.get(isolating)
+        isolator = self.directory.services.get(isolating)
         sender = node.sender.service
-        if keeper is None or is_same_organization(keeper.organization, sender.organization):
+        if isolator is None or is_same_organization(isolator.organization, sender.organization):
             return refusal
         return Refused(refusal.code, HIDDEN_CHAIN)
 

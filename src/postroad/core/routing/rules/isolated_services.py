@@ -25,7 +25,9 @@ def isolated_on_route(sender: Service, hops: Iterable[Hop], directory: Directory
 
 
 def _isolated_by_others(sender: Service, isolated: list[tuple[str, str]], directory: Directory) -> frozenset[str]:
-    house = sender.organization.casefold()
+    owner = sender.organization.casefold()
     return frozenset(
-        gcid for gcid, keeper in isolated if directory.owner_of(gcid) != house and directory.owner_of(keeper) != house
+        gcid
+        for gcid, isolator in isolated
+        if directory.owner_of(gcid) != owner and directory.owner_of(isolator) != owner
     )

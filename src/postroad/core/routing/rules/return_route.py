@@ -117,10 +117,10 @@ def _seen_again(hop: Hop, directory: Directory) -> Invocation:
     invoker = Invocation(invoking, RuleRole.SENDER) if invoking is not None else None
     service = directory.services[hop.service]
     if directory.is_suspended(service):
-        is_kept = hop.isolated_by
+        is_hidden = bool(hop.isolated_by)
         raise Refused(
             "recipient.suspended",
-            HIDDEN_CHAIN if is_kept else f"{service.address}, which asked to see it, is suspended",
+            HIDDEN_CHAIN if is_hidden else f"{service.address}, which asked to see it, is suspended",
         )
     node = Invocation(service, RuleRole.IN_TRANSIT, invoker, hop.arguments)
     if hop.context is not None:

@@ -70,7 +70,7 @@ async def read_message(network: Network, caller: Caller, session: str) -> tuple[
         raise not_found()
     body = await _body(network, caller, contents[0], f"{session} *")
     parts = tuple([item for item in decode_parts(contents[0].parts, body) if contents[0].holds(item.id)])
-    [row, *_] = await network.index.query("message", network.tokens.veil.real_session(session))
+    [row, *_] = await network.index.query("message", network.tokens.pseudonyms.real_session(session))
     header = decode(row[QUERIES["message"][1].index("header")])
     if not isinstance(header, MessagePosted):
         raise not_found()
@@ -103,7 +103,7 @@ async def read_part_at_stop(network: Network, caller: Caller, session: str, deli
 async def _contents(network: Network, caller: Caller, session: str) -> list[VisibleContent]:
     """Return the contents that the caller may see, as sender or at its own stops."""
     await network.wait_until_indexed()
-    real = network.tokens.veil.real_session(session) if SESSION.match(session) else ""
+    real = network.tokens.pseudonyms.real_session(session) if SESSION.match(session) else ""
     rows = await network.index.query("message", real) if real else []
     header = decode(rows[0][QUERIES["message"][1].index("header")]) if rows else None
     if not isinstance(header, MessagePosted):
@@ -126,7 +126,7 @@ async def find_content_at_stop(network: Network, caller: Caller, session: str, d
     await network.wait_until_indexed()
     if not SESSION.match(session) or not 0 < delivery <= MAX_DELIVERY:
         raise not_found()
-    number = network.tokens.veil.real_number(delivery)
+    number = network.tokens.pseudonyms.real_number(delivery)
     content = await _found(network, caller, session, number)
     if content is None or (number == delivery and _is_isolated(content, Viewer.of_party(caller, network.directory))):
         raise not_found()
@@ -142,7 +142,7 @@ def _is_isolated(content: VisibleContent, viewer: Viewer) -> bool:
 async def _found(network: Network, caller: Caller, session: str, number: int) -> VisibleContent | None:
     """Return what was delivered there, if the caller may know of it under this session."""
     found = await network.desk.find(number)
-    if found is None or found.queued.message.session != network.tokens.veil.real_session(session):
+    if found is None or found.queued.message.session != network.tokens.pseudonyms.real_session(session):
         return None
     queued, viewer = found.queued, Viewer.of_party(caller, network.directory)
     sees = _document_test(queued, viewer)

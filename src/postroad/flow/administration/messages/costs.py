@@ -30,7 +30,7 @@ async def quote_costs(network: Network, caller: Caller, session: str) -> list[Qu
 
 
 async def _entries(network: Network, session: str) -> list[tuple[int, Entry]]:
-    rows = await network.index.query("message", network.tokens.veil.real_session(session))
+    rows = await network.index.query("message", network.tokens.pseudonyms.real_session(session))
     if not rows:
         return []
     contents = await network.index.query("transaction_contents", rows[0][TRANSACTION])

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from postroad.core.model.caller import Caller
-from postroad.core.model.directory import AuthenticationLevel, Service
+from postroad.core.model.directory import Service
 from postroad.core.model.ids import SESSION
 from postroad.core.model.journal import AccessRecorded
 from postroad.core.model.message import Message
@@ -48,7 +48,7 @@ def find_sender(caller: Caller, directory: Directory, message: Message) -> Calle
     if service is None or not can_explain_for(caller, service):
         detail = "Set From to the service of your organization that would post this"
         raise Refused("sender.unknown", detail, pointer="/from")
-    return Caller(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
+    return Caller.inside(service)
 
 
 def can_explain_for(caller: Caller, service: Service) -> bool:

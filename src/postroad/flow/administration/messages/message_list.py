@@ -72,7 +72,7 @@ async def browse(network: Network, caller: Caller, wish: MessageSearch) -> Messa
     services = _services(caller, network.directory, wish.service)
     query, order = BOXES[wish.box]
     rows: list[Row] = []
-    before, scanned, read = wish.before, 0, _HeaderReader(network.tokens.veil)
+    before, scanned, read = wish.before, 0, _HeaderReader(network.tokens.pseudonyms)
     async for found in _newest(network, query, order, services, before):
         if len(rows) >= wish.limit or scanned == MAX_SCAN:
             return MessageList(rows=_by_shown_time(rows), next_before=before)
@@ -136,14 +136,14 @@ async def find_received(network: Network, number: int) -> Row | None:
     """Return the received-list row for one delivery; the caller checks ownership."""
     columns = QUERIES["delivery"][1]
     rows = await network.index.query("delivery", number)
-    return _HeaderReader(network.tokens.veil).readable(dict(zip(columns, rows[0], strict=True))) if rows else None
+    return _HeaderReader(network.tokens.pseudonyms).readable(dict(zip(columns, rows[0], strict=True))) if rows else None
 
 
 class _HeaderReader:
     """Decodes row headers, each once: one message may have thousands of rows."""
 
-    def __init__(self, veil: Pseudonyms) -> None:
-        self._veil = veil
+    def __init__(self, pseudonyms: Pseudonyms) -> None:
+        self._pseudonyms = pseudonyms
         self._known: dict[bytes, Any] = {}
 
     def readable(self, row: Row) -> Row:
@@ -151,7 +151,7 @@ class _HeaderReader:
         if "header" in row:
             row["message"] = self._read(row["header"])
         if "content_facts" in row:
-            row["message"] = redact_header(row["message"], _hop(row["message"], row), self._veil)
+            row["message"] = redact_header(row["message"], _hop(row["message"], row), self._pseudonyms)
         return row
 
     def _read(self, header: bytes) -> Any:
@@ -289,7 +289,7 @@ async def _held(network: Network, stop: Stop) -> ReleaseHold | None:
     if release is None or not release.holds:
         return None
     up_to = await network.releases.released_to(stop.gcid)
-    if network.tokens.veil.real_number(stop.delivery) <= up_to:
+    if network.tokens.pseudonyms.real_number(stop.delivery) <= up_to:
         return None
     waiting = await network.releases.held(stop.gcid, up_to, release.when_waiting or 1)
     due = next_release(release, waiting, network.clock.now_us())

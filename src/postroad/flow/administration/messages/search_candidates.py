@@ -55,7 +55,7 @@ def _by_session(asked: str) -> Iterator[SearchCandidate]:
 def _session_told(network: Network, caller: Caller, queued: Queued) -> str:
     """Return the session by which the receiver knows the message, so that the real one is not revealed."""
     session = queued.message.session
-    return network.tokens.veil.session(session) if queued.shown_sender and not caller.operator else session
+    return network.tokens.pseudonyms.session(session) if queued.shown_sender and not caller.operator else session
 
 
 async def find_by_own_handle(network: Network, caller: Caller, asked: str) -> list[SearchCandidate]:

@@ -201,6 +201,6 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     change = ObjectChange(kind, key, directory.object_version(kind, key) + 1, msgspec.to_builtins(rule))
     changed = directory.changed([change], directory.version)
     plumbing = replace(network.plumbing, directory=lambda: changed)
-    stage = ExplainStage(plumbing, network.tokens.veil, network.heavy_requests)
+    stage = ExplainStage(plumbing, network.tokens.pseudonyms, network.heavy_requests)
     found = await stage.hypothetical(find_sender(caller, directory, message), message)
     return as_asked(caller, directory, found)

@@ -45,7 +45,7 @@ DIRECTORY = Directory(
     },
     people={"clerk@hub.example": Person(email="clerk@hub.example", organization="Hub")},
 )
-VEIL = Pseudonyms(b"only for tests")
+PSEUDONYMS = Pseudonyms(b"only for tests")
 ORDER, STREAM, WORD = f"{1:032x}", f"{2:032x}", f"{3:032x}"
 MINE, OTHER = delivery_number(1, 0), delivery_number(9, 0)
 ID = "0123456789abcdef0123"
@@ -92,7 +92,7 @@ INTERCHANGE: list[tuple[int, Entry]] = [
 
 
 def told(organization: str | None, story: list[tuple[int, Entry]] = MEMBER, asked: str = ORDER) -> MessageHistory:
-    history = build_history(story, DIRECTORY, organization, asked, VEIL, KNOWN)
+    history = build_history(story, DIRECTORY, organization, asked, PSEUDONYMS, KNOWN)
     assert history is not None
     [message] = history.messages
     return message
@@ -147,7 +147,7 @@ def test_what_is_said_of_the_whole_holds_for_a_member_of_which_nothing_else_is_s
     answers = tuple(
         replace(ACCEPTED, verdict=word, members=other if names_another else ()) for word, names_another in words
     )
-    history = build_history(MEMBER, DIRECTORY, "buyer", ORDER, VEIL, {ID: KnownBatch(BATCH, ASSEMBLED, answers)})
+    history = build_history(MEMBER, DIRECTORY, "buyer", ORDER, PSEUDONYMS, {ID: KnownBatch(BATCH, ASSEMBLED, answers)})
     assert history is not None
     found = stop_of(history.messages[0]).gathered
     assert found is not None
@@ -171,7 +171,7 @@ def test_who_gets_an_interchange_is_not_told_what_it_was_made_of() -> None:
 
 
 def test_who_sent_a_member_learns_nothing_of_the_interchange_itself() -> None:
-    assert build_history(INTERCHANGE, DIRECTORY, "buyer", STREAM, VEIL, KNOWN) is None
+    assert build_history(INTERCHANGE, DIRECTORY, "buyer", STREAM, PSEUDONYMS, KNOWN) is None
 
 
 @pytest.mark.parametrize(("viewer", "by"), [("hub", "clerk@hub.example"), (None, "clerk@hub.example")])

@@ -26,7 +26,7 @@ DIRECTORY = Directory(
     }
 )
 SESSION = f"{1:032x}"
-VEIL = Pseudonyms(b"only for tests")
+PSEUDONYMS = Pseudonyms(b"only for tests")
 CAME = MessageArrival(40, ("declared as text/xml, but is dime",), "<1@buyer>", "abc=, sha256", ("encrypted", "signed"))
 POSTED = MessagePosted(
     at_us=1000, session=SESSION, transaction=SESSION, sender=BUYER, type=MessageType.NOTIFICATION, topic="", size=900,
@@ -42,7 +42,7 @@ STORY: list[tuple[int, Entry]] = [
 
 
 def _told(organization: str | None, story: list[tuple[int, Entry]], asked: str = SESSION) -> MessageHistory:
-    history = build_history(story, DIRECTORY, organization, asked, VEIL)
+    history = build_history(story, DIRECTORY, organization, asked, PSEUDONYMS)
     assert history is not None
     [message] = history.messages
     return message
@@ -72,7 +72,7 @@ def test_the_sender_is_told_that_something_was_left_out_and_how_much() -> None:
 def test_who_is_kept_from_the_wider_route_is_told_about_its_own_delivery() -> None:
     isolated = Hop(SELLER, (), BANK, Context(1, shown_sender=BANK, isolated=True))
     hidden = replace(POSTED, copies=(Copy("Bank/Orders", (isolated, Hop(BANK))),))
-    message = _told("seller", [(1, hidden), *STORY[1:]], VEIL.session(SESSION))
+    message = _told("seller", [(1, hidden), *STORY[1:]], PSEUDONYMS.session(SESSION))
     assert (message.sender, message.came) == ("Bank/Orders", None)
     [copy] = message.copies
     assert copy.stops[0].events[-1].detail.endswith(LEFT_OUT[1])

@@ -29,6 +29,7 @@ PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
 ROOT = Path(__file__).resolve().parents[1]
 IS_USED = sys.platform == "linux" and os.environ.get("POSTROAD_TEST_PRELOADED") != "0"
 AT_START = ("PYTHON", "LANG", "LC_", "TZ", "LD_")  # variables that matter when a Python starts, and not later
+NO_FILES = "PYTHONDONTWRITEBYTECODE"  # changes nothing that a test can see, and is removed by tests/conftest.py
 REQUEST_BYTES = 1 << 20
 NUMBER = struct.Struct("=q")
 
@@ -96,12 +97,15 @@ def run(command: list[str], *, stdin: str, timeout: float, **how: Any) -> subpro
     return subprocess.CompletedProcess(command, process.returncode, output, errors)
 
 
-def may_fork(environment: Any) -> bool:
-    return IS_USED and (environment is None or at_start(environment) == at_start(os.environ))
-
-
 def at_start(environment: Any) -> dict[str, str]:
-    return {name: value for name, value in environment.items() if name.startswith(AT_START)}
+    return {name: value for name, value in environment.items() if name.startswith(AT_START) and name != NO_FILES}
+
+
+BEFORE_TESTS = dict(os.environ)
+
+
+def may_fork(environment: Any) -> bool:
+    return IS_USED and at_start(os.environ if environment is None else environment) == at_start(BEFORE_TESTS)
 
 
 @cache
@@ -111,7 +115,9 @@ def forker() -> socket.socket:
     with theirs:
         command = [sys.executable, "-m", "tests.preloaded", str(theirs.fileno())]
         null = subprocess.DEVNULL
-        process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=null, stdout=null)
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=BEFORE_TESTS, pass_fds=[theirs.fileno()], stdin=null, stdout=null
+        )
 
     def end() -> None:
         ours.close()

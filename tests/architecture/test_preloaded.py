@@ -54,9 +54,12 @@ def test_it_is_ended_by_signals(tmp_path: Path, number: signal.Signals) -> None:
         assert server.poll() == server.returncode
 
 
-def test_other_commands_and_other_pythons_are_started_as_usual() -> None:
+def test_other_commands_and_other_pythons_are_started_as_usual(monkeypatch: pytest.MonkeyPatch) -> None:
     assert may_fork(None)
     assert may_fork(os.environ | {"POSTROAD_DATA": "here"})
     assert not may_fork(FOREIGN)
     with Preloaded(["sh", "-c", "exit 3"]) as process:
         assert process.wait() == 3
+    monkeypatch.setenv("PYTHONPATH", "plug-ins")
+    assert not may_fork(None)
+    assert not may_fork(os.environ)

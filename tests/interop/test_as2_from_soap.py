@@ -49,7 +49,9 @@ def test_two_attachments_arrive_in_one_message_without_the_envelope(partnership:
 
 @pytest.mark.req("T6")
 @pytest.mark.parametrize("mdn", ["sync", "async"])
-def test_two_attachments_arrive_as_two_messages_where_that_was_agreed_on(partnership: ServedPartnership, mdn: str) -> None:
+def test_two_attachments_arrive_as_two_messages_where_that_was_agreed_on(
+    partnership: ServedPartnership, mdn: str
+) -> None:
     partner = fresh(partnership, messagePerPart=True, mdn=mdn)
     session = post(partnership, "", ONE, TWO)
     partnership.ends(session, "delivered")
@@ -87,12 +89,16 @@ def test_a_filled_body_is_a_part_where_that_was_agreed_on(partnership: ServedPar
 
 @pytest.mark.req("T6")
 @pytest.mark.parametrize("changed", [False, True])
-def test_the_envelope_does_not_reach_the_partner_after_a_service_in_transit(partnership: ServedPartnership, changed: bool) -> None:
+def test_the_envelope_does_not_reach_the_partner_after_a_service_in_transit(
+    partnership: ServedPartnership, changed: bool
+) -> None:
     partner = fresh(partnership)
     if not partnership.network.key("Trans/Stamp").exists():
         partnership.network.register("Trans/Stamp")
     wire = swa("", ONE)
-    session = partnership.orders.post_wire(wire.body, wire.content_type, to="Aster/Acme", route=("Trans/Stamp",)).session
+    session = partnership.orders.post_wire(
+        wire.body, wire.content_type, to="Aster/Acme", route=("Trans/Stamp",)
+    ).session
     with partnership.network.client("Trans/Stamp") as stamp:
         [asked] = stamp.poll(wait_s=60)
         envelope, attachment = asked.parts

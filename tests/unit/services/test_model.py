@@ -165,7 +165,7 @@ async def test_a_topic_goes_the_way_that_was_chosen_for_it(dashboard: Dashboard)
     assert await dashboard.heard("canvas-1", *WIDGETS) == ["widget-1"]
 
 
-async def test_whoever_is_no_producer_is_told_so_and_nobody_hears_it(dashboard: Dashboard) -> None:
+async def test_a_post_of_a_service_that_is_no_producer_is_refused(dashboard: Dashboard) -> None:
     status = await dashboard.refused("stranger")
     assert (status.code, "MyBiz/Purchasing is not a producer of topic 'region'" in status.text) == (
         "permission.denied",
@@ -223,7 +223,7 @@ async def test_a_model_that_is_closed_again_neither_hears_its_guests_nor_tells_t
 
 
 @pytest.mark.req("X7")
-async def test_what_an_exchange_sends_on_is_published_by_its_writer(dashboard: Dashboard) -> None:
+async def test_a_message_forwarded_by_an_exchange_is_published_by_its_sender(dashboard: Dashboard) -> None:
     dashboard.callers["exchange"] = await dashboard.running.register(
         "Acme/News", visibility=Visibility.PUBLIC, hosted=Hosting.EXCHANGE
     )

@@ -59,7 +59,7 @@ async def test_header_items_and_the_routing_key_decide_too(scenario: ExchangeSce
 
 
 @pytest.mark.req("X2")
-async def test_what_a_query_constructs_is_the_new_content_under_the_original_header(scenario: ExchangeScenario) -> None:
+async def test_content_constructed_by_a_query_keeps_the_original_header(scenario: ExchangeScenario) -> None:
     await scenario.add_binding(NORTH, query="<wrap>{$msg}</wrap>")
     await scenario.publish(topic="orders", handle="h1")
     one = await scenario.got(NORTH)

@@ -88,7 +88,7 @@ async def answered(running: MemoryNetwork, count: int) -> list[InterchangeAnswer
 
 @pytest.mark.req("B6", "B7", "B10")
 @pytest.mark.parametrize("standard", ["x12", "edifact", "hl7"])
-async def test_what_is_gathered_is_taken_apart_and_the_answer_finds_its_batch(
+async def test_a_batch_is_split_by_the_partner_and_its_acknowledgment_finds_the_batch(
     running: MemoryNetwork, standard: str
 ) -> None:
     sender, receiver = await connect(running, standard)

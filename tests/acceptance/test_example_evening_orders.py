@@ -16,7 +16,7 @@ EXAMPLE = ROOT / "examples" / "evening-orders"
 
 
 @pytest.mark.req("B1", "B6", "B7", "B10")
-def test_it_prints_what_its_page_says(tmp_path: Path) -> None:
+def test_the_example_prints_what_its_page_shows(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, EXAMPLE / "play.py"],
         cwd=tmp_path,

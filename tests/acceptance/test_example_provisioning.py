@@ -22,7 +22,7 @@ EXAMPLE = ROOT / "examples" / "provisioning"
 
 
 @pytest.mark.req("N7", "N8", "N9", "K1")
-def test_it_prints_what_its_page_says(tmp_path: Path) -> None:
+def test_the_example_prints_what_its_page_shows(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, EXAMPLE / "run.py"],
         cwd=tmp_path,

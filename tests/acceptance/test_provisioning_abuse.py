@@ -12,23 +12,23 @@ from postroad.core.model.message import Cookie, Message, MessageType
 from postroad.core.model.trust import CONFIRM_WITHIN_S, ProvisioningState
 from postroad.errors import Refused
 from postroad.flow.administration.provisioning_changes import ProvisioningChanges
-from tests.samples.market import COOKIE, Market, market
+from tests.samples.provisioning_network import COOKIE, ProvisioningNetwork, provisioning_network
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Market]:
-    async with market(tmp_path) as furnished:
-        yield furnished
+async def place(tmp_path: Path) -> AsyncIterator[ProvisioningNetwork]:
+    async with provisioning_network(tmp_path) as opened:
+        yield opened
 
 
-def state_of(place: Market, gcid: str) -> str:
+def state_of(place: ProvisioningNetwork, gcid: str) -> str:
     return place.network.directory.provisionings[gcid].state(place.clock.now_us())
 
 
 @pytest.mark.req("N8")
-async def test_a_confirmation_counts_once(place: Market) -> None:
+async def test_a_confirmation_counts_once(place: ProvisioningNetwork) -> None:
     begun = await place.begin()
     assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == ""
     assert state_of(place, begun.gcid) == ProvisioningState.ACTIVE
@@ -38,7 +38,7 @@ async def test_a_confirmation_counts_once(place: Market) -> None:
 
 
 @pytest.mark.req("N8")
-async def test_a_token_is_good_for_its_own_service_alone(place: Market) -> None:
+async def test_a_token_is_good_for_its_own_service_alone(place: ProvisioningNetwork) -> None:
     one, other = await place.begin(service="Shipping"), await place.begin(service="Second")
     before = place.trust()
     assert await place.confirm(DISPATCH, one.gcid, other.token, COOKIE) == "provisioning.invalid"
@@ -47,12 +47,12 @@ async def test_a_token_is_good_for_its_own_service_alone(place: Market) -> None:
 
 
 @pytest.mark.req("N8")
-async def test_a_confirmation_after_a_day_changes_nothing_and_nobody_is_told(place: Market) -> None:
+async def test_a_confirmation_after_a_day_changes_nothing_and_nobody_is_told(place: ProvisioningNetwork) -> None:
     begun, other = await place.begin(), await place.begin(service="Second")
     before = place.trust()
-    place.clock.seconds = CONFIRM_WITHIN_S - 5
+    place.clock.ahead_s = CONFIRM_WITHIN_S - 5
     assert await place.confirm(DISPATCH, other.gcid, other.token) == ""
-    place.clock.seconds = CONFIRM_WITHIN_S + 5
+    place.clock.ahead_s = CONFIRM_WITHIN_S + 5
     assert await place.confirm(DISPATCH, begun.gcid, begun.token, COOKIE) == "provisioning.expired"
     assert place.trust()[0][begun.gcid] == before[0][begun.gcid]
     assert place.trust()[1] == before[1]
@@ -63,7 +63,7 @@ async def test_a_confirmation_after_a_day_changes_nothing_and_nobody_is_told(pla
 
 @pytest.mark.req("N8")
 @pytest.mark.parametrize("who", [LEDGER, "Parcels/Other", "MyBiz/Office", SHIPPING, "Stranger/Out"])
-async def test_nobody_confirms_but_the_provider_that_was_chosen(place: Market, who: str) -> None:
+async def test_nobody_confirms_but_the_provider_that_was_chosen(place: ProvisioningNetwork, who: str) -> None:
     begun = await place.begin()
     before = place.trust()
     assert await place.confirm(who, begun.gcid, begun.token, COOKIE) == "provisioning.invalid"
@@ -72,7 +72,7 @@ async def test_nobody_confirms_but_the_provider_that_was_chosen(place: Market, w
 
 
 @pytest.mark.req("N8", "N10")
-async def test_what_was_revoked_is_not_confirmed_by_an_old_token(place: Market) -> None:
+async def test_what_was_revoked_is_not_confirmed_by_an_old_token(place: ProvisioningNetwork) -> None:
     begun = await place.begin()
     assert (await place.ask("owner@mybiz", "DELETE", f"/v1/provisionings/{begun.gcid}")).status_code == 204
     before = place.trust()
@@ -86,7 +86,7 @@ async def test_what_was_revoked_is_not_confirmed_by_an_old_token(place: Market) 
 
 
 @pytest.mark.req("N8", "N10")
-async def test_a_message_that_comes_again_after_a_crash_is_no_misuse(place: Market) -> None:
+async def test_a_message_that_comes_again_after_a_crash_is_no_misuse(place: ProvisioningNetwork) -> None:
     """The network's own service is handed a message twice when it stops between carrying it out and answering."""
     begun, provider = await place.begin(), place.service(DISPATCH)
     trust = ProvisioningChanges(place.network.configuration, place.network.clock)
@@ -104,7 +104,7 @@ async def test_a_message_that_comes_again_after_a_crash_is_no_misuse(place: Mark
 
 
 @pytest.mark.req("N8", "N3")
-async def test_whatever_is_wrong_is_refused_in_the_same_words(place: Market) -> None:
+async def test_whatever_is_wrong_is_refused_in_the_same_words(place: ProvisioningNetwork) -> None:
     begun, theirs = await place.begin(), await place.begin(LEDGER, "Accounts")
     office = place.service("MyBiz/Office").gcid
     answers = [
@@ -124,7 +124,7 @@ async def test_whatever_is_wrong_is_refused_in_the_same_words(place: Market) -> 
 
 
 @pytest.mark.req("N8")
-async def test_the_token_is_kept_nowhere(place: Market) -> None:
+async def test_the_token_is_kept_nowhere(place: ProvisioningNetwork) -> None:
     begun = await place.begin()
     records = (await place.network.journal.read(0, 1 << 30)).records
     assert all(begun.token.encode() not in record.facts for record in records)
@@ -142,7 +142,7 @@ BY = {
 }
 
 
-async def revoke(place: Market, by: str, gcid: str) -> None:
+async def revoke(place: ProvisioningNetwork, by: str, gcid: str) -> None:
     way, who = BY[by]
     if way == "say":
         assert await place.say(who, "provisioning.revoke", GCID=gcid) == ""
@@ -152,7 +152,7 @@ async def revoke(place: Market, by: str, gcid: str) -> None:
 
 @pytest.mark.req("N10")
 @pytest.mark.parametrize("by", BY)
-async def test_a_revocation_holds_at_once_and_what_was_sent_before_stays(place: Market, by: str) -> None:
+async def test_a_revocation_holds_at_once_and_what_was_sent_before_stays(place: ProvisioningNetwork, by: str) -> None:
     gcid = await place.connect()
     await place.post("MyBiz/Office", SHIPPING, text="sent before")
     await revoke(place, by, gcid)
@@ -170,7 +170,7 @@ async def test_a_revocation_holds_at_once_and_what_was_sent_before_stays(place: 
         assert (again.status_code, again.json()["code"]) == (404, "provisioning.unknown")
 
 
-async def code_of(place: Market, sender: str, to: str) -> str:
+async def code_of(place: ProvisioningNetwork, sender: str, to: str) -> str:
     with pytest.raises(Refused) as refused:
         await place.post(sender, to)
     return refused.value.code
@@ -178,7 +178,7 @@ async def code_of(place: Market, sender: str, to: str) -> str:
 
 @pytest.mark.req("N10", "Z5")
 @pytest.mark.parametrize("who", [LEDGER, "Parcels/Other", "MyBiz/Office", "Stranger/Out"])
-async def test_only_the_two_parties_revoke(place: Market, who: str) -> None:
+async def test_only_the_two_parties_revoke(place: ProvisioningNetwork, who: str) -> None:
     gcid = await place.connect()
     before = place.trust()
     assert await place.say(who, "provisioning.revoke", GCID=gcid) == "provisioning.unknown"
@@ -188,7 +188,7 @@ async def test_only_the_two_parties_revoke(place: Market, who: str) -> None:
 
 
 @pytest.mark.req("N12")
-async def test_trust_goes_both_ways_and_no_further(place: Market) -> None:
+async def test_trust_goes_both_ways_and_no_further(place: ProvisioningNetwork) -> None:
     gcid = await place.connect()
     await place.post(SHIPPING, DISPATCH)  # the provider trusts the service that it has confirmed
     await place.post(DISPATCH, "MyBiz/Office")  # and may write to every service of the enterprise, private ones too
@@ -203,7 +203,7 @@ async def test_trust_goes_both_ways_and_no_further(place: Market) -> None:
 
 
 @pytest.mark.req("N9")
-async def test_a_service_registers_and_forgets_cookies_by_message(place: Market) -> None:
+async def test_a_service_registers_and_forgets_cookies_by_message(place: ProvisioningNetwork) -> None:
     stranger = place.service("Stranger/Out").gcid
     await place.change(DISPATCH, accepts=Accepts.ANYONE)
     assert await place.say(DISPATCH, "cookie.register", "<n>1</n>", GCID=stranger) == ""
@@ -216,7 +216,7 @@ async def test_a_service_registers_and_forgets_cookies_by_message(place: Market)
 
 
 @pytest.mark.req("N7", "M1")
-async def test_a_request_through_an_account_comes_back_the_same_way(place: Market) -> None:
+async def test_a_request_through_an_account_comes_back_the_same_way(place: ProvisioningNetwork) -> None:
     await place.connect()
     await place.connect(LEDGER, "Accounts", "")
     await place.post(LEDGER, SHIPPING, topic="pick-up")

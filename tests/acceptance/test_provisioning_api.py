@@ -11,7 +11,7 @@ import yaml
 from postroad.core.model.message import Cookie
 from postroad.core.model.snapshot import Directory
 from postroad.flow.registries.configuration import DirectoryChange
-from tests.samples.market import COOKIE, HOME, Market, market, visited
+from tests.samples.provisioning_network import COOKIE, HOME, ProvisioningNetwork, provisioning_network, visited
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
 MINE = "/v1/organizations/MyBiz/provisionings"
@@ -20,13 +20,13 @@ COOKIES = f"/v1/services/{DISPATCH}/cookies"
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Market]:
-    async with market(tmp_path) as furnished:
-        yield furnished
+async def place(tmp_path: Path) -> AsyncIterator[ProvisioningNetwork]:
+    async with provisioning_network(tmp_path) as opened:
+        yield opened
 
 
 @pytest.mark.req("N8", "Z4")
-async def test_who_begins_learns_once_where_to_go(place: Market) -> None:
+async def test_who_begins_learns_once_where_to_go(place: ProvisioningNetwork) -> None:
     wish = {"provider": DISPATCH, "service": "Shipping", "returnPath": "/services"}
     begun = await place.ask("developer@mybiz", "POST", MINE, wish, Host="evil.example", **{"X-Forwarded-Host": "evil"})
     assert begun.status_code == 201
@@ -44,13 +44,13 @@ async def test_who_begins_learns_once_where_to_go(place: Market) -> None:
 
 
 @pytest.mark.req("N8")
-async def test_an_address_with_a_query_keeps_it(place: Market) -> None:
+async def test_an_address_with_a_query_keeps_it(place: ProvisioningNetwork) -> None:
     begun = await place.ask("owner@mybiz", "POST", MINE, {"provider": LEDGER, "service": "Accounts"})
     assert begun.json()["redirect"].startswith("https://books.example/join?from=postroad&serviceID=")
 
 
 @pytest.mark.req("N3", "N8")
-async def test_a_provider_sees_what_it_has_confirmed_and_nothing_before(place: Market) -> None:
+async def test_a_provider_sees_what_it_has_confirmed_and_nothing_before(place: ProvisioningNetwork) -> None:
     begun = await place.begin()
     here = f"/v1/provisionings/{begun.gcid}"
     assert (await place.ask("owner@parcels", "GET", THEIRS)).json() == {"items": []}
@@ -80,7 +80,7 @@ async def test_a_provider_sees_what_it_has_confirmed_and_nothing_before(place: M
         ({"provider": DISPATCH, "service": "S", "token": "0" * 16}, 422, "value.invalid"),
     ],
 )
-async def test_what_cannot_be_begun(place: Market, wish: dict[str, str], status: int, code: str) -> None:
+async def test_what_cannot_be_begun(place: ProvisioningNetwork, wish: dict[str, str], status: int, code: str) -> None:
     before = place.trust()
     answer = await place.ask("owner@mybiz", "POST", MINE, wish)
     assert (answer.status_code, answer.json()["code"]) == (status, code)
@@ -88,7 +88,7 @@ async def test_what_cannot_be_begun(place: Market, wish: dict[str, str], status:
 
 
 @pytest.mark.req("N8")
-async def test_an_account_is_connected_once_at_a_time(place: Market) -> None:
+async def test_an_account_is_connected_once_at_a_time(place: ProvisioningNetwork) -> None:
     gcid = await place.connect()
     again = await place.ask("owner@mybiz", "POST", MINE, {"provider": DISPATCH, "service": "Shipping"})
     assert (again.status_code, again.json()["code"]) == (409, "provisioning.active")
@@ -100,7 +100,7 @@ async def test_an_account_is_connected_once_at_a_time(place: Market) -> None:
 
 @pytest.mark.req("N8")
 async def test_who_begins_again_does_not_undo_what_is_confirmed_in_that_moment(
-    place: Market, monkeypatch: pytest.MonkeyPatch
+    place: ProvisioningNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     begun, configuration = await place.begin(), place.network.configuration
     change = configuration.change
@@ -117,14 +117,14 @@ async def test_who_begins_again_does_not_undo_what_is_confirmed_in_that_moment(
 
 
 @pytest.mark.req("N8", "N11")
-async def test_a_suspended_provider_is_connected_with_nobody(place: Market) -> None:
+async def test_a_suspended_provider_is_connected_with_nobody(place: ProvisioningNetwork) -> None:
     await place.change(DISPATCH, suspended="unpaid")
     answer = await place.ask("owner@mybiz", "POST", MINE, {"provider": DISPATCH, "service": "Shipping"})
     assert answer.json()["code"] == "recipient.suspended"
 
 
 @pytest.mark.req("N9", "Z5")
-async def test_cookies_are_kept_by_the_people_of_their_service(place: Market) -> None:
+async def test_cookies_are_kept_by_the_people_of_their_service(place: ProvisioningNetwork) -> None:
     sender = place.service("Stranger/Out").gcid
     put = await place.ask("owner@parcels", "PUT", f"{COOKIES}/Stranger/Out", {"content": "customer 9"})
     assert (put.status_code, put.json()["sender"]) == (200, sender)
@@ -140,7 +140,7 @@ async def test_cookies_are_kept_by_the_people_of_their_service(place: Market) ->
 
 
 @pytest.mark.req("N3", "N9")
-async def test_a_cookie_for_a_hidden_sender_tells_nothing_about_it(place: Market) -> None:
+async def test_a_cookie_for_a_hidden_sender_tells_nothing_about_it(place: ProvisioningNetwork) -> None:
     hidden, absent = place.service("MyBiz/Office").gcid, "0" * 16
     answers = [
         await place.ask("owner@parcels", "PUT", f"{COOKIES}/{gcid}", {"content": "x"}) for gcid in (hidden, absent)
@@ -167,14 +167,16 @@ async def test_a_cookie_for_a_hidden_sender_tells_nothing_about_it(place: Market
         {"content": "x", "contentType": "no type"}, {"content": "x", "contentType": "text/plain\r\nX: y"},
     ],
 )  # fmt: skip
-async def test_cookies_that_not_every_form_can_carry_are_refused(place: Market, wish: dict[str, object]) -> None:
+async def test_cookies_that_not_every_form_can_carry_are_refused(
+    place: ProvisioningNetwork, wish: dict[str, object]
+) -> None:
     answer = await place.ask("owner@parcels", "PUT", f"{COOKIES}/{'0' * 16}", wish)
     assert answer.status_code == 422
     assert place.network.directory.cookies == {}
 
 
 @pytest.mark.req("N9", "Z5", "N13")
-async def test_nobody_else_reads_a_cookie_anywhere(place: Market) -> None:
+async def test_nobody_else_reads_a_cookie_anywhere(place: ProvisioningNetwork) -> None:
     gcid = await place.connect()
     session = await place.post("MyBiz/Office", SHIPPING)
     [seen] = await place.fetch(DISPATCH)
@@ -195,7 +197,7 @@ async def test_nobody_else_reads_a_cookie_anywhere(place: Market) -> None:
 
 
 @pytest.mark.req("N9", "N13")
-async def test_cookies_as_code(place: Market) -> None:
+async def test_cookies_as_code(place: ProvisioningNetwork) -> None:
     sender = place.service("Stranger/Out").gcid
     cookies = [
         {"from": "Stranger/Out", "content": "customer 9"},
@@ -236,7 +238,7 @@ async def test_cookies_as_code(place: Market) -> None:
     ],
 )
 async def test_cookies_that_cannot_be_saved_are_named(
-    place: Market, cookies: list[object], place_of_fault: str
+    place: ProvisioningNetwork, cookies: list[object], place_of_fault: str
 ) -> None:
     document = (await place.ask("owner@parcels", "GET", "/v1/configuration")).json()
     document["organizations"]["Parcels"]["services"]["Dispatch"]["cookies"] = cookies
@@ -247,7 +249,7 @@ async def test_cookies_that_cannot_be_saved_are_named(
 
 
 @pytest.mark.req("N13", "N3")
-async def test_a_pruned_service_takes_trust_along_and_the_plan_names_nobody_elses(place: Market) -> None:
+async def test_a_pruned_service_takes_trust_along_and_the_plan_names_nobody_elses(place: ProvisioningNetwork) -> None:
     gcid = await place.connect()
     await place.ask("owner@stranger", "PUT", f"/v1/services/Stranger/Out/cookies/{gcid}", {"content": "mine"})
     document = {"postroad": 1, "organizations": {"MyBiz": {"people": {"owner@mybiz.example": {"role": "owner"}}}}}
@@ -261,7 +263,7 @@ async def test_a_pruned_service_takes_trust_along_and_the_plan_names_nobody_else
 
 
 @pytest.mark.req("N8", "N3", "Z5")
-async def test_a_providers_page_can_say_who_wants_to_be_known(place: Market) -> None:
+async def test_a_providers_page_can_say_who_wants_to_be_known(place: ProvisioningNetwork) -> None:
     begun = await place.begin()
     here, shown = f"/v1/provisionings/{begun.gcid}/inspection", {"token": begun.token}
     for who in (DISPATCH, "owner@parcels"):

@@ -17,7 +17,14 @@ from postroad.core.configuration.shapes import PageUrl
 from postroad.core.identity.form_proof import VALID_S
 from postroad.core.model.directory import Visibility
 from postroad.core.model.trust import CONFIRM_WITHIN_S
-from tests.samples.market import COOKIE, HOME, PASSWORD, Market, market, visited
+from tests.samples.provisioning_network import (
+    COOKIE,
+    HOME,
+    PASSWORD,
+    ProvisioningNetwork,
+    provisioning_network,
+    visited,
+)
 
 DISPATCH = "Parcels/Dispatch"
 PAGE = "/provision?provider=Parcels/Dispatch"
@@ -25,20 +32,20 @@ MINE = "/v1/organizations/MyBiz/provisionings"
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Market]:
-    async with market(tmp_path) as furnished:
-        yield furnished
+async def place(tmp_path: Path) -> AsyncIterator[ProvisioningNetwork]:
+    async with provisioning_network(tmp_path) as opened:
+        yield opened
 
 
 def basic(name: str, secret: str) -> dict[str, str]:
     return {"Authorization": "Basic " + base64.b64encode(f"{name}:{secret}".encode()).decode()}
 
 
-async def browse(place: Market, who: str, path: str) -> httpx2.Response:
+async def browse(place: ProvisioningNetwork, who: str, path: str) -> httpx2.Response:
     return await place.client.get(path, headers=basic(who, place.keys[who]))
 
 
-async def send(place: Market, who: str, form: dict[str, str], **headers: str) -> httpx2.Response:
+async def send(place: ProvisioningNetwork, who: str, form: dict[str, str], **headers: str) -> httpx2.Response:
     return await place.client.post("/provision", data=form, headers=basic(who, place.keys[who]) | headers)
 
 
@@ -48,7 +55,7 @@ def fields(page: httpx2.Response) -> dict[str, str]:
 
 
 @pytest.mark.req("N8")
-async def test_a_browser_is_asked_who_it_is(place: Market) -> None:
+async def test_a_browser_is_asked_who_it_is(place: ProvisioningNetwork) -> None:
     for answer in (await place.client.get(PAGE), await place.client.post("/provision", data={"provider": DISPATCH})):
         assert answer.status_code == 401
         assert answer.headers["www-authenticate"].startswith("Basic "), "browsers read one scheme a field"
@@ -64,7 +71,7 @@ async def test_a_browser_is_asked_who_it_is(place: Market) -> None:
 
 
 @pytest.mark.req("N8", "Z4")
-async def test_the_page_says_what_is_agreed_to_and_runs_nothing(place: Market) -> None:
+async def test_the_page_says_what_is_agreed_to_and_runs_nothing(place: ProvisioningNetwork) -> None:
     await place.change(DISPATCH, description='<script>alert("x")</script>')
     page = await browse(place, "owner@mybiz", PAGE + "&service=%22%3E%3Cscript%3E")
     assert page.status_code == 200
@@ -81,7 +88,7 @@ async def test_the_page_says_what_is_agreed_to_and_runs_nothing(place: Market) -
 
 
 @pytest.mark.req("N8", "N7")
-async def test_the_form_begins_it_and_leads_to_the_provider(place: Market) -> None:
+async def test_the_form_begins_it_and_leads_to_the_provider(place: ProvisioningNetwork) -> None:
     form = fields(await browse(place, "developer@mybiz", PAGE))
     sent = await send(place, "developer@mybiz", form | {"service": "Shipping"})
     assert sent.status_code == 303
@@ -92,7 +99,7 @@ async def test_the_form_begins_it_and_leads_to_the_provider(place: Market) -> No
 
 
 @pytest.mark.req("N8", "Z4")
-async def test_a_form_is_good_for_who_saw_it_for_that_provider_and_a_while(place: Market) -> None:
+async def test_a_form_is_good_for_who_saw_it_for_that_provider_and_a_while(place: ProvisioningNetwork) -> None:
     form = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
     ledger = place.service("Books/Ledger").gcid
     until, _, digest = form["proof"].partition(".")
@@ -105,15 +112,15 @@ async def test_a_form_is_good_for_who_saw_it_for_that_provider_and_a_while(place
     )  # fmt: skip
     for who, sent in forged:
         assert (await send(place, who, sent)).status_code == 403, sent
-    place.clock.seconds = VALID_S + 2
+    place.clock.ahead_s = VALID_S + 2
     assert (await send(place, "owner@mybiz", form)).status_code == 403
     assert place.trust() == ({}, {})
-    place.clock.seconds = VALID_S - 60
+    place.clock.ahead_s = VALID_S - 60
     assert (await send(place, "owner@mybiz", form)).status_code == 303
 
 
 @pytest.mark.req("N8", "Z4")
-async def test_a_form_leads_to_the_site_that_the_person_has_read_of(place: Market) -> None:
+async def test_a_form_leads_to_the_site_that_the_person_has_read_of(place: ProvisioningNetwork) -> None:
     form = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
     await place.change(DISPATCH, provisioning_url="https://elsewhere.example/page")
     assert (await send(place, "owner@mybiz", form)).status_code == 403
@@ -138,12 +145,12 @@ async def test_a_form_leads_to_the_site_that_the_person_has_read_of(place: Marke
         ("operator", PAGE + "&organization=MyBiz", 200),
     ],
 )
-async def test_whom_the_page_is_shown_to(place: Market, who: str, path: str, status: int) -> None:
+async def test_whom_the_page_is_shown_to(place: ProvisioningNetwork, who: str, path: str, status: int) -> None:
     assert (await browse(place, who, path)).status_code == status
 
 
 @pytest.mark.req("N8")
-async def test_forms_that_are_none_are_refused(place: Market) -> None:
+async def test_forms_that_are_none_are_refused(place: ProvisioningNetwork) -> None:
     form = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
     assert (await send(place, "owner@mybiz", form | {"returnURL": "https://evil.example"})).status_code == 422
     headers = basic("owner@mybiz", place.keys["owner@mybiz"])
@@ -158,7 +165,7 @@ async def test_forms_that_are_none_are_refused(place: Market) -> None:
 
 
 @pytest.mark.req("N8", "N3", "Z5")
-async def test_people_come_back_and_strangers_learn_nothing(place: Market) -> None:
+async def test_people_come_back_and_strangers_learn_nothing(place: ProvisioningNetwork) -> None:
     wish = {"provider": DISPATCH, "service": "Shipping", "returnPath": "/services?page=2&x="}
     begun = visited((await place.ask("owner@mybiz", "POST", MINE, wish)).json()["redirect"])
     here = f"/provisioned/{begun.gcid}"
@@ -187,7 +194,7 @@ async def test_people_come_back_and_strangers_learn_nothing(place: Market) -> No
     await place.ask("owner@mybiz", "DELETE", f"/v1/provisionings/{begun.gcid}")
     assert await title("owner@mybiz") == "Not connected any more"
     late = await place.begin(service="Late")
-    place.clock.seconds = CONFIRM_WITHIN_S + 5
+    place.clock.ahead_s = CONFIRM_WITHIN_S + 5
     assert await title("owner@mybiz", f"/provisioned/{late.gcid}") == "Not confirmed in time"
 
 
@@ -206,7 +213,7 @@ AWAY = [
 
 @pytest.mark.req("Z4", "N8")
 @pytest.mark.parametrize("path", AWAY)
-async def test_no_spelling_of_a_return_path_leads_away(place: Market, path: str) -> None:
+async def test_no_spelling_of_a_return_path_leads_away(place: ProvisioningNetwork, path: str) -> None:
     wish = {"provider": DISPATCH, "service": "Shipping", "returnPath": path}
     answer = await place.ask("owner@mybiz", "POST", MINE, wish)
     assert (answer.status_code, answer.json()["code"]) == (422, "provisioning.return-path")
@@ -215,7 +222,7 @@ async def test_no_spelling_of_a_return_path_leads_away(place: Market, path: str)
 
 @pytest.mark.req("N8")
 @pytest.mark.parametrize("path", ["", "/", "/services", "/services/My%20Biz?page=2&sort=-name", "/a/b.c~d"])
-async def test_paths_on_this_network_are_taken(place: Market, path: str) -> None:
+async def test_paths_on_this_network_are_taken(place: ProvisioningNetwork, path: str) -> None:
     wish = {"provider": DISPATCH, "service": "Shipping", "returnPath": path}
     assert (await place.ask("owner@mybiz", "POST", MINE, wish)).status_code == 201
 
@@ -233,7 +240,7 @@ NOWHERE = [
 
 @pytest.mark.req("Z4", "N8")
 @pytest.mark.parametrize("url", NOWHERE)
-async def test_a_provisioning_url_is_plain_http_to_one_host(place: Market, url: str) -> None:
+async def test_a_provisioning_url_is_plain_http_to_one_host(place: ProvisioningNetwork, url: str) -> None:
     wish: dict[str, Any] = {"name": "Dispatch", "visibility": Visibility.PUBLIC, "provisioningUrl": url}
     answer = await place.ask("owner@parcels", "PUT", f"/v1/services/{DISPATCH}", wish, **{"If-Match": "*"})
     assert (answer.status_code, answer.json()["code"]) == (422, "value.invalid")
@@ -251,7 +258,7 @@ def test_plain_addresses_are_taken() -> None:
 
 @pytest.mark.req("Z5", "N1")
 @pytest.mark.parametrize("site", ["cross-site", "same-site"])
-async def test_another_site_cannot_use_a_browsers_password(place: Market, site: str) -> None:
+async def test_another_site_cannot_use_a_browsers_password(place: ProvisioningNetwork, site: str) -> None:
     """Having logged in for the page, a browser sends the password with whatever others make it ask of this network."""
     form = fields(await browse(place, "owner@mybiz", PAGE)) | {"service": "Shipping"}
     assert (await send(place, "owner@mybiz", form, **{"Sec-Fetch-Site": site})).status_code == 403

@@ -15,7 +15,7 @@ from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.directory import Accepts, DeliveryMode, Push, PushAuthentication
 from postroad.core.model.message import Cookie, Property
 from postroad.flow.administration.provisioning_changes import ProvisioningChanges
-from tests.samples.market import COOKIE, Market, market
+from tests.samples.provisioning_network import COOKIE, ProvisioningNetwork, provisioning_network
 from tests.samples.push_receiver import Answer, Pushed, Receiver, receiver
 
 DISPATCH, LEDGER, SHIPPING = "Parcels/Dispatch", "Books/Ledger", "MyBiz/Shipping"
@@ -29,9 +29,9 @@ def receiving() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-async def place(tmp_path: Path) -> AsyncIterator[Market]:
-    async with market(tmp_path, push_allow_private=("127.0.0.0/8",)) as furnished:
-        yield furnished
+async def place(tmp_path: Path) -> AsyncIterator[ProvisioningNetwork]:
+    async with provisioning_network(tmp_path, push_allow_private=("127.0.0.0/8",)) as opened:
+        yield opened
 
 
 def told(pushed: Pushed) -> str:
@@ -42,7 +42,7 @@ def told(pushed: Pushed) -> str:
 @pytest.mark.req("N7", "N9", "Z5", "D3")
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_push_to_a_hidden_provider_tells_nothing_of_the_first_sender(
-    place: Market, receiving: Receiver, form: str
+    place: ProvisioningNetwork, receiving: Receiver, form: str
 ) -> None:
     path = f"/hidden-{form}"
     response = b'{"type": "response", "documents": [{"text": "picked up"}]}'
@@ -72,7 +72,9 @@ async def test_a_push_to_a_hidden_provider_tells_nothing_of_the_first_sender(
 
 
 @pytest.mark.req("N7", "Z5", "D3")
-async def test_pushes_of_one_message_by_two_ways_have_nothing_in_common(place: Market, receiving: Receiver) -> None:
+async def test_pushes_of_one_message_by_two_ways_have_nothing_in_common(
+    place: ProvisioningNetwork, receiving: Receiver
+) -> None:
     """Openly and through the account: the same words, and nothing by which the provider could tell that they are one message."""
     push = Push(url=receiving.url("/both"), authentication=PushAuthentication.NONE)
     await place.change(DISPATCH, delivery=DeliveryMode.PUSH, push=push, accepts=Accepts.ANYONE)
@@ -90,7 +92,7 @@ async def test_pushes_of_one_message_by_two_ways_have_nothing_in_common(place: M
     assert abs(numbers[0] - numbers[1]) > 1_000_000, "numbers of neighbours would tell"
 
 
-async def connected(place: Market) -> None:
+async def connected(place: ProvisioningNetwork) -> None:
     """MyBiz has an account with both providers."""
     trust = ProvisioningChanges(
         place.network.configuration, place.network.clock

@@ -26,7 +26,7 @@ from postroad.errors import Refused
 from postroad.flow.administration.base import Administration
 from postroad.flow.administration.provisioning import ProvisioningRequest, begin_provisioning, revoke
 from postroad.flow.registries.configuration import build_save
-from tests.samples.market import OWN_SERVICE, visited
+from tests.samples.provisioning_network import OWN_SERVICE, visited
 
 OWNER = Caller(person=Person(email="owner@mybiz.example", organization="MyBiz", role=Role.OWNER))
 BOOKS = Service(gcid="b" * 16, organization="Books", name="Ledger", visibility=Visibility.PUBLIC)

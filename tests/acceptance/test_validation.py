@@ -124,7 +124,7 @@ def test_an_invalid_document_goes_on_marked_where_that_is_wanted(network: Served
 
 
 @pytest.mark.req("S6")
-def test_whoever_asks_the_service_itself_gets_a_report(network: Served) -> None:
+def test_a_request_to_the_validator_itself_returns_a_report(network: Served) -> None:
     with network.client(MYBIZ) as mybiz:
         posted = mybiz.post(to=VALIDATOR, type="request", document=BAD[3][0], arguments={"onInvalid": "mark"})
         report = json.loads(arrived(mybiz, posted.transaction).parts[0].data)

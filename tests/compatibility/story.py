@@ -27,7 +27,7 @@ from postroad.flow.administration.base import Administration
 from postroad.flow.administration.provisioning import ProvisioningRequest, begin_provisioning
 from postroad.flow.registries.configuration import build_save
 from tests.compatibility.network_running import BEGAN, PUSH_TIMEOUT_S, Recorded, until, variable
-from tests.samples.market import visited
+from tests.samples.provisioning_network import visited
 from tests.samples.push_receiver import Answer, Pushed, Receiver
 from tests.samples.recordings import OPERATOR, PEOPLE, key_of
 

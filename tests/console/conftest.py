@@ -16,8 +16,8 @@ from postroad.client import Client
 from postroad.testing.ports import free_port
 from tests.console.browsing import Person, chromium
 from tests.preloaded import PROGRAM, Preloaded
+from tests.samples.routing_organization import RoutingOrganization, make_routing_organization
 from tests.samples.served_network import clean_environment
-from tests.samples.workshop import Workshop, made
 
 PICTURES = Path(os.environ.get("POSTROAD_PICTURES", "var/pictures"))
 
@@ -112,6 +112,6 @@ def operators_password(demo: Demo) -> str:
 
 
 @pytest.fixture(scope="package")
-def workshop(demo: Demo) -> Workshop:
+def workshop(demo: Demo) -> RoutingOrganization:
     """An organization with an exchange, a model and a send port."""
-    return made(demo.url, demo.operator_key)
+    return make_routing_organization(demo.url, demo.operator_key)

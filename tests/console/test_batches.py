@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, PASSWORD, PEOPLE, RoutingOrganization
 
 PATIENCE_S = 60
 
@@ -24,7 +24,7 @@ def _until(person: Person, path: str, text: str) -> None:
 
 
 @pytest.mark.req("C1", "A2")
-def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.refusals_expected = True
@@ -66,7 +66,7 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
 
 
 @pytest.mark.req("C1")
-def test_a_send_port_is_changed_in_a_form(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_a_send_port_is_changed_in_a_form(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.go("/batches")

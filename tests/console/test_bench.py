@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.samples.workshop import HOUSE, ORDER, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, ORDER, PASSWORD, PEOPLE, RoutingOrganization
 
 RULE = f"when: always\nthen: [{{addService: {HOUSE}/Desk}}]"
 QUERY = "query: $msg/Order/Total > 1000\n"
@@ -20,7 +20,7 @@ SOAP = """<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Hea
 
 
 @pytest.fixture
-def person(visitor: Callable[..., Person], workshop: Workshop) -> Person:
+def person(visitor: Callable[..., Person], workshop: RoutingOrganization) -> Person:
     found = visitor()
     found.log_in(PEOPLE["developer"], PASSWORD)
     return found
@@ -60,7 +60,7 @@ def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
 
 
 @pytest.mark.req("C3")
-def test_a_send_port_on_what_is_pasted_and_on_what_was_posted(person: Person, workshop: Workshop) -> None:
+def test_a_send_port_on_what_is_pasted_and_on_what_was_posted(person: Person, workshop: RoutingOrganization) -> None:
     told = _try(
         person,
         "batches",
@@ -82,7 +82,7 @@ def test_a_send_port_on_what_is_pasted_and_on_what_was_posted(person: Person, wo
     assert "sendsTo" in _try(person, "batches", service=f"{HOUSE}/Nightly", text="count: 3", session=sessions)
 
 
-def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     session = workshop.gather(3)
     viewer = visitor(scripts=False)
     viewer.log_in(PEOPLE["viewer"], PASSWORD)
@@ -106,7 +106,7 @@ def _try_denied(person: Person, what: str, **fields: str) -> str:
     return person.text()
 
 
-def test_fits_a_phone(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_fits_a_phone(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     workshop.gather(20)
     person = visitor(viewport={"width": 390, "height": 844})
     person.log_in(PEOPLE["developer"], PASSWORD)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, PASSWORD, PEOPLE, RoutingOrganization
 
 
 @pytest.mark.req("C1")
-def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.go(f"/services/{workshop.gcids['Orders']}")
@@ -45,7 +45,9 @@ def test_a_queue_is_bound_and_unbound(visitor: Callable[..., Person], workshop: 
     assert "was deleted" in person.text()
 
 
-def test_others_see_no_exchange_that_is_closed_to_them(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_others_see_no_exchange_that_is_closed_to_them(
+    visitor: Callable[..., Person], workshop: RoutingOrganization
+) -> None:
     viewer = visitor(scripts=False)
     viewer.log_in(PEOPLE["viewer"], PASSWORD)
     viewer.refusals_expected = True

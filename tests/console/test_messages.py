@@ -12,7 +12,7 @@ from postroad.errors import Refused
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
 from tests.console.failing import PASSWORD, house
-from tests.samples.workshop import ORDER
+from tests.samples.routing_organization import ORDER
 from tests.waiting import eventually
 
 INDEXES = {"order": {"body": "$.order"}, "region": {"header": "properties.region"}}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, PASSWORD, PEOPLE, RoutingOrganization
 
 TREE = """nodes:
   - {tag: north, under: world, topics: [news]}
@@ -17,7 +17,7 @@ TREE = """nodes:
 
 
 @pytest.mark.req("C1")
-def test_a_tree_is_made_and_tells_who_receives(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_a_tree_is_made_and_tells_who_receives(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.page.click("nav >> text=Models")

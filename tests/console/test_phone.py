@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tests.console.browsing import Person
-from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, PASSWORD, PEOPLE, RoutingOrganization
 
 WIDTHS = {"a phone": (390, 844), "200 %": (640, 400)}  # 1280 by 800, each pixel twice as large
 WIDER = """() => { const width = document.documentElement.clientWidth + 1;
@@ -17,7 +17,7 @@ WIDER = """() => { const width = document.documentElement.clientWidth + 1;
 
 
 @pytest.mark.req("C1")
-def test_pages_of_members(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_pages_of_members(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     session = workshop.gather(1, "Weekly")
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
@@ -50,7 +50,7 @@ def test_pages_for_everybody(visitor: Callable[..., Person]) -> None:
 
 
 @pytest.mark.req("C1")
-def test_every_page_is_there_without_scripts(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_every_page_is_there_without_scripts(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     person = visitor(scripts=False)
     person.log_in(PEOPLE["developer"], PASSWORD)
     for path in _side(person):

@@ -9,13 +9,13 @@ import pytest
 from postroad.client import Client
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, PASSWORD, PEOPLE, RoutingOrganization
 
 EXPENSIVE = "when: {greaterThan: {body: $.total, as: number, value: 1000}}\nthen: [{addServiceAfter: Workshop/Desk}]\n"
 
 
 @pytest.mark.req("C1", "R16")
-def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], workshop: Workshop) -> None:
+def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], workshop: RoutingOrganization) -> None:
     person = visitor()
     person.log_in(PEOPLE["developer"], PASSWORD)
     person.page.click("nav >> text=Rules")
@@ -61,7 +61,9 @@ def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], works
     assert "Rule disabled" in person.text()
 
 
-def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop: Workshop, demo: Demo) -> None:
+def test_without_scripts_and_by_others(
+    visitor: Callable[..., Person], workshop: RoutingOrganization, demo: Demo
+) -> None:
     with Client(demo.url, demo.operator_key) as operator:
         for name in ("first", "second"):
             wish = {

@@ -13,7 +13,7 @@ import pytest
 
 from postroad.client import Client
 from tests.console.conftest import Demo
-from tests.samples.workshop import HOUSE, PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import HOUSE, PASSWORD, PEOPLE, RoutingOrganization
 
 ANY = {
     "name": "intruding",
@@ -54,7 +54,7 @@ FOR_OPERATORS = ("/tariffs/edit", "/tariffs/check")
 
 
 @pytest.fixture(scope="module")
-def places(workshop: Workshop, demo: Demo) -> dict[str, str]:
+def places(workshop: RoutingOrganization, demo: Demo) -> dict[str, str]:
     """What there is to intrude upon: a rule, a binding, and a batch."""
     with Client(demo.url, demo.operator_key) as operator:
         rule = {
@@ -87,7 +87,7 @@ def _entered(url: str, email: str) -> Iterator[tuple[httpx2.Client, str]]:
 
 @pytest.mark.parametrize(("who", "status"), [("viewer", 403), ("stranger", 404)])
 def test_forms_of_others_change_nothing(
-    workshop: Workshop, places: dict[str, str], demo: Demo, who: str, status: int
+    workshop: RoutingOrganization, places: dict[str, str], demo: Demo, who: str, status: int
 ) -> None:
     with Client(demo.url, demo.operator_key) as operator:
         before = operator.export()["organizations"][HOUSE]

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.console.browsing import Person
-from tests.samples.workshop import PASSWORD, PEOPLE, Workshop
+from tests.samples.routing_organization import PASSWORD, PEOPLE, RoutingOrganization
 
 TARIFF = """books: {{seller: The Road, timeZone: UTC, dueDays: 14}}
 tariffs:
@@ -20,7 +20,7 @@ tariffs:
 
 @pytest.mark.req("C1")
 def test_operators_edit_tariffs(
-    operator: Callable[[], Person], visitor: Callable[..., Person], workshop: Workshop
+    operator: Callable[[], Person], visitor: Callable[..., Person], workshop: RoutingOrganization
 ) -> None:
     person = operator()
     person.page.click("nav >> text=Tariffs")

@@ -27,7 +27,7 @@ DOCUMENT = b"ISA*00*~\nIEA*1~\r\n" + bytes(range(256))
 OCTETS = "application/octet-stream"
 
 
-class House:
+class ServedPartnership:
     """The network, the service that sends and gets, and the partner."""
 
     def __init__(self, network: Served, partner: LibraryPartner, orders: Client) -> None:
@@ -72,7 +72,7 @@ class House:
 
 
 @pytest.fixture(scope="module")
-def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
+def partnership(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServedPartnership]:
     folder = tmp_path_factory.mktemp("as2")
     secrets = folder / "data" / "push-secrets" / "Aster"
     secrets.mkdir(parents=True)
@@ -80,12 +80,12 @@ def house(tmp_path_factory: pytest.TempPathFactory) -> Iterator[House]:
     with library_partner() as partner, served(folder / "data", "--set", "push_allow_private=127.0.0.0/8") as network:
         network.register("Aster/Orders")
         with network.client("Aster/Orders") as orders:
-            yield House(network, partner, orders)
+            yield ServedPartnership(network, partner, orders)
 
 
-def fresh(house: House, **as2: Any) -> LibraryPartner:
+def fresh(partnership: ServedPartnership, **as2: Any) -> LibraryPartner:
     """The partner with nothing in its hands, and the agreement of the test."""
-    partner = house.partner
+    partner = partnership.partner
     partner.taken.clear()
     partner.types.clear()
     partner.statuses.clear()
@@ -93,7 +93,7 @@ def fresh(house: House, **as2: Any) -> LibraryPartner:
     partner.server.pushed.clear()
     partner.sends_late = True
     partner.server.answers.pop(RECEIPTS, None)
-    house.agree(**as2)
+    partnership.agree(**as2)
     return partner
 
 
@@ -112,24 +112,26 @@ def fresh(house: House, **as2: Any) -> LibraryPartner:
         {"mdn": "async"},
     ],
 )
-def test_the_partner_takes_what_we_send_and_its_receipt_counts(house: House, agreed: dict[str, Any]) -> None:
-    partner = fresh(house, **agreed)
-    session = house.post()
-    house.ends(session, "delivered")
+def test_the_partner_takes_what_we_send_and_its_receipt_counts(
+    partnership: ServedPartnership, agreed: dict[str, Any]
+) -> None:
+    partner = fresh(partnership, **agreed)
+    session = partnership.post()
+    partnership.ends(session, "delivered")
     assert partner.taken == [DOCUMENT]
     assert partner.statuses == ["processed"]
     if agreed.get("mdn") != "none":
-        key = house.network.key("Aster/Orders")
-        kept = succeeded("as2", "receipt", session, "--url", house.network.url, "--key-file", key)
+        key = partnership.network.key("Aster/Orders")
+        kept = succeeded("as2", "receipt", session, "--url", partnership.network.url, "--key-file", key)
         assert "disposition-notification" in kept
 
 
 @pytest.mark.req("T7")
-def test_a_partner_that_cannot_read_us_says_so_once(house: House) -> None:
-    partner = fresh(house)
+def test_a_partner_that_cannot_read_us_says_so_once(partnership: ServedPartnership) -> None:
+    partner = fresh(partnership)
     partner.us = stranger()  # it knows another certificate of ours
     try:
-        stop = house.ends(house.post(), "failed")
+        stop = partnership.ends(partnership.post(), "failed")
     finally:
         partner.us = clerk()
     assert "authentication-failed" in str(stop) or "integrity-check-failed" in str(stop)
@@ -137,22 +139,24 @@ def test_a_partner_that_cannot_read_us_says_so_once(house: House) -> None:
 
 
 @pytest.mark.req("T7")
-def test_a_receipt_of_another_key_is_no_success_and_the_same_message_goes_out_again(house: House) -> None:
-    partner = fresh(house, encrypt="")
+def test_a_receipt_of_another_key_is_no_success_and_the_same_message_goes_out_again(
+    partnership: ServedPartnership,
+) -> None:
+    partner = fresh(partnership, encrypt="")
     partner.own = stranger()
-    session = house.post()
+    session = partnership.post()
     eventually(lambda: len(partner.statuses) >= 2)
-    assert house.stop(session).state == "queued"
+    assert partnership.stop(session).state == "queued"
     partner.own = acme()
-    house.ends(session, "delivered")
+    partnership.ends(session, "delivered")
     assert len({pushed.headers["message-id"] for pushed in partner.server.at(PATH)}) == 1
 
 
 @pytest.mark.req("T7")
-def test_a_receipt_that_somebody_else_posts_is_no_success(house: House) -> None:
-    partner = fresh(house, mdn="async")
+def test_a_receipt_that_somebody_else_posts_is_no_success(partnership: ServedPartnership) -> None:
+    partner = fresh(partnership, mdn="async")
     partner.sends_late = False
-    session = house.post()
+    session = partnership.post()
     eventually(lambda: partner.late)
     [(url, headers, body)] = partner.late
     changed = body.replace(b"Disposition: automatic-action", b"disposition: automatic-action")
@@ -161,10 +165,10 @@ def test_a_receipt_that_somebody_else_posts_is_no_success(house: House) -> None:
     report = b"--x\r\nContent-Type: message/disposition-notification\r\n\r\n" + _fields_in(body) + b"\r\n--x--\r\n"
     for forged_headers, forged in ((headers, changed), (unsigned, report)):
         assert post(url, forged_headers, forged)[0] == 200
-        assert house.stop(session).state == "queued"
+        assert partnership.stop(session).state == "queued"
     assert post(url, headers | {"AS2-From": "Birch"}, body)[0] == 403
     assert post(url, headers, body)[0] == 200
-    house.ends(session, "delivered")
+    partnership.ends(session, "delivered")
     assert post(url, headers, body)[0] == 200  # late, and again
 
 
@@ -189,78 +193,80 @@ def _fields_in(receipt: bytes) -> bytes:
         {"sign": True, "sign_alg": "rsassa_pss", "encrypt": True, "enc_alg": "aes_128_cbc", "key_enc_alg": "rsaes_oaep"},
     ],
 )  # fmt: skip
-def test_we_take_what_the_partner_sends_and_it_believes_our_receipt(house: House, made: dict[str, Any]) -> None:
-    partner = fresh(house)
+def test_we_take_what_the_partner_sends_and_it_believes_our_receipt(
+    partnership: ServedPartnership, made: dict[str, Any]
+) -> None:
+    partner = fresh(partnership)
     message = partner.message(DOCUMENT, mdn_mode="SYNC", **made)
-    status, headers, body = partner.send(house.url, message)
+    status, headers, body = partner.send(partnership.url, message)
     assert status == 200
     assert partner.verdict(message, headers.items(), body) == ("processed", None)
-    assert house.polled() == [DOCUMENT]
+    assert partnership.polled() == [DOCUMENT]
 
 
 @pytest.mark.req("T7", "K3")
-def test_the_partner_gets_its_receipt_later(house: House) -> None:
-    partner = fresh(house)
+def test_the_partner_gets_its_receipt_later(partnership: ServedPartnership) -> None:
+    partner = fresh(partnership)
     message = partner.message(DOCUMENT, sign=True, mdn_mode="ASYNC", mdn_digest_alg="sha256")
-    status, _, body = partner.send(house.url, message)
+    status, _, body = partner.send(partnership.url, message)
     assert (status, body) == (200, b"")
     [receipt] = partner.server.wait_for(RECEIPTS)
     assert partner.verdict(message, receipt.headers.items(), receipt.body) == ("processed", None)
-    assert house.polled() == [DOCUMENT]
+    assert partnership.polled() == [DOCUMENT]
 
 
 @pytest.mark.req("T7", "D5")
-def test_a_repeated_message_is_delivered_once_and_gets_the_same_receipt(house: House) -> None:
-    partner = fresh(house)
+def test_a_repeated_message_is_delivered_once_and_gets_the_same_receipt(partnership: ServedPartnership) -> None:
+    partner = fresh(partnership)
     message = partner.message(DOCUMENT, sign=True, mdn_mode="SYNC", mdn_digest_alg="sha256")
-    first, again = partner.send(house.url, message), partner.send(house.url, message)
+    first, again = partner.send(partnership.url, message), partner.send(partnership.url, message)
     assert first[2] == again[2]
     assert first[1]["message-id"] == again[1]["message-id"]
-    assert house.polled() == [DOCUMENT]
-    assert house.polled(0.0) == []
+    assert partnership.polled() == [DOCUMENT]
+    assert partnership.polled(0.0) == []
 
 
 @pytest.mark.req("T7")
-def test_the_partner_is_told_what_is_wrong(house: House) -> None:
-    partner = fresh(house)
+def test_the_partner_is_told_what_is_wrong(partnership: ServedPartnership) -> None:
+    partner = fresh(partnership)
     forged = partner.message(DOCUMENT, own=stranger(), sign=True, mdn_mode="SYNC", mdn_digest_alg="sha256")
-    _, headers, body = partner.send(house.url, forged)
+    _, headers, body = partner.send(partnership.url, forged)
     assert partner.verdict(forged, headers.items(), body) == ("processed/error", "authentication-failed")
     bare = partner.message(DOCUMENT, mdn_mode="SYNC", mdn_digest_alg="sha256")
-    _, headers, body = partner.send(house.url, bare)
+    _, headers, body = partner.send(partnership.url, bare)
     assert partner.verdict(bare, headers.items(), body) == ("processed/error", "insufficient-message-security")
-    assert house.polled(0.0) == []
+    assert partnership.polled(0.0) == []
     unknown = {str(name): str(value) for name, value in bare.headers.items()} | {"AS2-From": "Birch"}
     status, _, told = post(
-        house.url, {name: text for name, text in unknown.items() if name != "as2-from"}, bare.content
+        partnership.url, {name: text for name, text in unknown.items() if name != "as2-from"}, bare.content
     )
     assert (status, json.loads(told)["code"]) == (403, "as2.partner-unknown")
 
 
 @pytest.mark.req("T7")
-def test_the_partners_certificate_is_rolled_over_without_a_break(house: House) -> None:
+def test_the_partners_certificate_is_rolled_over_without_a_break(partnership: ServedPartnership) -> None:
     old, new = certificate_pem(acme()), certificate_pem(stranger())
-    partner = fresh(house, certificates=[new, old])
+    partner = fresh(partnership, certificates=[new, old])
     for signer in (acme(), stranger()):
         message = partner.message(DOCUMENT, own=signer, sign=True, mdn_mode="SYNC", mdn_digest_alg="sha256")
-        _, headers, body = partner.send(house.url, message)
+        _, headers, body = partner.send(partnership.url, message)
         assert partner.verdict(message, headers.items(), body) == ("processed", None)
-    assert house.polled() == [DOCUMENT, DOCUMENT]
-    house.agree(certificates=[new])
+    assert partnership.polled() == [DOCUMENT, DOCUMENT]
+    partnership.agree(certificates=[new])
     message = partner.message(DOCUMENT, own=acme(), sign=True, mdn_mode="SYNC", mdn_digest_alg="sha256")
-    _, headers, body = partner.send(house.url, message)
+    _, headers, body = partner.send(partnership.url, message)
     assert partner.verdict(message, headers.items(), body) == ("processed/error", "authentication-failed")
 
 
 @pytest.mark.req("T7", "D5")
-def test_a_network_that_is_killed_answers_the_repeated_message_as_before(house: House) -> None:
-    partner = fresh(house)
+def test_a_network_that_is_killed_answers_the_repeated_message_as_before(partnership: ServedPartnership) -> None:
+    partner = fresh(partnership)
     message = partner.message(DOCUMENT, sign=True, encrypt=True, mdn_mode="SYNC", mdn_digest_alg="sha256")
-    first = partner.send(house.url, message)
-    house.network.end(signal.SIGKILL)
-    house.network.start()
-    again = partner.send(house.url, message)
+    first = partner.send(partnership.url, message)
+    partnership.network.end(signal.SIGKILL)
+    partnership.network.start()
+    again = partner.send(partnership.url, message)
     assert first[2] == again[2]
     assert partner.verdict(message, again[1].items(), again[2]) == ("processed", None)
-    assert house.polled() == [DOCUMENT]
-    assert house.polled(0.0) == []
+    assert partnership.polled() == [DOCUMENT]
+    assert partnership.polled(0.0) == []

@@ -45,7 +45,7 @@ def test_what_we_sign_says_what_it_should() -> None:
     assert [one.chosen.subject.native["common_name"] for one in signed["certificates"]] == ["Clerk"]
 
 
-def test_it_unpacks_what_we_compress_and_we_what_it_does() -> None:
+def test_asn1crypto_and_postroad_decompress_each_other() -> None:
     assert cms.ContentInfo.load(compress(CONTENT))["content"].decompressed == CONTENT
     theirs = cms.ContentInfo(
         {

@@ -73,7 +73,7 @@ def test_messages_of_others_are_read(name: str) -> None:
 
 @pytest.mark.req("T4")
 @pytest.mark.parametrize("name", EXPECTED)
-def test_they_are_written_byte_for_byte_as_the_others_write_them(name: str) -> None:
+def test_dime_messages_equal_those_of_other_products_byte_for_byte(name: str) -> None:
     body = (DIME / name).read_bytes()
     assert b"".join(write_dime(read_dime(body).records, 1024 if "chunked" in name else 1 << 20)) == body
 

@@ -113,7 +113,7 @@ def test_what_cannot_be_read_for_certain_is_refused(name: str) -> None:
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize("name", READ)
-def test_each_is_given_again_to_the_byte(name: str) -> None:
+def test_each_message_is_encoded_again_byte_for_byte(name: str) -> None:
     wire = wire_of_file(name)
     taken = decode_wire(wire)
     assert given_again(taken, taken.format).data == wire.body

@@ -82,7 +82,7 @@ def test_a_window_closes_when_nothing_may_be_pushed_any_more(
         assert before < (next_closing(windows, zone, before) or 0) <= after
 
 
-def test_who_is_always_open_or_never_pushed_to_has_no_closing() -> None:
+def test_windows_that_are_always_or_never_open_have_no_closing_time() -> None:
     assert next_closing((), "UTC", 0) is None
     assert next_closing((DeliveryWindow(),), "Europe/Berlin", 1_767_225_600_000_000) is None
 

@@ -90,7 +90,7 @@ async def echo_app(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": body[10:]})
 
 
-class Bench:
+class FrontUnderTest:
     """One event loop for all examples; ``run`` plays one connection on it."""
 
     def __init__(self) -> None:
@@ -160,8 +160,8 @@ class Bench:
 
 
 @pytest.fixture(scope="module")
-def bench() -> Iterator[Bench]:
-    bench = Bench()
+def bench() -> Iterator[FrontUnderTest]:
+    bench = FrontUnderTest()
     yield bench
     bench.loop.close()
 
@@ -217,7 +217,7 @@ anything = st.one_of(streams, mutated(), st.lists(tokens, max_size=12).map(b"".j
     + b"GET /app HTTP/1.1\r\nHost: x\r\n\r\n",
     cuts=[],
 )
-def test_any_bytes_in_any_cut_are_answered_as_if_uncut(bench: Bench, data: bytes, cuts: list[int]) -> None:
+def test_any_bytes_in_any_cut_are_answered_as_if_uncut(bench: FrontUnderTest, data: bytes, cuts: list[int]) -> None:
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     pieces = [data[a:b] for a, b in pairwise(edges) if a < b]
     assert bench.run(pieces) == bench.run([data] if data else [])
@@ -225,7 +225,7 @@ def test_any_bytes_in_any_cut_are_answered_as_if_uncut(bench: Bench, data: bytes
 
 @pytest.mark.req("Z2")
 @given(data=st.one_of(requests(), mutated().map(lambda data: data[:300])))
-def test_one_byte_at_a_time_is_no_different(bench: Bench, data: bytes) -> None:
+def test_one_byte_at_a_time_is_no_different(bench: FrontUnderTest, data: bytes) -> None:
     assert bench.run([data[n : n + 1] for n in range(len(data))]) == bench.run([data] if data else [])
 
 
@@ -236,7 +236,7 @@ GOOD = (
 )
 
 
-def test_every_single_cut_of_a_good_stream(bench: Bench) -> None:
+def test_every_single_cut_of_a_good_stream(bench: FrontUnderTest) -> None:
     whole = bench.run([GOOD])
     assert whole[0].count(b"HTTP/1.1 20") == 4
     assert whole[0].endswith(b"three")
@@ -244,7 +244,7 @@ def test_every_single_cut_of_a_good_stream(bench: Bench) -> None:
         assert bench.run([GOOD[:cut], GOOD[cut:]]) == whole
 
 
-def test_a_stream_truncated_anywhere_is_let_go_without_a_trace(bench: Bench) -> None:
+def test_a_stream_truncated_anywhere_is_let_go_without_a_trace(bench: FrontUnderTest) -> None:
     for end in range(len(GOOD)):
         pieces = [GOOD[:end]] if end else []
         whole, _ = bench.run(pieces)

@@ -62,7 +62,7 @@ def damaged(data: bytes, damages: list[tuple[float, int, bytes]]) -> bytes:
 @pytest.mark.req("B10")
 @given(members=st.lists(ANY, max_size=8), facts=MARKS, damages=DAMAGES, most=st.sampled_from((1, 3, 1_000)))
 @settings(max_examples=300)
-def test_whatever_was_done_to_it(
+def test_damaged_x12_is_walked_like_a_plain_reading(
     members: list[bytes], facts: dict[str, str], damages: list[tuple[float, int, bytes]], most: int
 ) -> None:
     usable = [one for one in members if b"BIN" not in one] if facts else members

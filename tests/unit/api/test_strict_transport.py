@@ -20,7 +20,7 @@ async def told(url: str, days: int = 180) -> str | None:
 
 
 @pytest.mark.req("Z1")
-async def test_it_is_said_over_tls() -> None:
+async def test_strict_transport_security_is_sent_over_tls() -> None:
     assert await told("https://network.example/login") == "max-age=15552000"
     assert await told("https://network.example:8470/", 1) == "max-age=86400"
     assert await told("https://notlocalhost/") is not None
@@ -29,9 +29,9 @@ async def test_it_is_said_over_tls() -> None:
 @pytest.mark.parametrize(
     "url", ["http://network.example/", "https://localhost/", "https://LOCALHOST:8470/", "https://a.localhost:1/"]
 )
-async def test_it_is_not_said_where_it_would_be_wrong(url: str) -> None:
+async def test_strict_transport_security_is_not_sent_where_it_would_be_wrong(url: str) -> None:
     assert await told(url) is None
 
 
-async def test_it_can_be_left_out() -> None:
+async def test_strict_transport_security_can_be_disabled() -> None:
     assert await told("https://network.example/", 0) is None

@@ -38,10 +38,10 @@ from postroad.flow.administration import dead_letters as letters
 from postroad.flow.administration.base import Administration
 from postroad.flow.administration.configuration import apply, plan_configuration
 from postroad.flow.registries.configuration import build_save
+from postroad.testing.clocks import ShiftedClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 from tests.samples.counted import Counted
-from tests.samples.market import ClockAhead
-from tests.samples.workshop import HOUSE, ORDER, PORT, SERVICES
+from tests.samples.routing_organization import HOUSE, ORDER, PORT, SERVICES
 from tests.waiting import eventually_async
 
 HOME = "http://network.example"
@@ -79,7 +79,7 @@ class Inhabited:
     running: RunningNetwork
     administration: Administration
     app: Any
-    clock: ClockAhead
+    clock: ShiftedClock
     private: str  # stands in names, topics and descriptions
     places: dict[str, str] = field(default_factory=dict)  # what stands for the parameters of addresses
     people: dict[str, Visitor] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Inhabited:
 
 @asynccontextmanager
 async def inhabited(data: Path, home: str = HOME, private: str = PRIVATE) -> AsyncIterator[Inhabited]:
-    clock, passwords = ClockAhead(), Argon2Passwords(**CHEAP)
+    clock, passwords = ShiftedClock(), Argon2Passwords(**CHEAP)
     settings = Settings(data=data, index="memory", public_url=home)
     async with open_network(settings, clock=clock, passwords=passwords) as running:
         administration = Administration(running.network, passwords, running.asset_faults, running.engines.judges)

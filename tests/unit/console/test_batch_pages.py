@@ -11,7 +11,7 @@ import pytest
 from postroad.console.form_values import parse_number
 from postroad.core.model.asset import Hosting
 from postroad.flow.registries.configuration import build_save
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
 from tests.waiting import eventually_async
 

@@ -12,7 +12,7 @@ import pytest
 from postroad.console.stop_contents import COMPARED_LINES, MAX_PARTS, READ_BYTES, SHOWN_CHARS, ShownPart, _shown
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.administration.messages import contents
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import enter_all, inhabited
 
 

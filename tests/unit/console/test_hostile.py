@@ -19,7 +19,7 @@ from postroad.flow.administration import support
 from postroad.flow.administration.base import ABSENT_S
 from postroad.flow.registries.configuration import build_save
 from postroad.flow.stages.body_reader import LARGE_BYTES
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import PASSWORD, Inhabited, Visitor, enter_all, inhabited
 from tests.unit.console.test_privileges import ROWS
 

@@ -12,7 +12,7 @@ from postroad.console.template_filters import join_names
 from postroad.core.model.directory import Service
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.registries.configuration import build_save
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import Inhabited, enter_all, inhabited
 
 MANY = 600

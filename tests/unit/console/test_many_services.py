@@ -9,7 +9,7 @@ from postroad.console.pages.services import PAGE
 from postroad.console.service_names import MAX_OFFERED
 from postroad.core.model.directory import Service
 from postroad.flow.registries.configuration import build_save
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import Inhabited, enter_all, inhabited
 
 MANY = MAX_OFFERED + 10

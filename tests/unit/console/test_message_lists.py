@@ -12,7 +12,7 @@ import pytest
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.flow.administration.messages.search import find
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import enter_all, inhabited
 
 STATES = re.compile(r'<span class="state [^"]*">([^<]*)</span>')

@@ -18,7 +18,7 @@ from postroad.flow.administration import bindings
 from postroad.flow.administration.versions import ConfigurationVersion
 from postroad.flow.live.view import MAX_ROWS
 from postroad.flow.registries.configuration import build_save
-from tests.samples.workshop import HOUSE
+from tests.samples.routing_organization import HOUSE
 from tests.unit.console.inhabited import Inhabited, Visitor, enter_all, inhabited
 
 

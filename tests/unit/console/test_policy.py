@@ -199,18 +199,18 @@ async def test_the_cookie_over_tls_and_without(found: Inhabited) -> None:
 
 async def test_a_visit_that_nobody_uses_ends(found: Inhabited) -> None:
     visitor = await entered(found)
-    found.clock.seconds += RENEWED_S
+    found.clock.ahead_s += RENEWED_S
     assert "set-cookie" in (await visitor.get("/account")).headers  # it was seen
-    found.clock.seconds += IDLE_S
+    found.clock.ahead_s += IDLE_S
     assert (await visitor.get("/account")).headers["location"].startswith("/login")
 
 
 async def test_a_visit_ends_though_it_is_used(found: Inhabited) -> None:
     visitor = await entered(found)
     for _ in range(ENDS_S // IDLE_S * 2 - 1):
-        found.clock.seconds += IDLE_S / 2
+        found.clock.ahead_s += IDLE_S / 2
         assert (await visitor.get("/account")).status_code == 200
-    found.clock.seconds += IDLE_S / 2
+    found.clock.ahead_s += IDLE_S / 2
     assert (await visitor.get("/account")).status_code == 303
 
 

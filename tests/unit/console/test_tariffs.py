@@ -37,7 +37,7 @@ async def test_the_month_is_that_of_the_books(found: Inhabited) -> None:
     last_noon = datetime(
         datetime.now(UTC).year, 12, 31, 12, tzinfo=UTC
     )  # there it is two in the morning of January 1st
-    found.clock.seconds = last_noon.timestamp() - found.clock.now_us() / 1_000_000
+    found.clock.ahead_s = last_noon.timestamp() - found.clock.now_us() / 1_000_000
     await operator.log_in("operator@network.example")
     assert f"Tariffs in {last_noon.year + 1}-01" in (await operator.get("/tariffs")).text
 

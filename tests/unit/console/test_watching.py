@@ -22,17 +22,17 @@ from postroad.core.model.directory import Person
 from postroad.flow.administration import accounts
 from postroad.flow.administration.base import Administration
 from postroad.flow.registries.configuration import build_save
-from tests.samples.market import ClockAhead
+from postroad.testing.clocks import ShiftedClock
 
 OPERATOR = Person(email="op@network.example", operator=True)
 EVERYTHING = LiveFilter(what="", service="")
 
 
-class StoppedClock(ClockAhead):
+class StoppedClock(ShiftedClock):
     """Between two turns no time passes, so nobody is asked again because of that."""
 
     def monotonic(self) -> float:
-        return self.seconds
+        return self.ahead_s
 
 
 @pytest.fixture
@@ -89,6 +89,6 @@ async def test_a_stream_shows_what_its_person_may_see_now(
         assert caller_of(request).operator
         demoted = replace(OPERATOR, operator=False, organization="Oak")
         await network.configuration.change("tests", [build_save(demoted)])
-        network.clock.seconds += 15  # type: ignore[attr-defined]  # so that something is said at all
+        network.clock.ahead_s += 15  # type: ignore[attr-defined]  # so that something is said at all
         await anext(events)
         assert not caller_of(request).operator

@@ -76,7 +76,7 @@ async def test_a_bad_asset_is_told_what_is_wrong_where(kind: AssetKind, content:
     assert told in faults[0].detail
 
 
-async def test_of_many_faults_the_first_are_told() -> None:
+async def test_only_the_first_of_many_faults_are_reported() -> None:
     content = "zip,plus4\n" + "1,2\n" * 100
     assert len(await find_asset_errors(draft(AssetKind.TABLE, "bad", content), engines(UpperCase()))) == MAX_FAULTS
 

@@ -43,7 +43,7 @@ async def test_deny_wins_over_allow() -> None:
     assert await passes(rules, ACME)
 
 
-async def test_otherwise_decides_for_the_rest() -> None:
+async def test_otherwise_applies_to_senders_that_no_list_names() -> None:
     assert await passes({"allow": ["MyBiz"], "otherwise": "allow"}, STRANGER)
     assert not await passes({"deny": ["MyBiz"], "otherwise": "deny"}, STRANGER)
     assert await passes({}, STRANGER)

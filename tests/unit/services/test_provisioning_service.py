@@ -63,7 +63,7 @@ async def test_a_service_acts_for_itself_alone() -> None:
         (replace(posted(REVOKE, arguments={"GCID": "x"}), sender_gcid="0" * 16), "route.invalid"),
     ],
 )
-async def test_what_is_wrong_is_refused_and_changes_nothing(message: Delivered, code: str) -> None:
+async def test_an_invalid_request_is_refused_and_changes_nothing(message: Delivered, code: str) -> None:
     bench = tools()
     with pytest.raises(Refused) as refused:
         await ProvisioningService().work(message, bench)

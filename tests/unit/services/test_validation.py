@@ -47,7 +47,7 @@ def valid(count: int) -> tuple[Property, ...]:
 
 
 @pytest.mark.req("S6")
-async def test_what_is_valid_goes_on_as_it_came_and_says_so() -> None:
+async def test_a_valid_document_is_passed_on_unchanged_and_marked_valid() -> None:
     returned = await worked(
         document('<order xmlns="urn:order"/>'), document('<i xmlns="urn:invoice"/>', "2"), json_document("{}", "3")
     )
@@ -55,7 +55,7 @@ async def test_what_is_valid_goes_on_as_it_came_and_says_so() -> None:
 
 
 @pytest.mark.req("S6")
-async def test_each_document_is_judged_by_the_schema_that_is_for_it() -> None:
+async def test_each_document_is_validated_by_its_own_schema() -> None:
     used, validator = with_assets(*ALL)
     parts = (
         document('<invoice xmlns="urn:invoice"/>'),
@@ -67,7 +67,7 @@ async def test_each_document_is_judged_by_the_schema_that_is_for_it() -> None:
 
 
 @pytest.mark.req("S6")
-async def test_what_is_not_valid_is_stopped_with_the_faults() -> None:
+async def test_an_invalid_document_is_stopped_with_its_faults() -> None:
     returned = await worked(document('<order xmlns="urn:order">fail</order>'), json_document("{}", "2"))
     assert returned.status is not None
     assert returned.status.code == "document.invalid"
@@ -75,7 +75,7 @@ async def test_what_is_not_valid_is_stopped_with_the_faults() -> None:
 
 
 @pytest.mark.req("S6")
-async def test_what_is_not_valid_goes_on_marked_where_that_is_wanted() -> None:
+async def test_an_invalid_document_is_passed_on_marked_if_so_configured() -> None:
     returned = await worked(
         document('<order xmlns="urn:order">fail</order>'), json_document("{}", "2"), arguments={"onInvalid": "mark"}
     )
@@ -113,7 +113,7 @@ async def test_a_document_that_no_schema_is_for_is_not_valid(part: Part, told: s
         ((document("<a/>"),), ()),
     ],
 )
-async def test_what_the_service_has_no_schemas_for_passes_and_nothing_is_said_about_it(
+async def test_a_document_without_a_schema_is_passed_on_unmarked(
     parts: tuple[Part, ...], assets: tuple[Asset, ...]
 ) -> None:
     assert await worked(*parts, assets=assets) == ServiceResult()
@@ -151,7 +151,7 @@ async def test_wrong_arguments_are_refused(arguments: dict[str, str], code: str)
     assert refused.value.code == code
 
 
-async def test_whoever_asks_the_service_itself_gets_a_report() -> None:
+async def test_a_request_to_the_validator_itself_returns_a_report() -> None:
     returned = await worked(
         document('<order xmlns="urn:order">fail</order>'), in_transit=False, arguments={"onInvalid": "mark"}
     )

@@ -81,7 +81,7 @@ def test_another_encoding_becomes_utf_8() -> None:
     ("path", "code"),
     [("/po:Order", "value.invalid"), ("//none:Zip", "rule.invalid"), ("/po:Order[", "rule.invalid")],
 )
-def test_what_cannot_be_a_value_is_refused(path: str, code: str) -> None:
+def test_text_that_cannot_be_a_value_is_refused(path: str, code: str) -> None:
     with pytest.raises(Refused) as refusal:
         XmlValues(ORDER.encode(), path, NAMESPACES)
     assert refusal.value.code == code

@@ -53,7 +53,7 @@ async def test_one_part_can_be_chosen_and_get_another_type() -> None:
     ("text/xml; charset=utf-8859", "text/xml; charset=utf-8"),
     ("application/xml", "application/xml"),
 ])  # fmt: skip
-async def test_what_is_written_anew_is_utf_8_and_says_so(said: str, says: str) -> None:
+async def test_rewritten_documents_are_utf_8_and_declare_it(said: str, says: str) -> None:
     latin = '<?xml version="1.0" encoding="ISO-8859-1"?><Order><Zip>62701</Zip><City>Köln</City></Order>'
     came = document(latin.encode("latin-1"), content_type=said)
     transformed = await XsltService().work(delivered(came, arguments={"stylesheet": "split"}), tools(SHEET))
@@ -85,7 +85,7 @@ async def test_a_message_without_xml_passes_unchanged() -> None:
     ("arguments", "code"),
     [({"stylesheet": "other"}, "not-found"), ({"document": "9"}, "value.invalid")],
 )
-async def test_what_is_not_there_is_refused(arguments: dict[str, str], code: str) -> None:
+async def test_an_unknown_stylesheet_or_document_is_refused(arguments: dict[str, str], code: str) -> None:
     with pytest.raises(Refused) as refusal:
         await XsltService().work(delivered(ORDER, arguments=arguments), tools(SHEET))
     assert refusal.value.code == code
@@ -109,7 +109,7 @@ async def test_a_value_is_replaced_by_what_the_table_says() -> None:
     assert await looked_up(b'{"zip": "New York"}', element="$.zip", column="city", value="zip") == '{"zip": "10001"}'
 
 
-async def test_what_the_table_does_not_know() -> None:
+async def test_a_key_that_the_table_does_not_have() -> None:
     assert await looked_up(element="//Zip", missing="remove") == "<Order><Zip>62701-1234</Zip></Order>"
     with pytest.raises(Refused, match="//Zip") as refusal:
         await looked_up(element="//Zip", missing="error")

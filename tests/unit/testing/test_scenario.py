@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 
 import pytest
@@ -16,6 +17,7 @@ from postroad.core.model.rule import ActionKind, RuleAction
 from postroad.testing import Scenario, make_part
 from postroad.testing.clocks import ManualClock
 from tests.samples.service_tools import UpperCase, engines
+from tests.unit.flow.stages.polls import until_a_poll_waits
 from tests.waiting import eventually_async
 
 ORDERS, INVOICES, STAMP = "Acme/Orders", "Globex/Invoices", "Stamps/In"
@@ -74,6 +76,21 @@ async def test_leases_and_expiries_pass_when_the_test_says_so() -> None:
         assert (await scenario.receive(INVOICES)).attempt == first.attempt + 1
         await scenario.advance(hours=1)
         assert await scenario.states(posted) == ["expired"]
+
+
+async def test_a_waiting_poll_gets_a_delivery_whose_lease_lapses() -> None:
+    async with Scenario() as scenario:
+        await opened(scenario)
+        await scenario.post(ORDERS, to=INVOICES)
+        await scenario.receive(INVOICES, lease_s=600)
+        waiting = asyncio.create_task(scenario.receive(INVOICES, wait_s=60))
+        await until_a_poll_waits(scenario.network, scenario.caller(INVOICES))
+        await scenario.advance(seconds=30)
+        await until_a_poll_waits(scenario.network, scenario.caller(INVOICES))
+        assert not waiting.done()
+        await scenario.advance(seconds=571)
+        async with asyncio.timeout(20):
+            assert (await waiting).attempt == 2
 
 
 async def test_deliveries_are_returned_and_acknowledged() -> None:

@@ -52,7 +52,9 @@ async def append(journal: SegmentJournal, count: int) -> int:
     return (await journal.append(to_new_records(list(make_plain_posts(count, first_seq))))).head.seq
 
 
-async def test_it_follows_what_is_appended(journal: SegmentJournal, process: IndexProcess, tmp_path: Path) -> None:
+async def test_the_index_process_follows_appended_entries(
+    journal: SegmentJournal, process: IndexProcess, tmp_path: Path
+) -> None:
     reader = SqliteReader(tmp_path / "index.sqlite")
     for count in (1, 500, 3):
         seq = await append(journal, count)
@@ -150,7 +152,7 @@ async def test_stopping_lets_it_finish(journal: SegmentJournal, tmp_path: Path) 
     await index.close()
 
 
-async def test_it_leaves_when_its_server_is_gone(journal: SegmentJournal, tmp_path: Path) -> None:
+async def test_the_index_process_ends_when_its_server_is_gone(journal: SegmentJournal, tmp_path: Path) -> None:
     await append(journal, 10)
     command = ["-m", "postroad.adapters.index.process", "--journal", tmp_path / "journal", "--index", tmp_path / "i"]
     run = partial(subprocess.run, input="", text=True, capture_output=True, timeout=120, check=False)

@@ -266,7 +266,7 @@ async def test_more_stylesheets_than_are_kept_compiled_still_work(workers: Saxon
 
 
 @pytest.mark.asyncio(loop_scope="function")
-async def test_it_works_on_the_servers_event_loop() -> None:
+async def test_saxon_workers_run_on_uvloop() -> None:
     async def through() -> bytes:
         pool = SaxonWorkers()
         try:

@@ -109,7 +109,9 @@ async def test_a_fault_says_what_is_wrong_where(
         (one(AssetKind.JSONSCHEMA, '{"items": {"type": "integer"}}'), b"[" + b'"x",' * 30_000 + b'"x"]'),
     ],
 )  # fmt: skip
-async def test_of_many_faults_the_first_are_told(workers: ValidationWorkers, schema: Schema, document: bytes) -> None:
+async def test_only_the_first_of_many_faults_are_reported(
+    workers: ValidationWorkers, schema: Schema, document: bytes
+) -> None:
     assert 1 <= len(await workers.validate(schema, document)) <= MAX_FAULTS
 
 

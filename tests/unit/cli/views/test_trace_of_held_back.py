@@ -28,7 +28,7 @@ def held(until_us: int) -> History:
         (0, "waits for release until enough messages wait, or Acme/orders requests it"),
     ],
 )
-def test_it_says_until_when(until_us: int, words: str) -> None:
+def test_a_trace_shows_until_when_a_message_is_held(until_us: int, words: str) -> None:
     found = held(until_us)
     [view] = trace_view(found, shows_counters=True).messages[0].copies[0].stops
     assert view.held == HeldBackView(until="1970-01-01T00:00:03Z" if until_us else None)

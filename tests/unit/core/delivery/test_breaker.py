@@ -26,7 +26,7 @@ def test_four_failures_are_too_few_to_judge() -> None:
     assert after("nnnnn").is_open
 
 
-def test_it_opens_at_half_of_the_last_twenty() -> None:
+def test_the_breaker_opens_when_half_of_the_last_twenty_pushes_failed() -> None:
     assert not after("y" * 11 + "n" * 9).is_open
     assert after("y" * 11 + "n" * 10).is_open
     assert after("y" * 1_000 + "n" * 10).is_open

@@ -81,7 +81,7 @@ def there_and_back(index: ModelIndex, one: Attachment) -> None:
 
 @pytest.mark.req("H4", "H6")
 @pytest.mark.parametrize("call", CALLS.values(), ids=CALLS)
-def test_it_costs_the_same_in_a_large_tree(
+def test_publishing_costs_the_same_in_a_large_tree(
     trees: tuple[ModelIndex, ModelIndex], call: Callable[[ModelIndex], object]
 ) -> None:
     small, large = trees

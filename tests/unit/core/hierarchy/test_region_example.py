@@ -92,5 +92,5 @@ def test_who_receives_is_known_before_anything_is_sent_or_attached(dashboard: Mo
     assert [one.service for one in dashboard.who_receives("widget-1", "region")] == ["Acme/Map"]
 
 
-def test_it_is_written_as_it_was_read(dashboard: ModelIndex) -> None:
+def test_the_region_example_is_written_as_it_was_read(dashboard: ModelIndex) -> None:
     assert as_yaml(write_model(dashboard.described())) == DASHBOARD

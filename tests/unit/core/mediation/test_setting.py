@@ -44,7 +44,7 @@ WIRES = {
 
 @pytest.mark.req("T3")
 @pytest.mark.parametrize("name", WIRES)
-def test_it_is_small_beside_the_parts_and_gives_the_wire_again(name: str) -> None:
+def test_a_wrapper_is_small_and_restores_the_wire_bytes(name: str) -> None:
     wire = WIRES[name]
     taken = decode_wire(wire)
     assert taken.setting is not None
@@ -55,7 +55,7 @@ def test_it_is_small_beside_the_parts_and_gives_the_wire_again(name: str) -> Non
     assert b"".join(again.filled(taken.parts)) == wire.body
 
 
-def test_it_fits_only_the_parts_with_which_it_came() -> None:
+def test_a_wrapper_fits_only_its_own_parts() -> None:
     taken = decode_wire(WIRES["multipart"])
     [part] = taken.parts
     assert taken.setting is not None

@@ -155,7 +155,7 @@ async def test_a_revoked_or_expired_credential_is_refused_at_once(running: Memor
 
 
 @pytest.mark.req("Z6")
-async def test_whoever_keeps_failing_is_slowed_down_and_others_are_not(running: MemoryNetwork) -> None:
+async def test_repeated_failures_are_slowed_down_without_affecting_others(running: MemoryNetwork) -> None:
     codes = [(await fails(running, bearer("pr_guess"))).code for _ in range(12)]
     assert codes[0] == "authentication.required"
     assert codes[-1] == "authentication.throttled"
@@ -171,7 +171,7 @@ async def test_a_password_may_contain_colons(running: MemoryNetwork) -> None:
     assert (await who(running, basic("MyBiz/Purchasing", "a:b:c"))).service == service
 
 
-async def test_others_changes_do_not_make_a_password_be_checked_again(running: MemoryNetwork) -> None:
+async def test_unrelated_changes_do_not_cause_a_password_to_be_checked_again(running: MemoryNetwork) -> None:
     proof = basic("MyBiz/Purchasing", "correct horse battery")
     await who(running, proof)
     await running.register("Somebody/Else")

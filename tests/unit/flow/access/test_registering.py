@@ -31,7 +31,7 @@ async def asked(registers: RegistrationLimit, peer: str = HOME, *, code: str = "
     return None
 
 
-async def test_whoever_asks_which_addresses_have_an_account_is_slowed_down() -> None:
+async def test_probing_for_registered_addresses_is_slowed_down() -> None:
     watch = Watch()
     registers = made(watch)
     for _ in range(FREE_FAILURES):

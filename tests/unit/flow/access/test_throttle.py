@@ -195,7 +195,7 @@ async def test_many_guesses_at_once_are_no_way_round(running: MemoryNetwork) -> 
 
 
 @pytest.mark.req("Z6")
-async def test_what_is_remembered_is_no_way_round(running: MemoryNetwork) -> None:
+async def test_remembered_credentials_do_not_bypass_the_throttle(running: MemoryNetwork) -> None:
     """While the owner is at work her password is remembered; whoever has to wait must not learn that they hold it."""
     assert await outcome(running, basic(ANN, PASSWORD), HOME) == ANN
     for peer in ("203.0.113.9", HOME):  # from elsewhere, and from her own address
@@ -205,7 +205,7 @@ async def test_what_is_remembered_is_no_way_round(running: MemoryNetwork) -> Non
 
 
 @pytest.mark.req("Z6")
-async def test_who_is_known_at_an_address_is_heard_whatever_neighbours_do(running: MemoryNetwork) -> None:
+async def test_a_known_caller_is_accepted_despite_failures_from_the_same_address(running: MemoryNetwork) -> None:
     key = Proof(b"Bearer " + (await running.key_for(await running.register("MyBiz/Purchasing"))).encode())
     right = [basic(ANN, PASSWORD), key]
     names = [await outcome(running, proof, HOME) for proof in right]
@@ -232,7 +232,7 @@ def test_a_success_of_ones_own_buys_no_guesses_at_others() -> None:
 
 
 @pytest.mark.req("Z6")
-def test_who_mistyped_and_then_was_right_is_forgiven() -> None:
+def test_a_successful_login_resets_the_failure_count() -> None:
     made = Throttle(Watch())
     for number in range(5 * FREE_FAILURES):
         assert made.wait_s(HOME, f"person {number}") == 0

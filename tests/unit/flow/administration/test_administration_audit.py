@@ -40,7 +40,7 @@ async def test_what_one_entry_changed_is_told_whole_and_names_that_follow_from_i
         assert len({(one.kind, one.name, one.version) for one in told}) == len(told), "none twice"
 
 
-async def test_it_is_for_operators() -> None:
+async def test_the_audit_is_for_operators_only() -> None:
     async with memory_network() as running:
         owner = await running.enroll("o@oak.example", organization="Oak")
         with pytest.raises(Refused, match="Only operators"):

@@ -84,14 +84,14 @@ SEEN: dict[str, dict[str, list[str] | None]] = {
 
 @pytest.mark.req("N5", "Z5", "R12")
 @pytest.mark.parametrize("viewer", SEEN)
-async def test_each_sees_at_each_stop_what_it_may(scenario: Journey, viewer: str) -> None:
+async def test_each_viewer_sees_only_its_parts_at_each_stop(scenario: Journey, viewer: str) -> None:
     for asking in await scenario.viewers(viewer):
         session = scenario.known.get(viewer, scenario.session)
         assert {stop: await scenario.seen(asking, session, stop) for stop in scenario.deliveries} == SEEN[viewer]
 
 
 @pytest.mark.req("R12", "Z5")
-async def test_one_that_is_isolated_does_not_know_the_message_by_the_name_that_others_know(scenario: Journey) -> None:
+async def test_an_isolated_service_knows_the_message_by_another_session(scenario: Journey) -> None:
     assert scenario.known["Guard"] != scenario.session
     assert scenario.known["Stamp"] == scenario.known["Acme"] == scenario.session
     guard = scenario.caller("Guard/In")

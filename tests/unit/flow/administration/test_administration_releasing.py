@@ -43,7 +43,9 @@ def test_developers_operators_and_the_service_itself_may_ask() -> None:
         (person("MyBiz", Role.OWNER), Visibility.PRIVATE, "not-found"),
     ],
 )
-def test_others_may_not_and_learn_nothing(caller: Caller, visibility: Visibility, code: str) -> None:
+def test_other_organizations_may_not_release_and_learn_nothing(
+    caller: Caller, visibility: Visibility, code: str
+) -> None:
     async def work(at: PushScenario) -> None:
         held = (await at.pushed_service(ACME, release=HELD)).service
         assert held is not None

@@ -56,7 +56,7 @@ async def refused(awaited: object) -> Refused:
     return found.value
 
 
-async def test_it_is_read_by_those_who_asked_and_by_operators(desk: Desk) -> None:
+async def test_a_support_request_is_read_by_its_organization_and_by_operators(desk: Desk) -> None:
     opened = await desk.opened()
     colleague = await desk.made.enroll("ada@oak.example", organization="OAK")
     assert [desk.read(one) for one in (desk.member, colleague, desk.operator)] == [[opened.id]] * 3
@@ -66,7 +66,7 @@ async def test_it_is_read_by_those_who_asked_and_by_operators(desk: Desk) -> Non
     assert (await refused(desk.written(desk.operator, "nothing", "?"))).code == "not-found"
 
 
-async def test_whoever_writes_hands_the_word_over_and_closed_ones_open_again(desk: Desk) -> None:
+async def test_a_new_comment_passes_the_turn_and_reopens_a_closed_request(desk: Desk) -> None:
     opened = await desk.opened()
     states = [opened.state]
     for caller, text, close in (
@@ -86,7 +86,7 @@ async def test_whoever_writes_hands_the_word_over_and_closed_ones_open_again(des
     ]
 
 
-async def test_of_those_who_write_at_once_all_are_heard(desk: Desk) -> None:
+async def test_concurrent_comments_are_all_stored(desk: Desk) -> None:
     opened = await desk.opened()
     words = [f"word {number}" for number in range(10)]
     await asyncio.gather(*[desk.written(desk.member, opened.id, text) for text in words])
@@ -94,7 +94,7 @@ async def test_of_those_who_write_at_once_all_are_heard(desk: Desk) -> None:
     assert sorted(note.text for note in found.notes[1:]) == words
 
 
-async def test_it_is_about_a_message_that_one_may_see(desk: Desk) -> None:
+async def test_a_support_request_may_only_name_messages_that_its_author_sees(desk: Desk) -> None:
     sender, _ = await desk.made.register("Oak/Out"), await desk.made.register("Oak/In")
     message = Message(to=(Recipient("Oak/In"),), type=MessageType.NOTIFICATION, parts=PART)
     session = (await desk.made.network.post(sender, message)).session
@@ -106,7 +106,7 @@ async def test_it_is_about_a_message_that_one_may_see(desk: Desk) -> None:
 
 
 @pytest.mark.req("Z6")
-async def test_of_requests_only_so_many_are_open_at_a_time(desk: Desk) -> None:
+async def test_open_support_requests_are_limited(desk: Desk) -> None:
     desk.administration.open_support_requests = 2
     first, _ = await desk.opened(), await desk.opened()
     await desk.written(desk.operator, first.id, "Look again.")

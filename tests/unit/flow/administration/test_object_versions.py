@@ -8,7 +8,7 @@ from postroad.flow.registries.configuration import build_save
 from postroad.testing.network import memory_network
 
 
-async def test_each_version_stands_beside_the_one_before_it() -> None:
+async def test_each_version_is_compared_with_the_one_before() -> None:
     async with memory_network() as running:
         change = running.network.configuration.change
         await change("ann", [build_save(Organization(name="Oak"))], "new")
@@ -22,6 +22,6 @@ async def test_each_version_stands_beside_the_one_before_it() -> None:
         assert told[1].before is None
 
 
-async def test_what_never_was_has_no_versions() -> None:
+async def test_an_object_that_never_existed_has_no_versions() -> None:
     async with memory_network() as running:
         assert await list_versions(running.network, "rule", "0") == []

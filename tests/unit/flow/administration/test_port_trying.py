@@ -49,7 +49,7 @@ async def test_messages_are_gathered_as_the_port_would() -> None:
         assert await there.batches() == []
 
 
-async def test_what_is_not_one_document_or_not_taken_goes_by_itself() -> None:
+async def test_a_message_that_does_not_fit_a_batch_is_sent_alone() -> None:
     async with send_port(BatchPolicy(count=2)) as there:
         messages = [*coming(order(1), b"<Order/>"), TrialMessage(message=Message(), at_us=MONDAY_US, name="empty")]
         trial = await try_batching(
@@ -68,7 +68,7 @@ async def test_what_expects_an_answer_is_refused_as_at_the_port() -> None:
         assert (trial.aside, trial.refused) == ((), ("m1",))
 
 
-async def test_the_same_message_again_and_again_is_so_many_members() -> None:
+async def test_a_message_tried_several_times_is_several_members() -> None:
     async with send_port(BatchPolicy(count=2)) as there:
         (first,) = coming(order(1))
         again = [TrialMessage(message=first.message, at_us=MONDAY_US + number, name=str(number)) for number in range(5)]

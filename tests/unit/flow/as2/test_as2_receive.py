@@ -109,7 +109,7 @@ async def test_a_message_that_comes_many_times_at_once_is_delivered_once(at: As2
 
 
 @pytest.mark.req("T7")
-async def test_what_was_taken_once_stays_so_whatever_changes(at: As2Scenario) -> None:
+async def test_an_accepted_as2_message_stays_accepted_after_the_partnership_changes(at: As2Scenario) -> None:
     first = await at.take_as2(sent_by_acme())
     await at.agree(deliver_to="Nobody/There")
     at.limited = True
@@ -134,7 +134,7 @@ async def test_another_message_under_the_same_id_is_refused_as_a_duplicate(at: A
     ],
 )  # fmt: skip
 @pytest.mark.req("T7")
-async def test_what_is_not_proven_is_refused_by_a_signed_receipt_and_on_record(
+async def test_an_unproven_message_is_refused_by_a_signed_mdn_and_recorded(
     at: As2Scenario, built: Any, says: str, code: str
 ) -> None:
     mdn = await at.mdn_for(built)
@@ -147,7 +147,7 @@ async def test_what_is_not_proven_is_refused_by_a_signed_receipt_and_on_record(
 
 
 @pytest.mark.req("T7")
-async def test_what_nobody_could_read_has_one_answer(at: As2Scenario) -> None:
+async def test_all_unreadable_messages_get_the_same_answer(at: As2Scenario) -> None:
     built = sent_by_acme()
     at.key.text = key_pem(stranger())
     answered = await at.take_as2(built)
@@ -158,7 +158,7 @@ async def test_what_nobody_could_read_has_one_answer(at: As2Scenario) -> None:
 
 @pytest.mark.req("T7")
 @pytest.mark.parametrize("deliver_to", ["", "Nobody/There"])
-async def test_whoever_cannot_be_reached_makes_an_error_and_the_message_may_come_again(
+async def test_an_unreachable_recipient_is_an_error_and_the_message_may_be_sent_again(
     at: As2Scenario, deliver_to: str
 ) -> None:
     await at.agree(deliver_to=deliver_to)
@@ -192,7 +192,7 @@ async def test_without_our_key_the_partner_is_asked_to_come_again(at: As2Scenari
     assert refused.value.code == "as2.unexpected-processing-error"
 
 
-async def test_who_sends_too_much_is_told_by_http_to_wait(at: As2Scenario) -> None:
+async def test_a_partner_over_its_rate_limit_gets_an_http_error_with_a_delay(at: As2Scenario) -> None:
     at.limited = True
     with pytest.raises(Refused) as refused:
         await at.take_as2(sent_by_acme())
@@ -268,7 +268,7 @@ async def test_a_receipt_may_be_wanted_later_and_is_tried_until_it_is_taken(
 
 
 @pytest.mark.req("T7")
-async def test_what_http_has_packed_is_refused(at: As2Scenario) -> None:
+async def test_an_http_content_encoding_is_refused(at: As2Scenario) -> None:
     built = sent_by_acme()
     answered = await at.take_wire([*built.headers, ("Content-Encoding", "gzip")], gzip.compress(built.body))
     assert answered is not None
@@ -277,7 +277,7 @@ async def test_what_http_has_packed_is_refused(at: As2Scenario) -> None:
 
 
 @pytest.mark.req("Z2")
-async def test_what_anybody_sends_in_a_partners_name_takes_no_room_from_the_receipts_of_others(
+async def test_forged_messages_do_not_use_up_the_capacity_for_mdns_of_others(
     at: As2Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("postroad.flow.as2.send_mdns.MAX_UNDER_WAY", 1)

@@ -107,7 +107,7 @@ def signed_by_nobody(request: PushRequest) -> BuiltMdn:
 
 @pytest.mark.req("T7")
 @pytest.mark.parametrize("made", [altered, forged, refusing_forged, unsigned, signed_by_nobody])
-async def test_what_proves_nothing_changes_nothing(at: As2Scenario, made: Any) -> None:
+async def test_an_mdn_that_proves_nothing_changes_nothing(at: As2Scenario, made: Any) -> None:
     session, request = await sent(at)
     await returned(at, made(request))
     assert (await at.stop(session)).state == "queued"

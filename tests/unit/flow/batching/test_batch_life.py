@@ -53,7 +53,7 @@ async def deliver_all(port: SendPortScenario) -> list[Delivered]:
 
 
 @pytest.mark.req("B1", "B6", "B7")
-async def test_what_is_gathered_goes_as_one_interchange_and_is_released_when_that_is_delivered() -> None:
+async def test_a_batch_is_sent_as_one_interchange_and_released_when_delivered() -> None:
     async with send_port(BatchPolicy(count=3)) as port:
         posted = await port.post_orders(1, 3)
         await port.work()
@@ -187,7 +187,7 @@ async def test_another_type_closes_the_batch_where_the_order_is_kept() -> None:
 
 
 @pytest.mark.req("B1")
-async def test_what_is_not_taken_goes_on_by_itself_as_it_came() -> None:
+async def test_messages_that_the_batcher_does_not_take_are_forwarded_unchanged() -> None:
     async with send_port(BatchPolicy(count=2, takes_types=("850",))) as port:
         other = order(9).replace(b"ST*850", b"ST*997")
         posted = await port.send(other, topic="acknowledgements")
@@ -320,7 +320,9 @@ async def test_an_application_begins_and_ends_its_own_batches() -> None:
 
 @pytest.mark.req("B3", "B5")
 @pytest.mark.parametrize(("policy", "state"), [(Unfinished.SUSPEND, SUSPENDED), (Unfinished.SEND, ASSEMBLED)])
-async def test_what_the_application_does_not_end_is_suspended_or_sent(policy: Unfinished, state: BatchState) -> None:
+async def test_a_batch_that_the_application_does_not_end_is_suspended_or_sent(
+    policy: Unfinished, state: BatchState
+) -> None:
     controlled = Controlled(unfinished_after_s=HOUR_S, unfinished=policy)
     async with send_port(BatchPolicy(controlled=controlled)) as port:
         await port.send(order(1), properties={"BatchID": "a"})
@@ -704,7 +706,7 @@ async def test_a_message_on_which_the_batcher_fails_is_a_dead_letter_and_no_othe
         assert await port.batch_states() == [ASSEMBLED]
 
 
-async def test_of_two_open_batches_for_the_same_messages_the_older_goes() -> None:
+async def test_the_older_of_two_open_batches_is_sent_first() -> None:
     """As when somebody changes a batch at the moment at which the next one is begun."""
     async with send_port(BatchPolicy(count=3)) as port:
         await port.post_orders(1, 1)

@@ -54,7 +54,7 @@ async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(m
         assert asked.count("delivery") == 10
 
 
-async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_notified_changes_are_read_again_after_a_failed_query(monkeypatch: pytest.MonkeyPatch) -> None:
     async with send_port(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)
         await port.work()
@@ -69,7 +69,7 @@ async def test_what_was_told_is_looked_at_again_where_looking_failed(monkeypatch
         assert await port.batch_states() == [SENT]
 
 
-async def test_what_ended_unseen_is_found_in_its_turn() -> None:
+async def test_an_outcome_that_was_missed_is_found_by_polling() -> None:
     """As when another node was told of it."""
     async with send_port(BatchPolicy(count=1)) as port:
         await port.post_orders(1, 1)

@@ -59,7 +59,7 @@ async def test_each_message_is_noticed_however_it_meets_the_batcher() -> None:
         await until(port, *[ASSEMBLED] * 30)
 
 
-async def test_what_an_administrator_does_is_noticed_at_once() -> None:
+async def test_an_administrators_action_is_noticed_at_once() -> None:
     async with send_port(BatchPolicy(count=10)) as port, batchers(port):
         ada = await port.running.enroll("ada@acme.example", organization="Acme", role=Role.DEVELOPER)
         await port.post_orders(1, 1)
@@ -104,7 +104,7 @@ async def test_a_batcher_that_was_away_rests_and_goes_on_when_it_is_back(
         await until(port, ASSEMBLED)
 
 
-async def test_what_nobody_expects_does_not_end_the_looking_after_others(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_unexpected_error_does_not_stop_work_on_other_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interchange of a service that has no batcher any more, and an index that answers wrongly for a while."""
     monkeypatch.setattr("postroad.flow.batching.stage.RECHECK_S", LOOK_S)
     async with send_port(BatchPolicy(count=1)) as port:
@@ -149,7 +149,7 @@ async def test_only_the_node_that_leads_gathers() -> None:
 @pytest.mark.parametrize(
     ("is_changed", "states"), [(False, [ASSEMBLED]), (True, [SUSPENDED, OPEN])], ids=["by nobody", "by another"]
 )
-async def test_who_leads_again_goes_on_with_what_nobody_has_changed_meanwhile(
+async def test_a_node_that_leads_again_continues_with_unchanged_batches(
     is_changed: bool, states: list[BatchState]
 ) -> None:
     """A database that is away for a moment cuts no batch off; another node that led and ended may have."""
@@ -179,7 +179,7 @@ async def test_who_leads_again_goes_on_with_what_nobody_has_changed_meanwhile(
 
 
 @pytest.mark.req("B4")
-async def test_who_does_not_lead_any_more_forgets_what_is_not_written_down() -> None:
+async def test_a_node_that_no_longer_leads_forgets_unwritten_batches() -> None:
     """It comes again when its lease is over, to whoever leads then."""
     async with send_port(BatchPolicy(count=2), persist_at=10) as port:
         posted = await port.post_orders(1, 1)
@@ -219,7 +219,7 @@ async def test_trouble_with_the_store_is_only_a_pause(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(("times", "state"), [(2, ASSEMBLED), (100, SUSPENDED)])
-async def test_what_nobody_expects_is_tried_again_before_it_suspends_a_batch(
+async def test_an_unexpected_error_is_retried_before_it_suspends_a_batch(
     monkeypatch: pytest.MonkeyPatch, times: int, state: BatchState
 ) -> None:
     """A store may fail in ways that nobody thought of; a batch with which it always does so holds up no other."""

@@ -72,7 +72,7 @@ async def test_a_batch_is_released_before_its_time() -> None:
         assert [(one.by, one.reason) for one in told] == [("ada@acme.example", WHY)]
 
 
-async def test_what_is_held_back_gathers_and_closes_but_does_not_go() -> None:
+async def test_a_paused_batch_gathers_and_closes_but_is_not_sent() -> None:
     async with send_port(BatchPolicy(count=2)) as port:
         ada = await owner(port)
         await port.post_orders(1, 1)
@@ -326,7 +326,7 @@ async def test_only_developers_of_the_batchers_organization_may(act: Act) -> Non
         assert await only(port) == batch
 
 
-async def test_who_has_seen_an_older_version_is_told_so() -> None:
+async def test_an_action_on_an_older_version_of_a_batch_is_refused() -> None:
     async with send_port(BatchPolicy(count=100)) as port:
         ada = await owner(port)
         await port.post_orders(1, 1)

@@ -49,7 +49,7 @@ async def test_the_plug_in_completes_a_batch(port: SendPortScenario) -> None:
 
 
 @pytest.mark.req("B9")
-async def test_its_timer_completes_a_batch(port: SendPortScenario) -> None:
+async def test_the_timer_of_a_plug_in_completes_a_batch(port: SendPortScenario) -> None:
     await port.send(order(1))
     await port.work()
     await port.work(61.0)

@@ -232,7 +232,7 @@ async def gone(port: SendPortScenario) -> list[str]:
 @pytest.mark.req("B1", "B2", "B3")
 @pytest.mark.parametrize("looks", [True, False], ids=["looks every time", "comes late"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.camel)
-async def test_as_camel_says(case: Case, looks: bool) -> None:
+async def test_batches_equal_those_of_camels_aggregator(case: Case, looks: bool) -> None:
     async with send_port(case.policy, **LINES) as port:
         await play(port, case.script, await owner(port), looks=looks)
         assert tuple(await gone(port)) == case.gone

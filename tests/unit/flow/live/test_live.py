@@ -63,7 +63,7 @@ async def notify(scenario: AccountScenario, to: str = "Second/Other", **more: An
 
 
 @pytest.mark.req("C4")
-async def test_each_sees_what_is_theirs_and_others_see_nothing(
+async def test_live_events_are_shown_to_their_parties_only(
     scenario: AccountScenario, live: LiveFeed, people: dict[str, Caller]
 ) -> None:
     await notify(scenario, topic="order")
@@ -81,7 +81,9 @@ async def test_each_sees_what_is_theirs_and_others_see_nothing(
 
 
 @pytest.mark.req("C4", "N7", "Z5")
-async def test_who_is_hidden_stays_hidden(scenario: AccountScenario, live: LiveFeed, people: dict[str, Caller]) -> None:
+async def test_live_events_do_not_name_hidden_parties(
+    scenario: AccountScenario, live: LiveFeed, people: dict[str, Caller]
+) -> None:
     await scenario.confirm()
     await scenario.request(FIRST, ACCOUNT)
     [delivered] = await scenario.received(SECOND)
@@ -132,7 +134,7 @@ async def test_traffic_failures_and_queues_are_counted(
         assert (queues.oldest is not None) == bool(waiting)
 
 
-async def test_whoever_comes_back_goes_on_where_they_were(
+async def test_a_reconnecting_client_continues_where_it_left(
     scenario: AccountScenario, live: LiveFeed, people: dict[str, Caller]
 ) -> None:
     await notify(scenario, topic="one")
@@ -148,7 +150,7 @@ async def test_whoever_comes_back_goes_on_where_they_were(
 
 
 @pytest.mark.parametrize("at", ["journal.read", "index.query"])
-async def test_what_was_read_before_something_failed_is_neither_lost_nor_counted_twice(
+async def test_events_read_before_a_failure_are_neither_lost_nor_counted_twice(
     scenario: AccountScenario, live: LiveFeed, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch, at: str
 ) -> None:
     await live.catch_up()
@@ -188,7 +190,7 @@ async def test_more_than_can_be_shown_is_sampled_evenly_and_counted(
     assert ([row.topic for row in newest.rows], newest.left_out) == (["t39", "t38", "t37", "t36"], 36)
 
 
-async def test_what_nobody_has_time_for_is_skipped_and_said(
+async def test_events_that_a_slow_client_misses_are_skipped_and_reported(
     scenario: AccountScenario, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "MAX_ENTRIES", 10)

@@ -110,7 +110,7 @@ def by_nobody(request: PushRequest) -> PushAnswer:
         (by_nobody, "signature is not valid"),
     ],
 )  # fmt: skip
-async def test_what_proves_nothing_is_no_success_and_the_same_message_goes_out_again(
+async def test_an_mdn_that_proves_nothing_causes_the_same_message_to_be_sent_again(
     at: As2Scenario, bad: Answering, says: str
 ) -> None:
     answers = [bad]

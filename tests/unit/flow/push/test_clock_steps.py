@@ -43,7 +43,7 @@ def test_a_window_that_is_open_after_the_clock_was_set_is_noticed() -> None:
 
 
 @pytest.mark.req("M10")
-def test_what_has_expired_after_the_clock_was_set_is_ended() -> None:
+def test_deliveries_that_expire_when_the_clock_is_set_are_ended() -> None:
     async def work(at: PushScenario) -> None:
         watching = asyncio.ensure_future(at.network.clock_steps.run())
         await at.service(ACME)

@@ -69,7 +69,7 @@ def test_a_message_is_pushed_once_and_is_delivered() -> None:
     in_virtual_time(work)
 
 
-def test_what_was_waiting_before_the_service_wanted_pushes_is_pushed_too() -> None:
+def test_messages_that_waited_before_the_change_to_push_are_pushed() -> None:
     async def work(at: PushScenario) -> None:
         caller = await at.service(ACME)
         assert caller.service is not None
@@ -206,7 +206,7 @@ def test_a_response_that_is_refused_makes_the_push_fail_and_says_why(body: bytes
     ("content_type", "body"),
     [("application/json", b'{"ok":true}'), ("application/json", b"not json"), ("text/html", b"<p>"), ("", b"")],
 )
-def test_what_else_stands_in_an_answer_means_that_it_was_taken_over(content_type: str, body: bytes) -> None:
+def test_any_other_content_of_a_push_response_acknowledges_the_delivery(content_type: str, body: bytes) -> None:
     async def work(at: PushScenario) -> None:
         await at.pushed_service(ACME)
         at.receivers.answer(URL, PushAnswer(status=200, content_type=content_type, body=body))
@@ -269,7 +269,9 @@ def test_nothing_is_pushed_after_it_has_expired() -> None:
 
 @pytest.mark.req("D4")
 @pytest.mark.parametrize("too_late_for", ["the window", "the message"])
-def test_what_was_leased_too_slowly_is_not_pushed(too_late_for: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_delivery_that_was_leased_too_slowly_is_not_pushed(
+    too_late_for: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async def work(at: PushScenario) -> None:
         desk = at.network.desk
         claim = desk.claim
@@ -310,7 +312,7 @@ def test_a_push_service_may_poll_too() -> None:
     in_virtual_time(work)
 
 
-def test_what_is_leased_to_a_poll_is_not_pushed() -> None:
+def test_a_delivery_that_is_leased_to_a_poll_is_not_pushed() -> None:
     async def work(at: PushScenario) -> None:
         acme = await at.pushed_service(ACME, windows=(DeliveryWindow(opens="15:00", closes="16:00"),))
         assert (at.clock.now_us() // SECOND_US // HOUR_S) % 24 == 14
@@ -537,7 +539,7 @@ def test_failures_with_days_of_silence_between_them_are_no_days_of_failing(resta
 
 
 @pytest.mark.parametrize("between", ["a success", "a change of the profile"])
-def test_what_may_have_mended_it_begins_the_days_of_failing_anew(between: str) -> None:
+def test_a_success_or_a_changed_profile_restarts_the_count_of_failing_days(between: str) -> None:
     async def four_days(at: PushScenario) -> None:
         await at.pushed_service(ACME)
         await failing_for(at, 4)

@@ -32,7 +32,7 @@ def seen(at: PushScenario) -> list[str]:
     return ["main" if one.request.url == URL else "backup" for one in at.receivers.received]
 
 
-def test_what_the_main_place_does_not_take_goes_to_the_backup_under_the_same_id() -> None:
+def test_a_push_that_the_main_endpoint_refuses_goes_to_the_backup_under_the_same_id() -> None:
     async def work(at: PushScenario) -> None:
         await with_backup(at)
         at.receivers.answer(URL, BUSY)

@@ -45,7 +45,7 @@ async def releases(at: PushScenario) -> list[DeliveriesReleased]:
 
 
 @pytest.mark.req("X9")
-def test_what_waits_goes_when_the_oldest_has_waited_for_the_period() -> None:
+def test_held_messages_are_released_when_the_oldest_has_waited_for_the_period() -> None:
     async def work(at: PushScenario) -> None:
         gcid = await gcid_of(at, every_s=60)
         began_us = at.clock.now_us()
@@ -73,7 +73,7 @@ def test_a_period_longer_than_any_nap_is_kept_to_the_second() -> None:
 
 
 @pytest.mark.req("X9")
-def test_what_waits_goes_as_soon_as_there_are_enough() -> None:
+def test_held_messages_are_released_as_soon_as_there_are_enough() -> None:
     async def work(at: PushScenario) -> None:
         await gcid_of(at, when_waiting=3)
         began_us = at.clock.now_us()
@@ -139,7 +139,7 @@ def test_a_request_is_heard_while_the_period_runs() -> None:
 
 
 @pytest.mark.req("X9", "D4")
-def test_what_is_released_waits_for_its_window() -> None:
+def test_released_messages_wait_for_the_delivery_window() -> None:
     async def work(at: PushScenario) -> None:
         hour = (at.clock.now_us() // SECOND_US // HOUR_S + 3) % 24
         window = DeliveryWindow(opens=f"{hour:02}:00", closes=f"{hour:02}:30")
@@ -174,7 +174,7 @@ def test_holding_survives_a_restart() -> None:
 
 
 @pytest.mark.req("X9")
-def test_what_was_released_is_still_released_after_a_restart() -> None:
+def test_released_messages_stay_released_after_a_restart() -> None:
     async def before(at: PushScenario) -> None:
         await gcid_of(at, when_waiting=3)
         at.receivers.answer(URL, OK, BUSY)
@@ -299,7 +299,7 @@ def test_services_that_hold_nothing_back_ask_the_index_nothing() -> None:
 
 
 @pytest.mark.req("X9")
-def test_what_is_held_too_long_expires_and_says_why() -> None:
+def test_a_message_that_is_held_too_long_expires_with_its_reason() -> None:
     async def work(at: PushScenario) -> None:
         await gcid_of(at, on_request=True, keep_s=500)
         began_us = at.clock.now_us()

@@ -119,7 +119,7 @@ def test_a_restart_uses_up_no_tries() -> None:
 
 @pytest.mark.req("D6")
 @pytest.mark.parametrize("mode", [DeliveryMode.PUSH, DeliveryMode.POLL])
-def test_what_waits_for_its_next_push_can_be_polled(mode: DeliveryMode) -> None:
+def test_a_delivery_that_waits_for_its_next_push_can_be_polled(mode: DeliveryMode) -> None:
     async def work(at: PushScenario) -> None:
         acme = await at.pushed_service(ACME, push={"retry_interval_s": 10 * HOUR_S})
         assert acme.service is not None
@@ -141,7 +141,7 @@ def test_what_waits_for_its_next_push_can_be_polled(mode: DeliveryMode) -> None:
 
 @pytest.mark.req("D6")
 @pytest.mark.parametrize("given_back", [False, True])
-def test_what_was_polled_and_not_acknowledged_is_pushed_when_it_is_due(given_back: bool) -> None:
+def test_a_polled_delivery_that_is_not_acknowledged_is_pushed_when_due(given_back: bool) -> None:
     async def work(at: PushScenario) -> None:
         acme = await at.pushed_service(ACME, push={"retry_interval_s": HOUR_S, "tries": 2})
         at.receivers.answer(URL, BUSY)

@@ -16,7 +16,7 @@ async def waiting(slots: PushSlots, organization: str, most: int = 1) -> asyncio
     return task
 
 
-async def test_as_many_as_are_free_and_no_more() -> None:
+async def test_slots_are_taken_up_to_the_free_number() -> None:
     slots = PushSlots(overall=5, per_organization=3)
     assert await slots.acquire("a", 8) == 3
     assert await slots.acquire("b", 8) == 2
@@ -26,7 +26,7 @@ async def test_as_many_as_are_free_and_no_more() -> None:
     assert await third == 1
 
 
-async def test_one_that_holds_its_share_waits_while_others_are_served() -> None:
+async def test_an_organization_that_holds_its_share_waits_for_others() -> None:
     slots = PushSlots(overall=10, per_organization=2)
     assert await slots.acquire("a", 8) == 2
     more = await waiting(slots, "a")
@@ -37,7 +37,7 @@ async def test_one_that_holds_its_share_waits_while_others_are_served() -> None:
 
 
 @pytest.mark.req("D8")
-async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
+async def test_a_waiting_organization_gets_a_slot_however_many_pushes_of_another_wait() -> None:
     slots = PushSlots(overall=1, per_organization=1)
     assert await slots.acquire("a", 1) == 1
     served: list[str] = []
@@ -59,7 +59,7 @@ async def test_who_waits_has_a_turn_however_many_others_of_one_wait() -> None:
 
 
 @pytest.mark.parametrize("granted", [False, True])
-async def test_whoever_stops_waiting_leaves_no_place_taken(granted: bool) -> None:
+async def test_a_cancelled_wait_takes_no_slot(granted: bool) -> None:
     slots = PushSlots(overall=1, per_organization=1)
     await slots.acquire("a", 1)
     leaving = await waiting(slots, "b")
@@ -87,7 +87,7 @@ async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_
     assert await third == 1
 
 
-async def test_whoever_has_more_than_its_share_takes_no_more() -> None:
+async def test_an_organization_above_its_share_gets_no_more_slots() -> None:
     slots = PushSlots(overall=8, per_organization=2)
     for _ in range(3):
         assert slots.take_over("a")

@@ -34,7 +34,9 @@ class Changing:
 
 
 @given(st.lists(CHANGES, max_size=30))
-def test_it_agrees_with_the_directory_after_any_changes(changes: list[tuple[str, str, str | None]]) -> None:
+def test_the_binding_registry_agrees_with_the_directory_after_any_changes(
+    changes: list[tuple[str, str, str | None]],
+) -> None:
     configuration = Changing()
     book = BindingRegistry(configuration)  # type: ignore[arg-type]
     for change in changes:

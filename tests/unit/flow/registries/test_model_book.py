@@ -56,7 +56,7 @@ async def model() -> AsyncIterator[Model]:
 
 
 @pytest.mark.req("H6")
-async def test_others_have_their_turn_while_a_model_is_opened_and_what_they_change_is_followed(model: Model) -> None:
+async def test_other_tasks_run_while_a_model_is_opened_and_their_changes_are_followed(model: Model) -> None:
     await model.add("root", *(f"n{number}" for number in range(MANY)))
     await model.network.models.opened(model.gcid)
     book = ModelRegistry(model.network.configuration)

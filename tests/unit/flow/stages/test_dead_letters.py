@@ -241,7 +241,7 @@ async def test_the_time_of_a_round_can_be_given(scenario: FailedOrders) -> None:
 
 
 @pytest.mark.req("D7", "R11")
-async def test_its_sender_withdraws_a_round_that_waits(scenario: FailedOrders) -> None:
+async def test_the_sender_withdraws_a_resent_delivery_that_waits(scenario: FailedOrders) -> None:
     session = await scenario.post_order(type=MessageType.REQUEST)
     first = await scenario.receive(SELLER)
     number = await scenario.fail(first)
@@ -271,7 +271,7 @@ async def test_nothing_is_resent_to_who_is_gone_suspended_or_accepts_it_no_more(
     await letters.drop(scenario.network, developer, number, "gone")
 
 
-async def test_what_retention_has_dropped_is_not_resent(scenario: FailedOrders) -> None:
+async def test_a_message_whose_body_was_dropped_is_not_resent(scenario: FailedOrders) -> None:
     number = await scenario.fail_order()
     await scenario.network.journal.drop_bodies((await scenario.network.journal.head()).seq + 1)
     assert (

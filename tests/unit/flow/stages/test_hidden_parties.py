@@ -129,7 +129,7 @@ async def test_lists_and_trials_show_the_first_sender_no_provider(scenario: Acco
 
 
 @pytest.mark.req("N7", "R13", "Z5")
-async def test_what_a_response_passes_on_either_side_is_for_that_side(scenario: AccountScenario) -> None:
+async def test_a_response_hides_each_side_from_services_of_the_other(scenario: AccountScenario) -> None:
     stamp = await with_stamp(scenario, "sender")
     delivered = await asked(scenario)
     await scenario.respond(delivered, ORDER)
@@ -204,7 +204,7 @@ async def test_a_refusal_does_not_name_the_provider_that_made_the_route_invalid(
 
 
 @pytest.mark.req("N7", "D2", "Z5")
-async def test_nobody_on_the_provider_s_side_finds_by_selecting_what_was_asked(scenario: AccountScenario) -> None:
+async def test_services_of_the_provider_cannot_select_by_the_first_senders_session(scenario: AccountScenario) -> None:
     stamp = await with_stamp(scenario, "sender")
     await scenario.confirm()
     session = await scenario.request(FIRST, ACCOUNT)
@@ -231,7 +231,7 @@ async def test_rules_of_the_provider_see_no_time_more_exact_than_a_second(scenar
 
 @pytest.mark.req("D7", "N7", "N11", "Z5")
 @pytest.mark.parametrize("fault", ["account", "enterprise", "revoked", "account gone", "sender", "provider"])
-async def test_what_failed_at_the_provider_is_resent_only_while_its_way_is_open(
+async def test_a_dead_letter_at_the_provider_is_resent_only_while_the_account_is_linked(
     scenario: AccountScenario, fault: str
 ) -> None:
     delivered = await asked(scenario)
@@ -345,7 +345,7 @@ async def test_what_is_withheld_from_an_account_on_the_way_is_withheld_from_its_
 
 
 @pytest.mark.req("N7", "R12", "Z5")
-async def test_whom_a_message_passes_before_an_account_is_not_told_of_its_provider(scenario: AccountScenario) -> None:
+async def test_a_service_before_an_account_does_not_learn_of_the_provider(scenario: AccountScenario) -> None:
     await scenario.confirm()
     third = await scenario.service("Third/Stamp")
     to = Recipient(ACCOUNT, (Argument("pin", "1234"),))
@@ -363,7 +363,7 @@ async def test_whom_a_message_passes_before_an_account_is_not_told_of_its_provid
 
 
 @pytest.mark.req("N7", "R13", "Z5")
-async def test_whom_a_response_passes_on_the_provider_s_side_is_not_told_afterwards_who_asked(
+async def test_a_service_that_a_response_passes_does_not_learn_of_the_first_sender(
     scenario: AccountScenario,
 ) -> None:
     third = await scenario.service("Third/Stamp")
@@ -379,7 +379,7 @@ async def test_whom_a_response_passes_on_the_provider_s_side_is_not_told_afterwa
 
 
 @pytest.mark.req("R12", "Z5")
-async def test_what_is_tried_again_tells_nobody_what_another_was_told(scenario: AccountScenario) -> None:
+async def test_a_stored_message_shows_each_viewer_only_its_own_arguments(scenario: AccountScenario) -> None:
     await scenario.service("Third/End")
     action: dict[str, object] = {"redirect": "Second/Other", "isolate": True, "arguments": {"pin": "theirs"}}
     await scenario.rule("Third/End", action, role="recipient")
@@ -392,7 +392,7 @@ async def test_what_is_tried_again_tells_nobody_what_another_was_told(scenario: 
 
 
 @pytest.mark.req("N7", "Z5")
-async def test_neither_form_nor_configuration_nor_place_tells_which_message_it_is(scenario: AccountScenario) -> None:
+async def test_form_configuration_and_position_do_not_identify_a_hidden_message(scenario: AccountScenario) -> None:
     """The provider gets one message openly, one as a hidden party, and one openly again, within a second."""
     await scenario.confirm()
     await scenario.change(SECOND, accepts=Accepts.ANYONE)

@@ -94,7 +94,9 @@ async def test_a_first_provider_reaches_a_second_one_that_never_learns_who_it_wa
 
 
 @pytest.mark.req("N7", "Z5")
-async def test_one_message_to_both_ways_is_two_messages_to_the_provider(scenario: AccountScenario) -> None:
+async def test_a_message_sent_openly_and_through_the_account_is_two_messages_to_the_provider(
+    scenario: AccountScenario,
+) -> None:
     """The same post reaches the second provider openly and through the account; nothing may join the two."""
     await scenario.confirm()
     await scenario.change(SECOND, accepts=Accepts.ANYONE)
@@ -118,7 +120,7 @@ async def test_one_message_to_both_ways_is_two_messages_to_the_provider(scenario
 
 
 @pytest.mark.req("N7", "D2", "Z5")
-async def test_nobody_finds_by_selecting_what_is_kept_from_them(scenario: AccountScenario) -> None:
+async def test_selecting_by_hidden_values_finds_nothing(scenario: AccountScenario) -> None:
     await scenario.confirm()
     session = await scenario.request(FIRST, ACCOUNT)
     for selected in ({"sender": "First/Out"}, {"session": session}, {"transaction": session}):
@@ -130,7 +132,7 @@ async def test_nobody_finds_by_selecting_what_is_kept_from_them(scenario: Accoun
 
 
 @pytest.mark.req("N7", "Z5")
-async def test_what_the_provider_reads_afterwards_tells_no_more(scenario: AccountScenario) -> None:
+async def test_histories_do_not_name_the_first_sender_to_the_provider(scenario: AccountScenario) -> None:
     await scenario.confirm()
     session = await scenario.request(FIRST, ACCOUNT)
     [delivered] = await scenario.received(SECOND)
@@ -217,7 +219,7 @@ async def test_a_withdrawal_is_told_as_one_of_the_account(scenario: AccountScena
 
 
 @pytest.mark.req("N7")
-async def test_what_the_provider_sends_to_the_account_is_for_the_enterprise(scenario: AccountScenario) -> None:
+async def test_messages_of_the_provider_to_the_account_reach_the_enterprise(scenario: AccountScenario) -> None:
     await scenario.confirm()
     await scenario.request(SECOND, ACCOUNT, type=MessageType.NOTIFICATION)
     [event] = await scenario.received(ACCOUNT)
@@ -295,7 +297,7 @@ async def test_a_confirmation_counts_once_in_time_with_its_token_from_its_provid
 
 @pytest.mark.req("N8", "N11")
 @pytest.mark.parametrize("change", [{"role": Role.VIEWER}, {"organization": "Elsewhere"}, None])
-async def test_who_may_not_begin_any_more_is_not_confirmed(
+async def test_a_provisioning_is_not_confirmed_when_its_starter_lost_the_right(
     scenario: AccountScenario, change: dict[str, Any] | None
 ) -> None:
     person = scenario.caller(OWNER).person

@@ -84,7 +84,7 @@ async def test_the_same_format_gives_the_same_bytes(running: MemoryNetwork) -> N
 
 
 @pytest.mark.req("T9")
-async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryNetwork) -> None:
+async def test_values_that_a_format_cannot_carry_are_recorded_once(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
     await sent(running, ACME, body=TWO_DOCUMENTS)
     [handed] = await handed_to(running, acme)
@@ -102,7 +102,7 @@ async def test_what_a_format_has_no_place_for_is_on_record_once(running: MemoryN
 
 
 @pytest.mark.req("T9")
-async def test_it_is_on_record_also_where_the_first_attempt_was_none_in_this_format(running: MemoryNetwork) -> None:
+async def test_a_later_format_is_recorded_even_if_the_first_attempt_had_none(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime")
     await sent(running, ACME, body=TWO_DOCUMENTS)
     [leased] = await running.network.poll(
@@ -136,7 +136,7 @@ async def test_a_poller_of_as2_gets_the_document_with_no_header_of_its_senders_m
 
 
 @pytest.mark.req("T9")
-async def test_whoever_wants_messages_whole_gets_none_that_is_not(running: MemoryNetwork) -> None:
+async def test_a_recipient_that_requires_whole_messages_gets_no_partial_ones(running: MemoryNetwork) -> None:
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="dime", whole_only=True)
     await sent(running, ACME, body=TWO_DOCUMENTS)
     await sent(running, ACME, "application/xml", b"<whole/>")
@@ -207,9 +207,7 @@ THROUGH_SCAN = [("soapaction", '"urn:order"'), ("postroad-to", ACME), ("postroad
 
 @pytest.mark.req("T3", "T9")
 @pytest.mark.parametrize("answered", [b"", b"<order/>", b"<scanned/>"])
-async def test_what_nobody_in_between_has_changed_arrives_as_it_was_sent(
-    running: MemoryNetwork, answered: bytes
-) -> None:
+async def test_an_unchanged_message_arrives_as_it_was_sent(running: MemoryNetwork, answered: bytes) -> None:
     scan = await running.register(SCAN, visibility=Visibility.PUBLIC)
     acme = await running.register(ACME, visibility=Visibility.PUBLIC, format="soap")
     buyer = await running.register(BUYER)
@@ -239,7 +237,7 @@ async def test_a_document_that_is_withheld_is_not_in_the_wrapping_either(running
 
 
 @pytest.mark.req("N7", "Z5")
-async def test_whoever_is_hidden_is_not_in_the_wrapping_either(scenario: AccountScenario) -> None:
+async def test_the_wrapper_does_not_name_a_hidden_party(scenario: AccountScenario) -> None:
     await scenario.confirm()
     for address in (FIRST, SECOND):
         await scenario.change(address, format="mime")

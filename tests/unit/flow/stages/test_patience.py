@@ -25,7 +25,7 @@ async def test_leaving_ends_the_waiting_at_once() -> None:
 
 
 @pytest.mark.req("D2")
-async def test_who_left_before_the_poll_waits_for_nothing() -> None:
+async def test_a_client_that_left_before_the_poll_does_not_wait() -> None:
     async with memory_network() as running:
         acme, wait = await running.register("Acme/Supply"), InterruptibleWait()
         wait.cancel()

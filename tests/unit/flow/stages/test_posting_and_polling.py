@@ -49,7 +49,7 @@ def forget_keys(scenario: Scenario) -> None:
 
 
 @pytest.mark.req("M2", "M3", "M7")
-async def test_what_is_posted_is_delivered_byte_for_byte_with_what_the_network_adds(scenario: Scenario) -> None:
+async def test_a_message_is_delivered_byte_for_byte_with_the_fields_that_the_network_adds(scenario: Scenario) -> None:
     parts = (
         ORDER,
         Part(id="note", content_type="text/plain", data="grüße\r\n".encode()),
@@ -231,7 +231,7 @@ async def test_a_poll_selects(scenario: Scenario, select: Selector, expected: li
 
 
 @pytest.mark.req("D2")
-async def test_by_session_and_by_transaction(scenario: Scenario) -> None:
+async def test_a_poll_selects_by_session_and_by_transaction(scenario: Scenario) -> None:
     first, second = await order(scenario), await order(scenario)
     [delivered] = await scenario.poll(SUPPLY, select=Selector(session=second))
     assert delivered.session == second
@@ -355,7 +355,9 @@ async def test_a_reply_with_an_idempotency_key_may_be_repeated(scenario: Scenari
     assert len(await scenario.poll(BUYER)) == 1
 
 
-async def test_a_mistake_of_ours_is_answered(scenario: Scenario, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_failure_of_the_code_refuses_the_response_as_internal(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whoever answers a delivery does not wait indefinitely when the code that takes the answer breaks."""
     await order(scenario)
     request = await scenario.receive(SUPPLY)
@@ -369,7 +371,7 @@ async def test_a_mistake_of_ours_is_answered(scenario: Scenario, monkeypatch: py
 
 
 @pytest.mark.req("M5")
-async def test_one_answer_is_all_it_takes_also_when_memory_has_forgotten_it(
+async def test_a_second_response_is_refused_even_if_memory_has_forgotten_the_first(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(scenario.network.desk._hot, "keys", SeenKeys(generation_most=2))  # type: ignore[attr-defined]
@@ -388,7 +390,7 @@ async def test_one_answer_is_all_it_takes_also_when_memory_has_forgotten_it(
 
 
 @pytest.mark.req("D1")
-async def test_what_cannot_be_read_back_holds_up_no_other_and_is_not_handed_out_empty(
+async def test_unreadable_bodies_neither_block_others_nor_are_handed_out_empty(
     scenario: Scenario, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("postroad.adapters.desk.hot_state.WARM_BYTES", 0)

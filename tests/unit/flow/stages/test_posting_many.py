@@ -51,7 +51,7 @@ def said(answer: Answer) -> list[tuple[str, str]] | str:
 
 
 @pytest.mark.req("M8")
-async def test_each_is_told_of_its_own_recipients_whoever_came_before_it() -> None:
+async def test_each_of_many_posts_is_answered_for_its_own_recipients() -> None:
     both = ("Harbour/Supply", "Acme/Supply")
     posts = [
         post("Harbour/Supply"), post("Harbour/Supply", handle="h"), post(*both), post("Harbour/Supply"),

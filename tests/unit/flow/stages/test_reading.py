@@ -45,7 +45,7 @@ def test_a_post_is_the_same_message_wherever_it_is_read(name: str, kind: str) ->
 
 
 @pytest.mark.parametrize("body", [b"{", b"[]", b"", b"\x00\x01"])
-def test_what_is_wrong_with_a_body_is_the_same_refusal(body: bytes) -> None:
+def test_a_malformed_body_is_refused_alike_in_and_out_of_process(body: bytes) -> None:
     read = passed_on(LargeBody(kind="post", body=body, content_type="application/json", message_bytes=100))
     with pytest.raises(Refused) as refused:
         decode_native_post(detect_native_form("application/json", body), body, DEFAULT_LIMITS)

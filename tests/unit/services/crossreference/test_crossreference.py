@@ -115,7 +115,7 @@ async def test_a_record_can_give_another_value_than_its_key(using: Tools) -> Non
     assert await replaced(using, arguments={"toKeyName": "none"}) == "3489"
 
 
-async def test_what_is_not_related_stays_or_is_an_error(using: Tools) -> None:
+async def test_an_unrelated_key_stays_or_is_an_error(using: Tools) -> None:
     assert await replaced(using) == "3489"
     with pytest.raises(Refused) as refusal:
         await replaced(using, arguments={"missing": "error"})
@@ -206,7 +206,7 @@ async def test_a_map_that_one_does_not_share_looks_like_none(using: Tools) -> No
     assert told[0] == told[1]
 
 
-async def test_whoever_brought_the_service_in_must_share_the_map(using: Tools) -> None:
+async def test_the_service_that_included_the_cross_reference_must_share_the_map(using: Tools) -> None:
     """A recipient's rule may work on a stranger's message with the recipient's own map."""
     message = delivered(ORDER, sender=STRANGER, invoker=ACME, arguments=REPLACING | {"from": MYBIZ.address})
     assert await CrossReferenceService().work(message, using) == ServiceResult()
@@ -214,7 +214,7 @@ async def test_whoever_brought_the_service_in_must_share_the_map(using: Tools) -
         await CrossReferenceService().work(delivered(ORDER, sender=ACME, invoker=STRANGER, arguments=REPLACING), using)
 
 
-async def test_nobody_relates_records_of_others(using: Tools) -> None:
+async def test_records_of_other_services_cannot_be_related(using: Tools) -> None:
     other_two = RELATION | {"map": "open", "service": ACME.address, "otherService": HOST.address}
     with pytest.raises(Refused) as refusal:
         await work(using, arguments=other_two)

@@ -209,7 +209,9 @@ async def test_dirt_is_repaired_or_passed_and_told(
 
 
 @pytest.mark.req("B10")
-async def test_what_was_refused_is_taken_when_it_is_resent_after_another_agreement(scenario: SplitterScenario) -> None:
+async def test_a_refused_interchange_is_split_when_resent_after_the_settings_changed(
+    scenario: SplitterScenario,
+) -> None:
     await scenario.send(with_wrong_count())
     await scenario.got(PARTNER)
     await scenario.until_idle()
@@ -244,7 +246,7 @@ async def test_a_message_that_brings_an_interchange_twice_is_not_taken(scenario:
 
 
 @pytest.mark.req("B10")
-async def test_what_came_before_passes_marked_where_that_was_agreed_on(scenario: SplitterScenario) -> None:
+async def test_a_duplicate_interchange_is_passed_marked_if_so_configured(scenario: SplitterScenario) -> None:
     await scenario.agree(options=(("duplicates", "pass"),))
     await scenario.send(interchange("x12", [ORDER]))
     [first] = await scenario.got(INBOX)

@@ -64,7 +64,7 @@ async def test_the_partner_is_told_in_the_splitters_name_with_numbers_of_its_own
 
 
 @pytest.mark.req("B6")
-async def test_whoever_takes_the_same_names_uses_up_no_numbers_of_others(scenario: SplitterScenario) -> None:
+async def test_another_organization_with_the_same_names_uses_no_numbers(scenario: SplitterScenario) -> None:
     await sent_to_acme(scenario, "x12", "others", by=PARTNER)
     book = InterchangeRegistry(scenario.network.plumbing)
     assert (await book.drawing(NumberingParties("Acme", "x12", "MYBIZ", "ACME"))).next("interchange") == 2
@@ -81,7 +81,7 @@ async def test_every_answer_has_another_number_though_many_are_written_at_once(s
 
 
 @pytest.mark.req("B10")
-async def test_nobody_is_told_who_did_not_ask(scenario: SplitterScenario) -> None:
+async def test_a_partner_that_requests_no_acknowledgment_gets_none(scenario: SplitterScenario) -> None:
     await scenario.send(interchange("edifact", acknowledgment=""))
     await scenario.got(INBOX, 2)
     assert await scenario.has_nothing(PARTNER)
@@ -222,7 +222,7 @@ async def test_a_document_of_somebody_else_is_not_found_by_its_name(scenario: Sp
 
 @pytest.mark.req("B10")
 @pytest.mark.parametrize("name", ["x12", "edifact", "hl7"])
-async def test_nobody_hears_of_batches_of_others_whatever_names_they_take(
+async def test_acknowledgments_do_not_reach_batches_of_other_organizations(
     scenario: SplitterScenario, name: str
 ) -> None:
     """Acme has a send port that calls itself MYBIZ, too."""
@@ -297,7 +297,7 @@ async def test_an_answer_that_comes_twice_is_written_down_for_each_message_once(
 
 
 @pytest.mark.req("B10")
-async def test_what_speaks_of_nothing_that_was_sent_is_written_down_too(scenario: SplitterScenario) -> None:
+async def test_unmatched_acknowledgments_are_recorded(scenario: SplitterScenario) -> None:
     stream = interchange("x12").replace(b"ACME ", b"MYBIZ").replace(b"MYBIZ          *", b"ACME           *", 1)
     await scenario.send(answered("x12", stream))
     [heard] = await scenario.acknowledgments("")

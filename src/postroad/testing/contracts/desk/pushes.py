@@ -29,7 +29,7 @@ class PushContract(DeskUnderTest):
         return number
 
     @pytest.mark.req("D6")
-    async def test_what_waits_for_its_next_push_can_be_polled(self, network: DeskHarness) -> None:
+    async def test_a_delivery_that_waits_for_its_next_push_can_be_polled(self, network: DeskHarness) -> None:
         number = await self._failed_push(network, 3_600)
         assert await network.poll() == []
         [queued] = await network.poll(early=True)

@@ -21,7 +21,7 @@ def test_all_that_is_known_is_said_in_order() -> None:
     )
 
 
-def test_and_no_more_than_that() -> None:
+def test_a_status_without_details_is_one_sentence() -> None:
     bare = CopyStatus(recipient="Acme/In", state="delivered", where="Acme/In has it.", since_us=0)
     assert status_text(bare) == "Acme/In has it."
 

@@ -43,7 +43,7 @@ DRAWN: dict[str, Callable[[RouteExplanation], str]] = {"route.svg": explanation_
 
 
 @pytest.mark.parametrize("name", DRAWN)
-def test_it_is_drawn_as_it_was(name: str) -> None:
+def test_a_picture_equals_the_stored_one(name: str) -> None:
     assert DRAWN[name](EXPLANATION) == (GOLDEN / name).read_text()
 
 

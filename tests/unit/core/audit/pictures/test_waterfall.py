@@ -55,11 +55,11 @@ def test_a_line_tells_waits_work_and_failures_of_a_stop() -> None:
     ]
 
 
-def test_it_is_drawn_as_it_was() -> None:
+def test_a_picture_equals_the_stored_one() -> None:
     assert waterfall_svg(life(), NOW) == GOLDEN.read_text()
 
 
-def test_it_says_in_words_what_it_shows() -> None:
+def test_the_waterfall_has_a_description_in_words() -> None:
     root = xml.parse(waterfall_svg(life(), NOW).encode())
     assert root.findtext(f"{SVG}desc") == (
         "Stamps/In: waited 3.0 s, processed for 5.0 s. Acme/Supply: waited 12.0 s, processed for 0 µs, 2 failures"

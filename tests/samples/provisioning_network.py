@@ -16,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 import httpx2
 
 from postroad.adapters.passwords import Argon2Passwords
-from postroad.adapters.system import SystemClock
 from postroad.api.application import build_application
 from postroad.bootstrap import RunningNetwork, open_network
 from postroad.bootstrap.settings import Settings
@@ -25,6 +24,7 @@ from postroad.core.model.directory import Accepts, Role, Service, Visibility
 from postroad.core.model.message import Argument, Delivered, Message, MessageType, Part, Recipient, Status
 from postroad.core.model.polling import PollRequest, Selector, Settlement
 from postroad.flow.registries.configuration import build_save
+from postroad.testing.clocks import ShiftedClock
 from postroad.testing.network import CHEAP, MemoryNetwork
 
 HOME = "https://network.example"
@@ -32,18 +32,6 @@ OWN_SERVICE = "Network/Provisioning"
 BOOKS_PAGE, PARCELS_PAGE = "https://books.example/join?from=postroad", "https://parcels.example/join"
 COOKIE = "<account>P-4711</account>"
 PASSWORD = "seven quiet herons wading"
-
-
-class ClockAhead(SystemClock):
-    """The real time, and so many seconds more."""
-
-    seconds = 0.0
-
-    def now_us(self) -> int:
-        return super().now_us() + int(self.seconds * 1_000_000)
-
-    def monotonic(self) -> float:
-        return super().monotonic() + self.seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,10 +43,10 @@ class Begun:
     return_url: str
 
 
-class Market:
+class ProvisioningNetwork:
     """Callers by what they are, keys for HTTP, and the words that providers say."""
 
-    def __init__(self, running: RunningNetwork, client: httpx2.AsyncClient, clock: ClockAhead) -> None:
+    def __init__(self, running: RunningNetwork, client: httpx2.AsyncClient, clock: ShiftedClock) -> None:
         self.running, self.network, self.client, self.clock = running, running.network, client, clock
         self.made = MemoryNetwork(
             network=running.network, authenticator=running.authenticator, passwords=running.passwords
@@ -66,7 +54,7 @@ class Market:
         self.callers: dict[str, Caller] = {}
         self.keys: dict[str, str] = {}
 
-    async def furnish(self) -> None:
+    async def register_parties(self) -> None:
         provider = {"visibility": Visibility.PUBLIC, "accepts": Accepts.PROVISIONED}
         profiles: dict[str, dict[str, Any]] = {
             "MyBiz/Office": {},
@@ -160,15 +148,15 @@ def visited(redirect: str) -> Begun:
 
 
 @asynccontextmanager
-async def market(data: Path, **settings: Any) -> AsyncIterator[Market]:
-    clock = ClockAhead()
+async def provisioning_network(data: Path, **settings: Any) -> AsyncIterator[ProvisioningNetwork]:
+    clock = ShiftedClock()
     chosen = Settings(data=data, index="memory", public_url=HOME, **settings)
     passwords = Argon2Passwords(**CHEAP)
     async with open_network(chosen, clock=clock, passwords=passwords) as running:
         app = build_application(running.network, running.authenticator, running.passwords, chosen, requests_per_s=0)
         transport = httpx2.ASGITransport(app=app, raise_app_exceptions=False)
         async with httpx2.AsyncClient(transport=transport, base_url=HOME) as client:
-            place = Market(running, client, clock)
-            await place.furnish()
+            place = ProvisioningNetwork(running, client, clock)
+            await place.register_parties()
             yield place
     passwords.close()

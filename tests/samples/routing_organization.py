@@ -1,4 +1,4 @@
-"""An organization with an exchange, a model, a send port and a few services, for tests of the pages that shape ways."""
+"""An organization with an exchange, a model, a send port and a few services, for tests of the pages about routing."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SERVICES: dict[str, Any] = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Workshop:
+class RoutingOrganization:
     url: str
     gcids: dict[str, str]
     buyer_key: str
@@ -38,7 +38,7 @@ class Workshop:
             return buyer.post(to=f"{HOUSE}/{port}", document=ORDER.format(number=number).encode()).session
 
 
-def made(url: str, operator_key: str) -> Workshop:
+def make_routing_organization(url: str, operator_key: str) -> RoutingOrganization:
     with Client(url, operator_key) as operator:
         wanted = {"postroad": 1, "organizations": {HOUSE: {"services": SERVICES}, ELSEWHERE: {}}}
         operator.apply(wanted, version=operator.plan(wanted).version)
@@ -51,4 +51,4 @@ def made(url: str, operator_key: str) -> Workshop:
             invited = operator.change("POST", f"/v1/organizations/{house}/members", {"email": email, "role": role})
             with Client(url, invited["key"]) as member:
                 member.change("PUT", "/v1/account/password", {"password": PASSWORD})
-    return Workshop(url=url, gcids=gcids, buyer_key=key)
+    return RoutingOrganization(url=url, gcids=gcids, buyer_key=key)

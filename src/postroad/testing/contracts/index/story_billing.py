@@ -7,13 +7,13 @@ from decimal import Decimal
 
 from postroad.core.model.billing import DocumentKind
 from postroad.core.model.billing_entries import (
+    BillingJournalEntry,
     InvoiceCredited,
     InvoiceIssued,
     IssuedDocument,
     IssuedLine,
     PaymentRecorded,
 )
-from postroad.core.model.journal import Entry
 
 BILLED_ON = date(2026, 11, 2)
 
@@ -49,7 +49,7 @@ def build_document(number: str, amount: str, *, corrects: str = "") -> IssuedDoc
     )
 
 
-BILLING: list[Entry] = [
+BILLING: list[BillingJournalEntry] = [
     InvoiceIssued(80_000, "ada", build_document("2026-10-0001", "12.34")),
     InvoiceCredited(
         81_000, "ada", build_document("2026-10-0002", "-2.30", corrects="2026-10-0001"), "2026-10-0001", "credit 1"

@@ -32,7 +32,7 @@ from postroad.core.model.delivery import Queued
 from postroad.flow.stages import acknowledge
 from postroad.ports import Appended
 
-LATE_S = 0.3
+LATE_S = 3.0  # far longer than a busy client needs to see an answer and kill the server
 OWN_DISK_BYTES = 256 << 20
 RECORDED = LocalDesk._recorded
 LATE: set[asyncio.Future[None]] = set()

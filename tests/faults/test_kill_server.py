@@ -47,8 +47,10 @@ async def load_on(server: ServerProcess, chance: Random, lease_s: float = 60.0) 
     return Load(port=server.port, keys=keys, chance=chance, lease_s=lease_s)
 
 
-async def one_life(server: ServerProcess, load: Load, *, accepted: int = 0, kill_index_too: bool = False) -> None:
-    """From a start to a death under load, not before so many messages were accepted in all lives.
+async def one_life(
+    server: ServerProcess, load: Load, *, kill_index_too: bool = False, enough: dict[str, int] | None = None
+) -> None:
+    """From a start to a death under load, not before there was enough of it (see ``Load.run``).
 
     Now and then another death comes while the server is still recovering.
     """
@@ -57,7 +59,7 @@ async def one_life(server: ServerProcess, load: Load, *, accepted: int = 0, kill
         await asyncio.sleep(load.chance.uniform(0.1, 1.0))  # sleeps: the death comes at a random moment
         server.kill()
     await asyncio.to_thread(server.start)
-    await load.run(load.chance.uniform(0.05, 0.6), accepted=accepted)
+    await load.run(load.chance.uniform(0.05, 0.6), **(enough or {}))
     if kill_index_too:
         kill_children(server)
     server.kill()
@@ -90,7 +92,7 @@ async def test_a_killed_server_keeps_every_promise(tmp_path: Path, chance: Rando
     load = await load_on(server, chance)
     try:
         for life in range(LIVES):
-            await one_life(server, load, accepted=life * ENOUGH)
+            await one_life(server, load, enough={"accepted": life * ENOUGH})
         await after_the_last_life(server, load)
     finally:
         server.kill()
@@ -185,15 +187,23 @@ async def test_postgres_may_stop_at_once_under_load(
 
 
 @pytest.mark.parametrize(
-    ("mistake", "found"),
-    [("late-journal", "accepted and never handed out"), ("forgotten-acks", "acknowledgement had been answered")],
+    ("mistake", "enough", "found"),
+    [  # what is lost must not have been handed out before, and what comes again must have been acknowledged
+        ("late-journal", {"accepted": ENOUGH, "receivers": 0}, "accepted and never handed out"),
+        ("forgotten-acks", {"acknowledged": 1}, "acknowledgement had been answered"),
+    ],
+    ids=["late-journal", "forgotten-acks"],
 )
-async def test_a_broken_server_is_found_out(tmp_path: Path, chance: Random, mistake: str, found: str) -> None:
+async def test_a_broken_server_is_found_out(
+    tmp_path: Path, chance: Random, mistake: str, enough: dict[str, int], found: str
+) -> None:
     server = ServerProcess(tmp_path / "data", SETTINGS, command=(sys.executable, str(BROKEN), mistake, "serve"))
     load = await load_on(server, chance)
-    for life in range(MAX_LIVES):
+    for _ in range(MAX_LIVES):
         try:
-            await one_life(server, load, accepted=life * ENOUGH)
+            before = {"accepted": len(load.ledger.sessions), "acknowledged": len(load.ledger.acknowledged_at)}
+            more = {name: count + before.get(name, 0) for name, count in enough.items()}
+            await one_life(server, load, enough=more)
             await asyncio.to_thread(server.start)
             await load.drain(0.3)
         finally:
@@ -210,7 +220,7 @@ async def test_hand_outs_that_are_answered_before_they_are_written_are_found_out
     server = ServerProcess(tmp_path / "data", SETTINGS, command=command)
     load = await load_on(server, chance)
     for life in range(MAX_LIVES):
-        await one_life(server, load, accepted=life * ENOUGH)
+        await one_life(server, load, enough={"accepted": life * ENOUGH})
         repeated = any("handed out twice" in fault for fault in load.ledger.faults)
         if repeated or load.ledger.missing_from(await hand_outs_in(server.data)):
             return

@@ -39,9 +39,16 @@ class Load:
     _tasks: list[asyncio.Task[None]] = field(default_factory=list)
 
     async def run(
-        self, seconds: float, *, accepted: int = 0, singles: int = 6, bulks: int = 3, receivers: int = 2
+        self,
+        seconds: float,
+        *,
+        accepted: int = 0,
+        acknowledged: int = 0,
+        singles: int = 6,
+        bulks: int = 3,
+        receivers: int = 2,
     ) -> None:
-        """Start clients and let them work for that time, and until so many messages were accepted in all.
+        """Start clients and let them work for that time, and until so many messages were accepted and acknowledged in all.
 
         They continue until ``ended``, or until the server is gone.
         """
@@ -49,7 +56,8 @@ class Load:
         started = [asyncio.create_task(self._until_gone(client)) for client in clients]
         self._tasks += started
         _, working = await asyncio.wait(started, timeout=seconds)
-        while working and len(self.ledger.sessions) < accepted:
+        ledger = self.ledger
+        while working and (len(ledger.sessions) < accepted or len(ledger.acknowledged_at) < acknowledged):
             _, working = await asyncio.wait(working, timeout=0.02)
 
     async def ended(self) -> None:

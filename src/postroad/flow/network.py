@@ -206,11 +206,11 @@ class Network:
 
     async def explain(self, caller: Caller, message: Message) -> RouteExplanation:
         """Explain how a message would be routed; nothing is stored or sent."""
-        return await self._explain.hypothetical(caller, message)
+        return await self._explain.explain_hypothetical(caller, message)
 
     async def explanation(self, session: str, organization: str | None) -> RouteExplanation | None:
         """Explain a posted message's route; with organization None in full, but without values."""
-        return await self._explain.stored(session, organization)
+        return await self._explain.explain_stored(session, organization)
 
     async def trace(self, session: str, organization: str | None, service: str = "") -> History | None:
         """Return the history of a session's transaction."""

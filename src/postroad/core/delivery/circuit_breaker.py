@@ -59,7 +59,7 @@ class Breaker:
         """Return the first moment from ``now_s`` on at which ``allows`` may return True; this takes no probe."""
         return now_s if self._probe_at_s is None else max(now_s, self._probe_at_s)
 
-    def succeeded(self, now_s: float) -> bool:
+    def record_success(self, now_s: float) -> bool:
         """Record a push that succeeded, however late; True if that closed the breaker."""
         has_closed = self._probe_at_s is not None
         if has_closed:
@@ -68,7 +68,7 @@ class Breaker:
         self._outcomes.append(False)
         return has_closed
 
-    def failed(self, now_s: float) -> None:
+    def record_failure(self, now_s: float) -> None:
         """Record a push that failed; while the breaker is open this changes nothing."""
         if self._probe_at_s is not None:
             return

@@ -18,11 +18,11 @@ class ReceiverPace:
         self.at_once = 1
         self.is_quick = False
 
-    def succeeded(self, took_s: float) -> None:
+    def record_success(self, took_s: float) -> None:
         self.at_once = min(MAX_AT_ONCE, 2 * self.at_once)
         self.is_quick = took_s < QUICK_S
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         self.at_once = 1
         self.is_quick = False
 

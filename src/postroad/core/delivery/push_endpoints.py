@@ -89,12 +89,12 @@ class PushEndpoints:
             push=found.push, attempt=attempt, tries=self._tries, is_backup=found.is_backup, another=len(there) > 1
         )
 
-    def succeeded(self, target: PushTarget, now_s: float) -> bool:
+    def record_success(self, target: PushTarget, now_s: float) -> bool:
         """Record a push that succeeded; True if it closed the breaker of its place."""
-        return self._standing(target).breaker.succeeded(now_s)
+        return self._standing(target).breaker.record_success(now_s)
 
-    def failed(self, target: PushTarget, now_s: float) -> None:
-        self._standing(target).breaker.failed(now_s)
+    def record_failure(self, target: PushTarget, now_s: float) -> None:
+        self._standing(target).breaker.record_failure(now_s)
 
     def mark_gone(self, target: PushTarget) -> None:
         """Mark the endpoint as gone for good: the receiver answered 410."""

@@ -55,7 +55,8 @@ class Pseudonyms:
 
     def _hashed(self, half: int, half_bits: int, number: int) -> int:
         text = b"%d.%d.%d" % (half_bits, number, half)
-        digest = blake2b(text, key=self._key, person=b"pseudonyms", digest_size=8).digest()
+        # Parties keep the pseudonyms that they were shown, so the personal string never changes.
+        digest = blake2b(text, key=self._key, person=b"veil", digest_size=8).digest()
         return int.from_bytes(digest, "big") & ((1 << half_bits) - 1)
 
 

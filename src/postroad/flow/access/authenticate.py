@@ -136,9 +136,9 @@ class Authenticator:
         version = self._directory().version
         found = await self._check(proof)
         if found is None:
-            self._throttle.failed(peer, account)
+            self._throttle.record_failure(peer, account)
             raise Refused("authentication.required", NOT_KNOWN)
-        self._throttle.succeeded(peer, account)
+        self._throttle.record_success(peer, account)
         self._remember(_memory_key(proof, peer), *found, version, account)
         return found[0]
 

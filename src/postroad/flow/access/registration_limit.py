@@ -48,7 +48,7 @@ class RegistrationLimit:
                 yield
             except Refused as refusal:
                 if refusal.code == "name.taken":
-                    self._throttle.failed(peer, "")
+                    self._throttle.record_failure(peer, "")
                 raise
             self._made(peer)
 
@@ -64,7 +64,7 @@ class RegistrationLimit:
             yield
         except Refused as refusal:
             if refusal.code == "name.taken" or any(fault.detail == FOREIGN_ACCOUNT for fault in _faults_of(refusal)):
-                self._throttle.failed(who, "")
+                self._throttle.record_failure(who, "")
             raise
 
     def _check_number(self, peer: str) -> None:

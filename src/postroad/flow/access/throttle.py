@@ -54,7 +54,7 @@ class FailureCounter(Generic[_Who]):
         known = self._known.get(who)
         return max(0.0, known.blocked_until - now) if known is not None else 0.0
 
-    def failed(self, who: _Who, now: float) -> None:
+    def record_failure(self, who: _Who, now: float) -> None:
         times = self.times(who, now) + 1
         beyond = min(times - self._free, 32)
         wait_s = min(MAX_WAIT_S, self._first_wait_s * 2.0**beyond) if beyond >= 0 else 0.0
@@ -112,14 +112,14 @@ class Throttle:
         """Whether an attempt at the account failed from this address without a success since."""
         return self._failed_there.times((account, peer), self._clock.monotonic()) > 0
 
-    def failed(self, peer: str, account: str) -> None:
+    def record_failure(self, peer: str, account: str) -> None:
         now = self._clock.monotonic()
-        self._peers.failed(peer, now)
+        self._peers.record_failure(peer, now)
         if account:
-            self._accounts.failed(account, now)
-            self._failed_there.failed((account, peer), now)
+            self._accounts.record_failure(account, now)
+            self._failed_there.record_failure((account, peer), now)
 
-    def succeeded(self, peer: str, account: str) -> None:
+    def record_success(self, peer: str, account: str) -> None:
         """Forgive this peer's failures at the account; the account stays guarded against other addresses."""
         if account:
             self._peers.forgive(peer, self._failed_there.times((account, peer), self._clock.monotonic()))

@@ -38,7 +38,7 @@ def build_interchange_step(
         raise Refused(copies[0].code, copies[0].detail)
     explanation = pack_tried(tried) if tried else b""
     assembled, keys = facts(session, now_us)
-    entry = entries.interchange(
+    entry = entries.build_interchange(
         admitted,
         session=session,
         directory_version=directory.version,

@@ -22,14 +22,14 @@ class AttemptCounts:
         self._network = network
         self._known: OrderedDict[int, tuple[int, int]] = OrderedDict()  # by delivery: its last hand-out here, its tries
 
-    async def made(self, number: int, hand_out: int) -> int:
+    async def count(self, number: int, hand_out: int) -> int:
         """Return how often the delivery was tried before its hand-out of that number, which is the latest."""
         if hand_out <= 1:
             return 0
         last, tries = self._known.get(number, (0, 0))
         return tries if last == hand_out - 1 else await self._recorded(number)
 
-    def ended(self, number: int, hand_out: int, tries: int) -> None:
+    def record(self, number: int, hand_out: int, tries: int) -> None:
         """Record the end of attempt number ``tries`` at that hand-out."""
         self._known[number] = hand_out, tries
         self._known.move_to_end(number)

@@ -200,7 +200,7 @@ class Courier:
     async def _tries_of(self, going: list[HandedDelivery]) -> list[int]:
         """Return the attempt counts; if they cannot be read now, the deliveries wait again."""
         try:
-            return [await self._tries.made(self._number(one), one.delivered.attempt) for one in going]
+            return [await self._tries.count(self._number(one), one.delivered.attempt) for one in going]
         except BaseException:
             await self._give_back(tuple(handed.delivered.token for handed in going))
             raise
@@ -218,7 +218,7 @@ class Courier:
         while waiting := await self._network.poll(
             make_receiver_caller(self.service), request, self._wait, up_to, early
         ):
-            if prepared := await self._network.mediation.prepared(self.service, waiting):
+            if prepared := await self._network.mediation.prepare_for_push(self.service, waiting):
                 return prepared
         return []
 
@@ -260,18 +260,18 @@ class Courier:
         clock = self._network.clock
         begun = clock.monotonic()
         made = await self._attempts.make(self.service, target, handed, before)
-        self._tries.ended(self._number(handed), handed.delivered.attempt, target.attempt)
+        self._tries.record(self._number(handed), handed.delivered.attempt, target.attempt)
         now = clock.monotonic()
         if made.is_well:
             is_first, self._has_succeeded = not self._has_succeeded, True
-            has_closed = self._places.succeeded(target, now)
-            self._pace.succeeded(now - begun)
+            has_closed = self._places.record_success(target, now)
+            self._pace.record_success(now - begun)
             self._failing.ended()
             if has_closed or is_first:
                 await self._resume()
             return made
-        self._places.failed(target, now)
-        self._pace.failed()
+        self._places.record_failure(target, now)
+        self._pace.record_failure()
         if made.is_gone:
             self._mark_gone(target)
         if await self._failing.for_s(now) > MAX_FAILING_S:

@@ -47,7 +47,7 @@ class PushHold:
         if up_to > self.up_to:
             self.up_to = up_to
             return 0.0
-        held = await releases.held(self._gcid, up_to, release.when_waiting or 1)
+        held = await releases.find_held(self._gcid, up_to, release.when_waiting or 1)
         now_us = clock.now_us()
         due = next_release(release, held, now_us)
         if due is None:

@@ -252,7 +252,7 @@ class AcceptStage:
 
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
         copies, explanation, search_keys = routed
-        entry = entries.posted(
+        entry = entries.build_post(
             admitted,
             posting,
             session=ids.session(admitted.at_us, self._randomness.bytes(10)),

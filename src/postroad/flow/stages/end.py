@@ -159,7 +159,7 @@ class EndStage:
         directory, copy = self._directory(), request.copies[ordinal]
         named = directory.service(copy.named)
         sender = named.gcid if named is not None else visible_recipient(copy, request.sender, directory)
-        return entries.error_response(
+        return entries.build_error_response(
             request,
             requester,
             at_us=now_us,

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 INTERCHANGE = "interchange"  # the form of what a batcher posts
 
 
-def posted(
+def build_post(
     admitted: Admitted,
     posting: Posting,
     *,
@@ -41,7 +41,7 @@ def posted(
     explained: int,
     search_keys: Keys,
 ) -> MessagePosted:
-    """A message that a client posted."""
+    """Build the entry of a message that a client posted."""
     message = admitted.message
     parts = describe_parts(message.parts)
     sender = admitted.sender.gcid
@@ -61,7 +61,7 @@ def posted(
     )  # fmt: skip
 
 
-def response(
+def build_response(
     admitted: Admitted,
     posting: Posting,
     queued: Queued,
@@ -72,7 +72,7 @@ def response(
     explained: int,
     search_keys: Keys,
 ) -> MessagePosted:
-    """A response to a request, which settles the delivery that it answers."""
+    """Build the entry of a response to a request, which settles the delivery that it answers."""
     message, request = admitted.message, queued.message
     parts = describe_parts(message.parts)
     sender, flagged = admitted.sender.gcid, message.possible_duplicate
@@ -105,7 +105,7 @@ def response(
     )
 
 
-def error_response(
+def build_error_response(
     request: MessagePosted,
     requester: Service,
     *,
@@ -117,7 +117,7 @@ def error_response(
     ending: JourneyEnding,
     keys: tuple[int, ...],
 ) -> MessagePosted:
-    """An error response that the network sends in the recipient's name when a request ends without a response."""
+    """Build the entry of an error response, which the network sends in the name of a recipient that did not respond."""
     return MessagePosted(
         at_us=at_us,
         session=session,
@@ -139,7 +139,7 @@ def error_response(
     )
 
 
-def forwarded(
+def build_forward(
     sent: ForwardOrigin,
     message: ForwardedMessage,
     group: Sequence[Forward],
@@ -151,7 +151,7 @@ def forwarded(
     keys: tuple[int, ...],
     search_keys: Keys,
 ) -> MessagePosted:
-    """A message that an exchange, model or splitter forwards to the receivers of a group."""
+    """Build the entry of a message that an exchange, model or splitter forwards to the receivers of a group."""
     header, first = message.admitted.message, group[0]
     return MessagePosted(
         at_us=message.admitted.at_us,
@@ -186,7 +186,7 @@ def forwarded(
     )
 
 
-def interchange(
+def build_interchange(
     admitted: Admitted,
     *,
     session: str,
@@ -196,7 +196,7 @@ def interchange(
     keys: tuple[int, ...],
     assembled: AssembledInterchange,
 ) -> MessagePosted:
-    """An interchange that a batcher posts."""
+    """Build the entry of an interchange that a batcher posts."""
     message = admitted.message
     return MessagePosted(
         at_us=admitted.at_us,

@@ -61,7 +61,7 @@ class ExplainStage:
         self._pseudonyms = pseudonyms
         self._heavy = heavy
 
-    async def hypothetical(self, caller: Caller, message: Message) -> RouteExplanation:
+    async def explain_hypothetical(self, caller: Caller, message: Message) -> RouteExplanation:
         """Explain how this message would be routed now; raises Refused if it would not be admitted."""
         directory = self._directory()
         if message.type not in ADDRESSED:
@@ -84,7 +84,7 @@ class ExplainStage:
             detail=found.refusal.detail if found.refusal else "",
         )
 
-    async def stored(self, session: str, organization: str | None) -> RouteExplanation | None:
+    async def explain_stored(self, session: str, organization: str | None) -> RouteExplanation | None:
         """Explain the route of a posted message; None if the organization took no part in it."""
         await self._wait_until_indexed()
         for row in await self._index.query("message", self._pseudonyms.real_session(session)):

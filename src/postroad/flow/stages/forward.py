@@ -182,7 +182,7 @@ class ForwardStage:
         explanation = pack_tried(tried) if tried else b""
         session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
         keys = derive_forward_keys(sent, name, goes.parts, first, directory)
-        entry = entries.forwarded(
+        entry = entries.build_forward(
             sent,
             goes,
             group,

@@ -103,7 +103,7 @@ class MediateStage:
         format = external_format_of(service)
         return await self._given(service, Format.MIME if format is Format.AS2 else format, waiting)
 
-    async def prepared(self, service: Service, waiting: Sequence[Delivered]) -> list[HandedDelivery]:
+    async def prepare_for_push(self, service: Service, waiting: Sequence[Delivered]) -> list[HandedDelivery]:
         """Return these deliveries in the service's format, without those that failed because data would be lost."""
         return await self._given(service, external_format_of(service), waiting)
 

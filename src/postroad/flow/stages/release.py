@@ -28,14 +28,14 @@ class ReleaseStage:
         [(up_to,)] = await self._index.query("released_to", gcid)
         return up_to or 0
 
-    async def held(self, gcid: str, after: int, most: int = EVERY_NUMBER) -> HeldDeliveries:
+    async def find_held(self, gcid: str, after: int, most: int = EVERY_NUMBER) -> HeldDeliveries:
         """Return what waits for the service after that number, counted up to ``most``."""
         [(waiting, oldest_at_us, newest)] = await self._index.query("held_back", gcid, after, most)
         return HeldDeliveries(waiting, oldest_at_us or 0, newest or 0)
 
     async def release(self, gcid: str, by: str, reason: str) -> HeldDeliveries:
         """Release everything that is held for the service; returns what that was."""
-        held = await self.held(gcid, await self.released_to(gcid))
+        held = await self.find_held(gcid, await self.released_to(gcid))
         if held.waiting:
             entry = DeliveriesReleased(self._clock.now_us(), by, gcid, reason, held.newest, held.waiting)
             await commit_step(self._desk, JournalStep(entry, reserve=True))

@@ -136,7 +136,7 @@ class RespondStage:
                 admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form, at_once)
             ),
         )
-        entry = entries.response(
+        entry = entries.build_response(
             admitted,
             posting,
             queued,

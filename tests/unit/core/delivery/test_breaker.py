@@ -12,7 +12,7 @@ def after(outcomes: str, at_s: float = 0.0) -> Breaker:
     """A breaker that saw pushes succeed (y) and fail (n)."""
     breaker = Breaker()
     for outcome in outcomes:
-        breaker.succeeded(at_s) if outcome == "y" else breaker.failed(at_s)
+        breaker.record_success(at_s) if outcome == "y" else breaker.record_failure(at_s)
     return breaker
 
 
@@ -51,17 +51,17 @@ def test_when_to_ask_again_is_known_and_asking_takes_no_probe() -> None:
 def test_a_probe_that_succeeds_closes_it_with_a_clean_slate() -> None:
     breaker = after("nnnnn")
     assert breaker.allows(60.0)
-    breaker.succeeded(61.0)
+    breaker.record_success(61.0)
     assert not breaker.is_open
     for _ in range(3):
-        breaker.failed(62.0)
+        breaker.record_failure(62.0)
         assert breaker.allows(62.0)
 
 
 def test_a_probe_that_fails_or_is_lost_waits_for_the_next() -> None:
     breaker = after("nnnnn")
     assert breaker.allows(60.0)
-    breaker.failed(75.0)
+    breaker.record_failure(75.0)
     assert not breaker.allows(119.0)
     assert breaker.allows(120.0)  # nobody says what became of this one
     assert breaker.allows(180.0)
@@ -70,7 +70,7 @@ def test_a_probe_that_fails_or_is_lost_waits_for_the_next() -> None:
 def test_failures_of_pushes_begun_before_do_not_put_the_probe_off() -> None:
     breaker = after("nnnnn")
     for moment in (1.0, 14.0, 59.0):
-        breaker.failed(moment)
+        breaker.record_failure(moment)
     assert breaker.allows(60.0)
 
 
@@ -82,5 +82,5 @@ def test_a_dead_receiver_is_asked_at_most_once_a_minute_and_never_forgotten(step
         if breaker.allows(now_s):
             assert now_s - passed[-1] >= 59.999
             passed.append(now_s)
-            breaker.failed(now_s)
+            breaker.record_failure(now_s)
     assert breaker.allows(passed[-1] + 60.001)

@@ -14,7 +14,7 @@ def test_each_success_doubles_what_is_pushed_at_once() -> None:
     pace = ReceiverPace()
     reached = []
     for _ in range(5):
-        pace.succeeded(0.01)
+        pace.record_success(0.01)
         reached.append(pace.at_once)
     assert reached == [2, 4, 8, MAX_AT_ONCE, MAX_AT_ONCE]
     assert pace.is_quick
@@ -22,17 +22,17 @@ def test_each_success_doubles_what_is_pushed_at_once() -> None:
 
 def test_a_failure_takes_the_trust_away() -> None:
     pace = ReceiverPace()
-    pace.succeeded(0.01)
-    pace.failed()
+    pace.record_success(0.01)
+    pace.record_failure()
     assert (pace.at_once, pace.is_quick) == (1, False)
 
 
 def test_the_slow_that_succeed_get_as_many_at_once_and_are_not_quick() -> None:
     pace = ReceiverPace()
     for _ in range(4):
-        pace.succeeded(QUICK_S)
+        pace.record_success(QUICK_S)
     assert (pace.at_once, pace.is_quick) == (MAX_AT_ONCE, False)
-    pace.succeeded(QUICK_S / 2)
+    pace.record_success(QUICK_S / 2)
     assert pace.is_quick
     pace.mark_slow()
     assert (pace.at_once, pace.is_quick) == (MAX_AT_ONCE, False)

@@ -24,7 +24,7 @@ GONE, BUSY = PushAnswer(status=410), PushAnswer(status=503, retry_after_s=500.0)
 def failing(places: PushEndpoints, attempt: int, now_s: float = 0.0) -> None:
     """As often as it takes a breaker to open."""
     for _ in range(MIN_OUTCOMES):
-        places.failed(target_at(PUSH, attempt), now_s)
+        places.record_failure(target_at(PUSH, attempt), now_s)
 
 
 def urls(places: PushEndpoints, now_s: float, *attempts: int) -> list[str]:
@@ -62,7 +62,7 @@ def test_a_place_that_fails_is_left_alone_while_the_other_is_pushed_to() -> None
     assert places.allows_from(1.0) == 1.0
     assert urls(places, 1.0, 1, 2, 4) == [BACKUP] * 3
     assert urls(places, PROBE_EVERY_S, 1, 2) == [MAIN, BACKUP], "one of them is the probe"
-    places.succeeded(target_at(PUSH, 1), PROBE_EVERY_S)
+    places.record_success(target_at(PUSH, 1), PROBE_EVERY_S)
     assert urls(places, PROBE_EVERY_S, 1, 2) == [MAIN, MAIN]
 
 

@@ -45,7 +45,7 @@ def guarded(watch: Watch, account: str = ANN) -> Throttle:
     made = Throttle(watch)
     for peer in (f"192.0.2.{number}" for number in range(ACCOUNT_FREE_FAILURES)):
         assert made.wait_s(peer, account) == 0
-        made.failed(peer, account)
+        made.record_failure(peer, account)
     return made
 
 
@@ -55,7 +55,7 @@ def test_a_peer_waits_twice_as_long_with_each_failure() -> None:
     made = Throttle(watch)
     for number in range(FREE_FAILURES):
         assert made.wait_s(HOME, f"account {number}") == 0
-        made.failed(HOME, f"account {number}")
+        made.record_failure(HOME, f"account {number}")
     waits = []
     for number in range(6):
         with pytest.raises(Refused) as refused:
@@ -63,7 +63,7 @@ def test_a_peer_waits_twice_as_long_with_each_failure() -> None:
         assert refused.value.code == "authentication.throttled"
         waits.append(refused.value.retry_after_s)
         watch.now += refused.value.retry_after_s
-        made.failed(HOME, f"another {number}")
+        made.record_failure(HOME, f"another {number}")
     assert waits == [1, 2, 4, 8, 16, 32]
 
 
@@ -80,7 +80,7 @@ def test_each_guess_at_a_guarded_account_costs_another_address() -> None:
             except Refused:
                 continue
             heard += 1
-            made.failed(peer, ANN)
+            made.record_failure(peer, ANN)
         watch.now += 1
     assert 50 <= heard <= 50 * 6
 
@@ -90,9 +90,9 @@ def test_the_right_one_is_heard_while_others_guess() -> None:
     watch = Watch()
     made = guarded(watch)
     assert made.wait_s(HOME, ANN) == FIRST_TRY_S  # from a new address: after a moment
-    made.succeeded(HOME, ANN)
+    made.record_success(HOME, ANN)
     for peer, _ in zip(addresses(), range(1_000), strict=False):
-        made.failed(peer, ANN)
+        made.record_failure(peer, ANN)
     assert made.wait_s(HOME, ANN) == 0  # from one that is known: at once
     assert made.wait_s(HOME, "somebody else") == 0
 
@@ -115,8 +115,8 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(throttle, "MAX_REMEMBERED", 100)
     made = Throttle(Watch())
     for number, peer in zip(range(5_000), addresses(), strict=False):
-        made.failed(peer, f"account {number}")
-        made.succeeded(peer + "x", f"account {number}")
+        made.record_failure(peer, f"account {number}")
+        made.record_success(peer + "x", f"account {number}")
     assert made.remembered <= 400
 
 
@@ -221,13 +221,13 @@ def test_a_success_of_ones_own_buys_no_guesses_at_others() -> None:
     made = Throttle(Watch())
     heard = 0
     for number in range(200):
-        made.succeeded(HOME, "the guesser's own")
+        made.record_success(HOME, "the guesser's own")
         try:
             made.wait_s(HOME, f"victim {number}")
         except Refused:
             continue
         heard += 1
-        made.failed(HOME, f"victim {number}")
+        made.record_failure(HOME, f"victim {number}")
     assert heard == FREE_FAILURES
 
 
@@ -236,8 +236,8 @@ def test_a_successful_login_resets_the_failure_count() -> None:
     made = Throttle(Watch())
     for number in range(5 * FREE_FAILURES):
         assert made.wait_s(HOME, f"person {number}") == 0
-        made.failed(HOME, f"person {number}")
-        made.succeeded(HOME, f"person {number}")
+        made.record_failure(HOME, f"person {number}")
+        made.record_success(HOME, f"person {number}")
 
 
 @pytest.mark.req("Z6")

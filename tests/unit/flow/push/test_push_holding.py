@@ -225,14 +225,14 @@ def test_a_lease_that_lapses_while_its_message_is_held_does_not_keep_the_courier
         await at.network.poll(caller, PollRequest(lease_s=10))
         looks = 0
         releases: Any = at.network.releases
-        held = releases.held
+        held = releases.find_held
 
         async def counted(*arguments: Any) -> Any:
             nonlocal looks
             looks += 1
             return await held(*arguments)
 
-        releases.held = counted
+        releases.find_held = counted
         await asyncio.sleep(HOUR_S)
         assert looks < 70, "once a minute, and when the lease lapsed"
 
@@ -242,15 +242,15 @@ def test_a_lease_that_lapses_while_its_message_is_held_does_not_keep_the_courier
 def test_what_arrives_while_the_courier_looks_is_not_missed() -> None:
     async def work(at: PushScenario) -> None:
         releases: Any = at.network.releases
-        held = releases.held
+        held = releases.find_held
 
         async def answered_late(*arguments: Any) -> Any:
             found = await held(*arguments)
-            releases.held = held
+            releases.find_held = held
             await asyncio.sleep(10)
             return found
 
-        releases.held = answered_late
+        releases.find_held = answered_late
         await gcid_of(at, every_s=5)
         began_us = at.clock.now_us()
         await asyncio.sleep(3)

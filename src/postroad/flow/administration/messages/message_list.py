@@ -291,6 +291,6 @@ async def _held(network: Network, stop: Stop) -> ReleaseHold | None:
     up_to = await network.releases.released_to(stop.gcid)
     if network.tokens.pseudonyms.real_number(stop.delivery) <= up_to:
         return None
-    waiting = await network.releases.held(stop.gcid, up_to, release.when_waiting or 1)
+    waiting = await network.releases.find_held(stop.gcid, up_to, release.when_waiting or 1)
     due = next_release(release, waiting, network.clock.now_us())
     return ReleaseHold(until_us=due.at_us if due is not None else 0)

@@ -202,5 +202,5 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
     changed = directory.changed([change], directory.version)
     plumbing = replace(network.plumbing, directory=lambda: changed)
     stage = ExplainStage(plumbing, network.tokens.pseudonyms, network.heavy_requests)
-    found = await stage.hypothetical(find_sender(caller, directory, message), message)
+    found = await stage.explain_hypothetical(find_sender(caller, directory, message), message)
     return as_asked(caller, directory, found)

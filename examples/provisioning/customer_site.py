@@ -1,7 +1,7 @@
 """A provider's web site, in short: its own customers with their passwords, and the page to which the network sends them.
 
-The page says who wants to be connected, since anybody could have sent a customer there. ``accepted`` is called once the customer
-has logged in, with the visit and the customer's account; it is where a provider confirms. Somebody with a wrong password is told
+The page says who wants to be connected, since anyone could have sent a customer there. ``accepted`` is called once the customer
+has logged in, with the visit and the customer's account; it is where a provider confirms. Someone with a wrong password is notified
 so on the page, and the network hears nothing.
 """
 

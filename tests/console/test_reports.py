@@ -89,7 +89,9 @@ def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Per
     partners = _csv(person, "partners")
     assert ["to", "XpandiCo", "20", "20", "14000", "0"] in partners
     assert ["from", f"'{STRANGE}", "10", "10", "7000", "0"] in partners, "what a spreadsheet would take for a formula"
-    assert ["from", "(forwarded to you)", "10", "10", "7000", "10"] in partners, "who stands behind is not theirs to know"
+    assert ["from", "(forwarded to you)", "10", "10", "7000", "10"] in partners, (
+        "who stands behind is not theirs to know"
+    )
     batches = dict(zip(*_csv(person, "batches"), strict=True))
     assert (batches["batches"], batches["suspended"], batches["waiting s"]) == ("30", "10", "2.0")
     person.refusals_expected = True

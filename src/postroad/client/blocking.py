@@ -253,7 +253,7 @@ class Client:
         self._run(routing.remove_asset(self._talks, service, kind, name))
 
     def release(self, service: str) -> Any:
-        """Release everything held back for a service; returns how many messages are pushed."""
+        """Release all waiting messages of a service; returns how many messages are pushed."""
         return self.change("POST", routing.service_path(service, "release"))
 
     # ---- why a message goes its way

@@ -37,7 +37,7 @@ class ServiceResult:
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     forwards: tuple[Forward, ...] | None = (
-        None  # by an exchange, a model or a splitter: to whom what goes, perhaps nobody
+        None  # for an exchange, a model or a splitter: recipients and content, possibly none
     )
 
 

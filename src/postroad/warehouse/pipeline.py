@@ -3,7 +3,7 @@
 A table is a pure function of other tables. When events have been landed, the days that they are about are found, those days are
 rebuilt as a whole, and each table's old rows of them are replaced in one commit that carries how many rows the log had; so
 events that come late, twice or out of order change nothing but what they should, and a run that was killed is simply repeated.
-What is new is told by the log's files: those that were not there when the tables were last brought up to date, whatever entries
+New entries are found by the log's files: those that were not there when the tables were last brought up to date, whatever entries
 they hold, so an archive of older entries may be landed at any time.
 
 Rule: every row belongs to the day on which its message was posted, its transaction began, or its batch was opened. What

@@ -263,9 +263,7 @@ def test_a_trace_is_a_tree_with_times() -> None:
 
 
 def test_a_trace_tells_how_a_message_came_and_what_was_left_out_of_it() -> None:
-    translated = HistoryEvent(
-        seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 omitted"
-    )
+    translated = HistoryEvent(seq=3, at_us=3_000, what="translated", by="network", detail="from as2 to dime; 2 omitted")
     stop = Stop(delivery=1, service="A/B", gcid="b", in_transit=False, state="queued", size=9, events=[translated])
     came = ArrivalNotes(notes=["said to be text/xml"], message_id="<1@mybiz>", mic="abc=, sha256", layers=["signed"])
     message = MessageHistory(
@@ -394,10 +392,7 @@ def test_a_mistyped_organization_is_not_said_to_have_used_nothing() -> None:
         "Organization 'Cedar Food' does not exist. Did you mean 'Cedar Foods'?"
     )
     assert no_organization("Cedar Foods", directory) == ""
-    assert (
-        explain_missing_bill("cedar foods", "2026-10", directory)
-        == "cedar foods has no billable use in 2026-10"
-    )
+    assert explain_missing_bill("cedar foods", "2026-10", directory) == "cedar foods has no billable use in 2026-10"
 
 
 def test_a_command_without_its_extra_says_how_it_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:

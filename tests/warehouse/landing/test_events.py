@@ -98,7 +98,11 @@ def test_a_post_gives_a_row_per_copy() -> None:
     assert [hop["service"] for hop in first["logical"]] == [A]
     assert "expires_at_us" not in first
     assert "code" not in first
-    assert (second["ordinal"], second["code"], second["detail"]) == (1, "recipient.unknown", "The recipient does not exist")
+    assert (second["ordinal"], second["code"], second["detail"]) == (
+        1,
+        "recipient.unknown",
+        "The recipient does not exist",
+    )
     assert "delivery" not in second
     assert second["handle"] == "h-1"
     assert second["schema_version"] == SCHEMA_VERSION

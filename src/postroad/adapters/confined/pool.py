@@ -39,7 +39,7 @@ class WorkerPool:
         self._room = room
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
-        self._turns = turns  # that callers take before they wait for a worker; None: whoever comes first
+        self._turns = turns  # callers acquire one before they wait for a worker; None: first come, first served
         self._processes = processes
         self._seats = asyncio.Semaphore(processes)
         self._idle: list[Worker] = []
@@ -71,7 +71,7 @@ class WorkerPool:
         for worker in idle:
             await worker.end()
         async with self._closing:
-            for _ in range(self._processes):  # whoever still has a seat sees its worker die, cleans up, and leaves
+            for _ in range(self._processes):  # a caller with a seat sees its worker die, cleans up, and leaves
                 await self._seats.acquire()
             for _ in range(self._processes):
                 self._seats.release()

@@ -19,7 +19,7 @@ from postroad.ports import JournalStep, Outcome
 
 log = logging.getLogger(__name__)
 
-GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everybody wait longer
+GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everyone wait longer
 WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
 RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
@@ -30,7 +30,7 @@ Done = Callable[[Outcome], None]
 DoneAll = Callable[[list[Outcome]], None]
 Submitted = tuple[
     Sequence[JournalStep], int, Done | None, DoneAll | None
-]  # steps, what they weigh, and who is told: of one, of all
+]  # steps, what they weigh, and who is notified: of one, of all
 
 
 class GroupCommit:

@@ -91,7 +91,7 @@ async def list_assets(
 async def list_asset_versions(
     request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str, query: Paging
 ) -> Response:
-    """Every version of an asset, newest first: when, by whom, and the digest of its content."""
+    """Every version of an asset, newest first: time, author and the digest of its content."""
     owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "asset", asset_key(owner.gcid, kind, name))
 
@@ -150,7 +150,7 @@ async def save_asset(
 async def remove_asset(
     api: Api, caller: Asking, service: str, kind: AssetKind, name: str, if_match: IfMatch = None
 ) -> Response:
-    """Remove an asset; its versions stay on record."""
+    """Remove an asset; its versions stay stored."""
     asset = changing.find_asset(caller, api.network.directory, service, kind, name, Role.DEVELOPER)
     seen = check_if_match(if_match, _version(api, asset))
     await changing.remove(api.administration, caller, asset, seen)

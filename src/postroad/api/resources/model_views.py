@@ -128,7 +128,7 @@ def receiver_view(caller: Caller, one: Attachment, index: ModelIndex, directory:
 def reception_view(
     caller: Caller, found: DeliveryPreview, looked: VisibleModel, directory: Directory
 ) -> dict[str, Any]:
-    """All but the receivers, of whom others see only their own."""
+    """All but the receivers; other organizations see only their own."""
     index = looked.index
     shadowed = [
         {

@@ -23,7 +23,7 @@ class ReleaseView(StrictShape):
 
 @router.post(SERVICE + "/release", response_model=ReleaseView)
 async def release_service(api: Api, caller: Asking, service: str) -> Response:
-    """Push everything that is held back for a service: for its developers, and for the service itself."""
+    """Push all messages that wait for release at a service: for its developers, and for the service itself."""
     released = await releasing.release(api.network, caller, service)
     view = {"service": released.service.address, "going": released.going}
     return answer(view | {"notBefore": time_or_none(released.not_before_us)})

@@ -138,7 +138,7 @@ async def adjust_rule(
 
 @switching.delete(RULE, status_code=204)
 async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_match: IfMatch = None) -> Response:
-    """Remove a rule; its versions stay on record."""
+    """Remove a rule; its versions stay stored."""
     rule = changing.find_rule(caller, api.network.directory, service, name, Role.DEVELOPER)
     await changing.remove(api.administration, caller, rule, check_if_match(if_match, _version(api, rule)))
     return empty_answer()
@@ -148,6 +148,6 @@ async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_matc
 async def list_rule_versions(
     request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
 ) -> Response:
-    """Every version of a rule, newest first: when, by whom, and its content."""
+    """Every version of a rule, newest first: time, author and content."""
     owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "rule", rule_key(owner.gcid, name))

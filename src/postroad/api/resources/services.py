@@ -27,7 +27,7 @@ from postroad.flow.administration.base import find_visible_service, require_serv
 
 router = APIRouter(route_class=GuardedRoute, tags=["services"])
 
-# Fields that everybody sees of a public service; the rest is between it and the network.
+# Fields that everyone sees of a public service; the rest is between it and the network.
 SHOWN = (
     "description", "category", "operations", "visibility", "format", "documentationUrl", "arguments", "provisioningUrl",
     "policy", "accepts",
@@ -104,7 +104,7 @@ def service_view(api: ApiContext, service: Service) -> dict[str, Any]:
 def public_view(service: Service) -> dict[str, Any]:
     profile = profile_of(service)
     shown = {name: profile[name] for name in SHOWN}
-    # Whom a policy excepts is between its owner and them.
+    # Only the owner of a policy sees its exceptions.
     shown["policy"] = {name: value for name, value in profile["policy"].items() if name != "exceptFor"}
     return _identity(service) | shown
 
@@ -159,7 +159,7 @@ async def create_service(api: Api, caller: Asking, wish: NewService) -> Response
 
 @router.get(SERVICE + "/versions", response_model=VersionPage)
 async def list_service_versions(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
-    """Every version of a service, newest first: when, by whom, why, and its content."""
+    """Every version of a service, newest first: time, author, reason and content."""
     found = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "service", found.gcid)
 

@@ -1,6 +1,6 @@
 """Checks that every service on a route meets the security policies of the others.
 
-A policy binds the service's own connections, and whoever else touches its messages. What others will do is not known when a
+A policy binds the service's own connections, and other services that handle its messages. What others will do is not known when a
 message is posted, so what counts is what they *cannot* fall short of: a policy of their own, or profiles that leave nothing
 weaker.
 Rule: a refusal names a service only to those who may know of it, and says what the owner of the policy can do.
@@ -65,7 +65,7 @@ def check_policies(
 ) -> None:
     """Refuse a route on which a service falls short of another's policy; ``kept`` GCIDs are never named.
 
-    Between those and the sender no exception counts: either could find out by its own policy whom the other one is.
+    Between those and the sender no exception counts: otherwise either could identify the other by its own policy.
     """
     for service in (sender, *others):
         if service is sender or service.gcid in kept or not is_excepted(sender, service.policy):

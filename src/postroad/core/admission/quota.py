@@ -1,6 +1,6 @@
 """Quotas: how many messages and bytes of an organization may wait, and the largest message size.
 
-What waits is charged to whoever posted it, never to the receiver, so nobody can use up another's allowance. Rule: pure
+Waiting messages count against their sender, never the recipient, so no one can use up another's allowance. Rule: pure
 arithmetic; the account never shows less than what is stored, and exactly that after a look at the index with nothing under way.
 """
 

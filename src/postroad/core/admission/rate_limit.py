@@ -1,8 +1,8 @@
 """Request rate limits: one token bucket for each organization.
 
 A bucket holds ``burst`` tokens and gains ``per_s`` a second; a request takes one. A call that asks for more than a bucket holds
-waits for a full one and leaves it in debt, so that nobody gets more by asking for much at once. Rule: pure arithmetic on
-its arguments, with a bounded number of buckets; one that nobody used for long is full, and forgetting it changes nothing.
+waits for a full one and leaves it in debt, so that no one gets more by asking for much at once. Rule: pure arithmetic on
+its arguments, with a bounded number of buckets; one that no one used for long is full, and forgetting it changes nothing.
 """
 
 from __future__ import annotations

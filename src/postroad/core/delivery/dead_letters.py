@@ -1,4 +1,4 @@
-"""Dead letters: deliveries that failed for good, their causes, and groups of them.
+"""Dead letters: deliveries that failed permanently, their causes, and groups of them.
 
 Rule: the code of the reason in the journal decides the cause, never its text; ``legacy_reasons`` finds the code of entries from
 before there were codes, so letters of any age fall into the same groups. A code that is not known has the cause ``other`` and is
@@ -114,7 +114,7 @@ class DeadLetter(NamedTuple):
     failed_at_us: int
     reason: str
     reason_code: str  # empty in entries from before there were codes
-    dealt_seq: int  # the entry by which somebody dealt with it; 0: nobody has
+    dealt_seq: int  # the entry by which someone dealt with it; 0: no one has
 
 
 class GroupableLetter(Protocol):

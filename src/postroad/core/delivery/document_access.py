@@ -20,7 +20,7 @@ from postroad.errors import Refused
 
 Access = tuple[DocumentAccess, ...]  # what all of these allow; everything, where there is none
 
-_NOTHING = DocumentAccess(service="", read=(), change=())  # for who stands behind somebody that nobody knows any more
+_NOTHING = DocumentAccess(service="", read=(), change=())  # for who stands behind someone that no one knows any more
 
 
 def access_at(queued: Queued, directory: Directory) -> Access:

@@ -2,7 +2,7 @@
 
 Rule: only a 2xx status is a success, and not even that while an agreed MDN is outstanding. A redirect is a failure,
 since following it would let a receiver choose where the network connects to. ``Retry-After`` is respected, up to one
-day. 410 means that the address is gone for good; if there is another endpoint, the push is tried there. A change to
+day. 410 means that the address is permanently gone; if there is another endpoint, the push is tried there. A change to
 the backup happens at once. The decision is a value; the caller keeps the time.
 """
 
@@ -70,7 +70,7 @@ def decide_push(answer: PushAnswer, target: PushTarget, jitter: float, now_us: i
     if target.attempt >= target.tries:
         return GiveUp(reason=add_values(reason, tries=target.attempt))
     if target.is_last_at_endpoint or (is_address_gone(answer) and not target.is_backup):
-        return _again(0.0, reason, now_us)  # somebody else is asked: there is nobody to be patient with
+        return _again(0.0, reason, now_us)  # someone else is asked: there is no one to be patient with
     return _again(max(_scheduled_s(target.endpoint_attempt, target.push, jitter), _patience_s(answer)), reason, now_us)
 
 

@@ -1,7 +1,7 @@
 """Converts slot values for a comparison as XQuery does: to texts, doubles, one decimal or a count.
 
 A reading gives the values to compare and whether reading any of them was an error. ``a > 5`` reads all nodes as doubles, and
-one that is no number is an error, unless another already makes it true; ``contains(a, 'x')`` wants one node at most. Kept
+a value that is not a number is an error, unless another already makes it true; ``contains(a, 'x')`` wants one node at most. Kept
 rule: reading never raises.
 """
 

@@ -57,9 +57,11 @@ class Standard:
     assemble: Assemble | None = None
     acknowledge: Acknowledge | None = None
     answering: MakeAnswerEnvelope | None = (
-        None  # the envelope in which the partner is told, at a time, with what was agreed on
+        None  # writes the envelope of an acknowledgment, at a time, with the agreed options
     )
-    examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
+    examine: Callable[[Buffer], Iterator[Split]] | None = (
+        None  # like split, without judging errors, for acknowledgments
+    )
     judged: Callable[[Split, OnEnvelopeError], Split] | None = None  # what was examined: as it is, repaired, or refused
     answers: Callable[[Split], tuple[ReportedStatus, ...]] | None = (
         None  # what an interchange from a partner says of ours

@@ -15,7 +15,7 @@ from postroad.core.model.batch_policy import OnEnvelopeError as OnEnvelopeError
 Dirt = OnEnvelopeError  # its name in plug-ins written for version 0.2
 
 Buffer = bytes | memoryview
-MAX_MEMBERS = 1_000_000  # of what is taken apart, unless another bound is asked for
+MAX_MEMBERS = 1_000_000  # of a split interchange, unless another bound is given
 
 
 class PartnerStatus(StrEnum):
@@ -75,7 +75,7 @@ class InterchangeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """An interchange taken apart."""
+    """A split interchange."""
 
     standard: str  # x12, edifact, hl7, swift …
     reference: str  # its control number: ISA13, UNB 0020, BHS-11

@@ -34,7 +34,7 @@ class Context(Struct, gc=False, frozen=True, array_like=True):
     id: int
     parent: int = 0
     topic: str = ""  # as this service sees it; empty: as posted
-    payer: str = ""  # GCID of the service that took over the cost; empty: whoever the price plan says
+    payer: str = ""  # GCID of the service that took over the cost; empty: as the tariff defines
     shown_sender: str = ""  # GCID that stands for the sender, where an invoker isolates what it includes
     absorbs: bool = False  # its invoker does not let its errors end the route
     rule: str = ""  # the key of the rule that brought it in; empty: named by the sender
@@ -119,7 +119,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     came: MessageArrival | None = None  # how it came, where that was not in one of the network's native formats
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
     assembled: AssembledInterchange | None = None  # by its sender, a batcher or splitter: it is an interchange
-    found_by: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
+    found_by: tuple[tuple[str, str], ...] = ()  # search keys declared by its sender and recipients: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
 
 
@@ -312,7 +312,7 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
     batches: tuple[Batch, ...]  # as they are from now on
     batch: str = ""  # id of the one that was joined
     joined: tuple[BatchMember, ...] = ()
-    reason: str = ""  # as whoever did it gave it
+    reason: str = ""  # as given by the author
 
     @property
     def deliveries(self) -> tuple[int, ...]:

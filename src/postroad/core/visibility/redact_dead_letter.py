@@ -42,7 +42,7 @@ class DeadLetterView:
     cause: Cause
     reason: str
     resent: bool  # a later round, not the first
-    is_open: bool  # nobody has dealt with it
+    is_open: bool  # no one has dealt with it
     is_kept: bool = False  # the viewer may not know where and why it failed
 
 

@@ -107,13 +107,13 @@ class Authenticator:
         if caller is not None:
             return caller
         if not proof.authorization and proof.certificate_der is None:
-            raise Refused("authentication.required", REQUIRED)  # nobody guessed anything
+            raise Refused("authentication.required", REQUIRED)  # no one guessed anything
         peer, account = normalize_peer(peer), self._account(proof)
         if (wait_s := self._throttle.wait_s(peer, account)) > 0:
             await asyncio.sleep(wait_s)
         if not _takes_long(proof):
             return await self._authenticate(proof, peer, account)
-        async with self._turns.of(peer):  # so that nobody guesses many at once, or keeps others from logging in
+        async with self._turns.of(peer):  # so that no one guesses many at once, or keeps others from logging in
             caller = self.remembered(proof, peer)
             if caller is None:
                 self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
@@ -203,7 +203,7 @@ class Authenticator:
         service, person = directory.service(name), directory.person(name)
         owned = directory.credentials_of(service=service.gcid if service else "", person=person.email if person else "")
         candidates: list[Credential | None] = [item for item in owned if item.kind is CredentialKind.PASSWORD]
-        # As many checks for everybody, or the time would tell who is there, by how many it has.
+        # As many checks for everyone, or the time would tell who is there, by how many it has.
         candidates += [None] * (MAX_PASSWORDS - len(candidates))
         for credential in candidates:
             matches = await self._passwords.verify(password, credential.secret if credential else None)

@@ -26,7 +26,7 @@ LINK_US = 15 * 60 * 1_000_000
 LOGIN_US = 12 * 3_600 * 1_000_000
 INVITATION_US = 7 * 24 * 3_600 * 1_000_000
 MAX_KEYS = 50
-MAX_LINKS = 5  # that nobody has opened yet
+MAX_LINKS = 5  # that no one has opened yet
 
 
 def require_person(caller: Caller) -> Person:

@@ -54,7 +54,7 @@ async def list_audited_changes(
     await network.indexed()
     found: list[AuditedChange] = []
     while len(found) < limit and (rows := await _changes(network, before_seq, limit)):
-        # Names that nobody else may have are objects too, and follow from those that people change.
+        # Names that no one else may have are objects too, and follow from those that people change.
         found += [await _act(network, row) for row in rows if row["kind"] in KINDS and row["kind"] != AS2_IDENTITIES]
         before_seq = rows[-1]["seq"]
     return found

@@ -23,7 +23,7 @@ from postroad.flow.network import Network
 MAX_REASON = 500
 TRIES = 10
 
-BatchStep = Callable[[Batch], Awaitable[Batch | None]]  # the batch as it is then; None: somebody was quicker
+BatchStep = Callable[[Batch], Awaitable[Batch | None]]  # the batch as it is then; None: someone was quicker
 
 
 async def release(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:

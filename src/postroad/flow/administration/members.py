@@ -1,6 +1,6 @@
 """Members of an organization: add, change roles and remove.
 
-Rule: an organization with members has an owner among them, whoever leaves or changes roles. To guarantee this across
+Rule: an organization with members has an owner among them, even when members leave or change roles. To guarantee this across
 nodes, a change that removes an owner also saves the organization, so that two such changes at the same time conflict.
 """
 

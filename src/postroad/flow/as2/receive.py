@@ -48,8 +48,8 @@ from postroad.flow.registries.as2_partners import As2Partners
 from postroad.flow.stages.posting import Answer, Posting, load_post
 
 MAX_HANDLE = 255
-OPENED_AT_ONCE = 4  # anybody may send something that takes long to open; what waits costs nothing
-UNPROVEN_PER_S = 5  # refusals in a partner's name that nobody has proven to come from it
+OPENED_AT_ONCE = 4  # anyone may send something that takes long to open; what waits costs nothing
+UNPROVEN_PER_S = 5  # refusals in a partner's name that no one has proven to come from it
 PASSING = frozenset({429, 503, 507})  # statuses that say: the same again, later
 
 
@@ -76,7 +76,7 @@ class MdnReply(NamedTuple):
 
     mdn: BuiltMdn
     url: str
-    is_proven: bool  # that the message is the partner's, and not somebody's in its name
+    is_proven: bool  # that the message is the partner's, and not someone's in its name
 
 
 class As2ReceiveStage:

@@ -48,7 +48,7 @@ from postroad.ports import Conflict, JournalStep
 
 FORM = "interchange"
 MAX_DRAWS = 10  # times that others may draw the same numbers at the same moment
-TRIES = 3  # of a batch, where something fails that nobody expects
+TRIES = 3  # of a batch, where something fails that no one expects
 OFF_LOOP_BYTES = 256 << 10  # from so many bytes on, an interchange is made beside the event loop
 MAX_REASON = 500
 DAMAGED = Refused("storage.damaged", "a document of it cannot be read; contact the network's operator, then resume it")

@@ -14,7 +14,7 @@ from postroad.flow.registries.batches import BatchStore
 from postroad.ports import Clock
 
 POLL_S = 2.0  # between turns of all that are being sent
-RECHECK_S = 30.0  # also of those that are suspended: somebody may have had their interchange resent
+RECHECK_S = 30.0  # also of those that are suspended: someone may have had their interchange resent
 AT_ONCE = 200  # batches in a turn
 FIRST = (0, "")
 

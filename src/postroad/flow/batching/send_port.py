@@ -79,7 +79,7 @@ class SendPortWorker:
         batching = service.batching
         port = self._network.standards.port_of(service, batching.policy)
         if self._gathering.follow(self._within(batching.policy), port):
-            self._empty_after_us = self._now_us  # what it says of earlier times, nobody has asked for
+            self._empty_after_us = self._now_us  # what it says of earlier times, no one has asked for
         await self._begin(batching)
         more = await self._take(service, batching)
         await self._close_due()

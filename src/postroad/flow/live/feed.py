@@ -19,8 +19,8 @@ from postroad.core.model.journal import decode
 from postroad.core.projection.delivery_rows import COLUMN
 from postroad.flow.network import Network
 
-FRESH_S = 0.9  # what streams share; whoever opens a page wants it as of now
-PIECE_BYTES = 256 << 10  # read at once, so that nobody is held up
+FRESH_S = 0.9  # what streams share; a newly opened page needs the current state
+PIECE_BYTES = 256 << 10  # read at once, so that no one is held up
 MAX_ENTRIES = 5_000  # looked at in one turn
 MAX_HAPPENINGS = 2_000  # kept of one turn
 MAX_ENDINGS = 100  # looked up in one turn

@@ -1,7 +1,7 @@
 """One push attempt: send the request, read the answer, and record the outcome in one entry.
 
 Rules: an attempt ends in one entry (acknowledged, answered, to be retried, or given up), and only that entry counts.
-So an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410) and has
+So an attempt that a crash interrupts is made again, with the same id. A receiver that is permanently gone (410) and has
 no other endpoint is not pushed to any more: its service polls from then on, and its messages keep waiting.
 """
 
@@ -112,7 +112,7 @@ class PushAttempts:
         jitter = self._network.randomness.bytes(1)[0] / 255
         judged = decide_push(answer, target, jitter, clock.now_us())
         await _insisting(partial(self._write, service, delivered, failed, judged))
-        is_well = answer.waits_s > 0 or answer.final  # whoever says no in its own words is well
+        is_well = answer.waits_s > 0 or answer.final  # a receiver that rejects a message itself is healthy
         return EndpointHealth(is_well=is_well, is_gone=is_address_gone(answer), fault=getattr(judged, "reason", None))
 
     async def _answered(self, service: Service, target: PushTarget, handed: HandedDelivery) -> PushAnswer:
@@ -190,7 +190,7 @@ class PushAttempts:
         version = self._network.directory.object_version("service", service.gcid)
         try:
             await self._network.configuration.change(BY_NETWORK, [build_save(polling, version)], reason[:MAX_REASON])
-        except Refused:  # changed by somebody else in this very moment, who knows better
+        except Refused:  # changed by someone else in this very moment, who knows better
             return
         log.warning("pushes to %s are switched off: %s", service.address, reason)
 

@@ -33,7 +33,7 @@ TRIES = 10  # while others change a batch
 FACTS = TABLES["batch"].index("facts")
 LAST_ID = "g"  # sorts behind every id, which are hexadecimal
 
-BatchListener = Callable[[int], None]  # told which delivery has come to its end; 0: somebody has changed a batch
+BatchListener = Callable[[int], None]  # told which delivery has come to its end; 0: someone has changed a batch
 
 _batches, _members = Decoder(Batch), Decoder(BatchMember)
 

@@ -21,7 +21,7 @@ class ServiceWorker(Protocol):
         ...
 
 
-Task = TypeVar("Task")  # what somebody works for; who works for another one than is wanted now is replaced
+Task = TypeVar("Task")  # what someone works for; who works for another one than is wanted now is replaced
 Worker = TypeVar("Worker", bound=ServiceWorker)
 
 

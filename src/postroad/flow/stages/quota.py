@@ -20,11 +20,11 @@ from postroad.flow.stages.posting import Answer, Answered
 from postroad.ports import Clock, IndexReader
 
 # A look takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
-# nodes accept posts too; but never more than a twentieth of the time, unless somebody is at the limit.
+# nodes accept posts too; but never more than a twentieth of the time, unless someone is at the limit.
 REFRESH_EVERY_S = 5.0
 REFRESH_SHARE = 20
 IDLE_SHARE = 10  # at the limit, a look that takes 10 ms is followed by 100 without one …
-MAX_IDLE_S = 5.0  # … but nobody waits for longer than this
+MAX_IDLE_S = 5.0  # … but no one waits for longer than this
 MAX_WAITING = 100  # posts of one organization that wait for a look
 
 

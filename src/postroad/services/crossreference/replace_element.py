@@ -27,7 +27,7 @@ class KeyReplacement(NamedTuple):
 
     origin: str  # GCID
     key_name: str
-    target: str  # GCID; empty: whoever has a related record
+    target: str  # GCID; empty: any service with a related record
     target_name: str
 
 

@@ -18,7 +18,7 @@ from postroad.services.crossreference.shared_map import SharedMap
 from postroad.services.document_values import check_path, find_part_values, list_values
 from postroad.services.service import ServiceResult
 
-WATCHED = "*watched*"  # no asset can have this name, so nobody shares this map
+WATCHED = "*watched*"  # no asset can have this name, so no one shares this map
 MAX_VALUES = 1_000
 RELATED = "crossreference.related"  # the property that says how many pairs were related
 
@@ -62,7 +62,7 @@ async def _relate(message: Delivered, arguments: Arguments, shared: SharedMap) -
         for (key_name, key_value), value in zip(seen, values, strict=False)
     ]
     if len(seen) != len(values):
-        pairs = []  # nobody can tell which belongs to which
+        pairs = []  # no one can tell which belongs to which
     if pairs:
         cause = MapChangeCause(shared.acting.gcid, message.session)
         await shared.tools.references.relate(shared.owner.gcid, shared.name, pairs, cause)

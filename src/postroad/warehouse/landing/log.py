@@ -13,7 +13,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
     delivery.acknowledged, .ended               delivery; and journey for each copy that thereby came to its end
     batch.changed           delivery for each message that joined ``batch``; and batch for each that it tells of, as it is then
     interchange.answered    answer: what a partner says of the interchange of ``batch``; and of ``delivery``, where that differs
-    delivery.released       release: all that was held back for ``service`` goes; ``detail`` says how many deliveries
+    delivery.released       release: all that waited for release at ``service`` goes; ``detail`` says how many deliveries
     configuration.changed   object
     crossreference.changed  record, relation
     access.recorded         access
@@ -21,7 +21,7 @@ numbered from 0 in the order of the entry; ``about`` says which it is. Every ent
 Posts of interchanges, and acknowledgements and ends of all that was in a batch, have a row about the batch too, which is last.
 ``delivery`` therefore joins what made a delivery with what became of it. A column that means nothing for a row is null, never
 empty. Rule: columns are only ever added, at the end and nullable; ``schema_version`` says which there were when a row was
-made. No body, no credential and nobody's personal data get here. No Spark in this module: workers import it for every batch.
+made. No body, no credential and no one's personal data get here. No Spark in this module: workers import it for every batch.
 """
 
 from __future__ import annotations

@@ -76,7 +76,7 @@ def _rounds(log: DataFrame, happened: DataFrame) -> DataFrame:
 
 
 def _in_last_round(histories: DataFrame, rounds: DataFrame) -> DataFrame:
-    """The copies with the end of their last journey in the place of the first one's."""
+    """The copies with the end of their last journey instead of the first one's."""
     found = histories.join(fn.broadcast(rounds), fn.col("delivery") == fn.col("resent"), "left")
     is_resent = fn.col("resent").isNotNull()
     return found.withColumns(

@@ -78,7 +78,7 @@ def _openings(histories: DataFrame) -> DataFrame:
 
 
 def _answers(histories: DataFrame) -> DataFrame:
-    """The responses of a transaction; those that the network gave for somebody are counted apart."""
+    """The responses of a transaction; those that the network gave for someone are counted apart."""
     rows = histories.where(fn.col("answers_session").isNotNull() & (fn.col("copy") == 0))
     by_network = fn.col("form") == "network"
     is_error = fn.col("status_code").isNotNull() & ~by_network

@@ -1,7 +1,7 @@
 """The report table ``errors``: what went wrong, by code and by whose it was.
 
 Grain: one row per (day, what, code, organization). ``what`` is one of: a refused post, a refused recipient (of the poster); an
-error response (of whoever gave it); expired, failed, rejected, cancelled (of the recipient).
+error response (of its sender); expired, failed, rejected, cancelled (of the recipient).
 """
 
 from __future__ import annotations

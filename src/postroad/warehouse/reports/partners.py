@@ -1,4 +1,4 @@
-"""The report table ``partners``: who trades how much with whom.
+"""The report table ``partners``: traffic per pair of sender and recipient.
 
 Grain: one row per (day, sender, recipient), both organizations; ``sender`` is who posted the request or notification. Responses
 are not counted as messages of their own: they are in ``errors`` where they report one.

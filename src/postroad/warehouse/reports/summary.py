@@ -1,6 +1,6 @@
 """The content of a report: named columns, rows of plain values, and a chart.
 
-Rule: no drawing, no printing, no files. Numbers are numbers here; whoever shows them decides how many digits there are.
+Rule: no drawing, no printing, no files. Numbers are numbers here; the caller decides how many digits to show.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ def services(log: DataFrame) -> DataFrame:
 
 
 def organization_of(frame: DataFrame, services: DataFrame, column: str, named: str) -> DataFrame:
-    """The frame with the organization of the service in ``column``; the GCID itself where nobody knows it."""
+    """The frame with the organization of the service in ``column``; the GCID itself where no one knows it."""
     known = services.select(fn.col("service").alias("_service"), fn.col("organization").alias("_organization"))
     found = frame.join(fn.broadcast(known), fn.col(column) == fn.col("_service"), "left")
     return found.withColumn(named, fn.coalesce("_organization", column)).drop("_service", "_organization")

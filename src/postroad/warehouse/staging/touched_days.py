@@ -63,7 +63,7 @@ def _first_seq(log: DataFrame, days: frozenset[date]) -> int:
 
 
 def _of_named(new: DataFrame) -> DataFrame:
-    """Whatever makes a message, a stop of it or a round of it names its session; its numbers are known to nobody yet."""
+    """Whatever makes a message, a stop of it or a round of it names its session; its numbers are known to no one yet."""
     rows = new.where(fn.col("kind").isin(*NAMING))
     return rows.select(
         day_of_session(fn.col("session")).alias("day"),

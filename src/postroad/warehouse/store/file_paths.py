@@ -1,7 +1,7 @@
 """The paths of a table's files, decoded from Delta's URL-encoded names.
 
 ``deltalake`` writes paths as they stand in an address: a space is ``%20`` there, and a letter with an accent several signs. Kept
-rule: nobody else in the warehouse asks it for files.
+rule: no one else in the warehouse asks it for files.
 """
 
 from __future__ import annotations

@@ -87,7 +87,7 @@ def test_a_batch_on_its_way_shows_where_it_is_and_what_the_partner_says(capsys: 
 
 
 def test_an_action_says_what_it_has_come_to() -> None:
-    assert describe_action("held back", batch(held=True)) == f"paused: batch {ID} is open, paused, messages: 30"
+    assert describe_action("paused", batch(held=True)) == f"paused: batch {ID} is open, paused, messages: 30"
 
 
 def test_scripts_get_no_pictures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,11 @@ from postroad.core.configuration.document import read_document
     [
         ({"credentials": {"key": "x"}}, "/credentials", "must be a list"),
         ({"topic": "x"}, "/topic", "is not known here; check its spelling and its section"),
-        ({"description": 5}, "/description", "must be text; put values that look like a number, a date or true in quotes"),
+        (
+            {"description": 5},
+            "/description",
+            "must be text; put values that look like a number, a date or true in quotes",
+        ),
         ({"defaultExpirationSeconds": "60"}, "/defaultExpirationSeconds", "must be a whole number, without quotes"),
         ({"push": 5}, "/push", "must be"),
         ({"delivery": "carrier pigeon"}, "/delivery", "must be 'poll' or 'push'"),

@@ -128,7 +128,10 @@ def test_a_price_that_cannot_be_meant_is_refused(rate: dict[str, Any], place: st
 @pytest.mark.parametrize(
     ("billing", "detail"),
     [
-        ({"tariffs": {"a": [STANDARD], "b": [STANDARD]}}, "in 2026-10 the tariff a also applies to all other organizations"),
+        (
+            {"tariffs": {"a": [STANDARD], "b": [STANDARD]}},
+            "in 2026-10 the tariff a also applies to all other organizations",
+        ),
         ({"tariffs": {"a": [STANDARD, STANDARD]}}, "two versions apply from the same month"),
         ({"tariffs": {"a": [STANDARD | {"organizations": ["Nobody"]}]}}, "organization Nobody does not exist"),
         ({"tariffs": {"a": [STANDARD | {"services": {"No/one": {}}}]}}, "the service does not exist"),

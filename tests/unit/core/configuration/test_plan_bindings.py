@@ -107,7 +107,9 @@ def test_nobody_binds_the_queues_of_others_by_a_document_of_their_own() -> None:
     assert private == faults({"a": {"queue": "No/One"}}, directory, operator=False)
     assert faults({"a": {"queue": "Other/Private"}}, directory) == {}, "operators may"
     closed = faults({"a": {"queue": "Stranger/Queue"}}, directory)
-    assert closed[f"{HERE}/a/queue"].startswith("the exchange is not open to this organization"), "but not where it is closed"
+    assert closed[f"{HERE}/a/queue"].startswith("the exchange is not open to this organization"), (
+        "but not where it is closed"
+    )
 
 
 @pytest.mark.parametrize("limit", ["MAX_PER_EXCHANGE", "MAX_PER_QUEUE", "MAX_ALWAYS_EVALUATED"])

@@ -123,7 +123,8 @@ def test_an_entity_is_given_again_with_its_header_block() -> None:
     as2 = given_again(taken, Format.AS2)
     assert (as2.entity_head, as2.data) == (head, body)
     assert (
-        given_again(taken, Format.DIME).dropped[-1] == "Subject of the message as a whole cannot be represented beside its parts"
+        given_again(taken, Format.DIME).dropped[-1]
+        == "Subject of the message as a whole cannot be represented beside its parts"
     )
 
 
@@ -173,7 +174,10 @@ def test_messages_of_others_end_their_headers_in_many_ways(body: bytes) -> None:
 def test_what_http_has_no_place_for_is_said_of_what_came_by_as2() -> None:
     single = read_entity(b"Content-Type: text/plain\r\nX-Batch: 7\r\n\r\nx")
     given = given_again(decode_entity(single, format=Format.AS2), Format.MIME)
-    assert (given.data, given.dropped) == (b"x", ("part 1: X-Batch cannot be represented in a message of one document",))
+    assert (given.data, given.dropped) == (
+        b"x",
+        ("part 1: X-Batch cannot be represented in a message of one document",),
+    )
     several = read_entity(
         b"Content-Type: multipart/mixed; boundary=b\r\nSubject: s\r\nContent-Language: de\r\n\r\n--b\r\n\r\n1\r\n--b--"
     )

@@ -221,7 +221,7 @@ async def test_the_same_interchange_is_taken_once(house: House) -> None:
     await house.got("acme")
     await house.send(interchange("x12", [ORDER]))
     [letter] = await house.letters()
-    assert letter.startswith("interchange.duplicate: interchange 000000001 of ACME came before")
+    assert letter.startswith("interchange.duplicate: interchange 000000001 of ACME was received before")
     [answer] = await house.got("acme")
     assert b"*R*025~" in answer.parts[0].data
     assert await house.has_nothing("inbox")

@@ -1,6 +1,6 @@
-"""JSON taken apart without reading what is inside: the members of an object as the bytes that were written.
+"""JSON split without parsing its values: the members of an object as the bytes that were written.
 
-``json_syntax`` looks for names that come twice in all of a message. Here most bytes are somebody's document, in which names come
+``json_syntax`` checks a whole message for repeated names. Here most bytes are someone's document, in which names come
 again and again and are its owner's business; so only the members of the event itself are walked through.
 """
 

@@ -65,7 +65,7 @@ class MessageDocuments:
         self.faults: list[str] = []
         self.overfull: dict[str, str] = {}  # the faults of places that lead to too many nodes, by the places' keys
         self.budget = budget or Budget()
-        self.shares = self.budget.share_of("")  # of whoever is looking
+        self.shares = self.budget.share_of("")  # of the evaluating service
         self._elements: dict[str, int] = {}  # how many an XML document has, by id
         self._read: dict[str, Any] = {}  # by id
         self._doctypes: dict[str, DoctypeDefaults] = {}  # the same

@@ -68,7 +68,7 @@ class ExplainedService:
     rules: tuple[ExplainedRule, ...]
     faults: tuple[str, ...] = ()
     withheld: bool = False
-    isolated: bool = False  # somebody else than the reader keeps the wider route from it
+    isolated: bool = False  # someone else than the reader keeps the wider route from it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +85,7 @@ class ExplainedInvocation:
     isolated: bool
     absorbs: bool
     dynamic: bool
-    redirected: bool  # stands in the place of the one above it
+    redirected: bool  # stands instead of the one above it
     children: tuple[ExplainedInvocation, ...] = ()
 
 

@@ -19,7 +19,7 @@ CHILDREN_A_LOOK = 8  # children that are passed by name, in C, in the time of on
 CHARS_A_LOOK = 200  # characters that are decoded and compared in the time of one look
 
 Attributes = Callable[[Tree], Mapping[str, str]]  # of an element, those with default values included
-Look = Callable[[int], None]  # told how many nodes a step passes; raises TooManyNodes when nobody may look at more
+Look = Callable[[int], None]  # told how many nodes a step passes; raises TooManyNodes when no one may look at more
 _Node = TypeVar("_Node")
 
 

@@ -131,7 +131,7 @@ class RuleEvaluation:
                     self._act(node, compiled, did)
                     if compiled.stops:
                         break
-        finally:  # what was tried is told also when an action makes the route invalid
+        finally:  # what was tried is reported also when an action makes the route invalid
             self.tried.append(self._told(node, subject, told))
 
     def _told(self, node: Invocation, subject: Subject, told: list[_Tried]) -> ServiceTried:

@@ -81,7 +81,7 @@ async def _as_seen(network: Network, caller: Caller, found: RouteExplanation, se
     if cut is None:
         raise not_found()
     if not takes_part_by_rules(cut, mine):
-        await reading.load_message(network, caller, session)  # whom it has not reached does not know of it yet
+        await reading.load_message(network, caller, session)  # services that it has not reached do not know of it yet
     return replace(cut, session=session)
 
 

@@ -117,7 +117,10 @@ def test_what_was_tried_says_what_came_of_it_and_when_it_is_tried_again(
 
 @pytest.mark.parametrize(
     ("until_us", "next_"),
-    [(NOW + 7, "It is pushed with all other waiting messages."), (0, "It is pushed when enough messages wait, or on request.")],
+    [
+        (NOW + 7, "It is pushed with all other waiting messages."),
+        (0, "It is pushed when enough messages wait, or on request."),
+    ],
 )
 def test_what_is_held_back_says_until_when(until_us: int, next_: str) -> None:
     one = told(message(stop(held=ReleaseHold(until_us=until_us))), PUSHED)

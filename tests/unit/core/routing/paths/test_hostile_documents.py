@@ -126,9 +126,7 @@ def test_what_is_compared_as_a_whole_has_a_bound_for_all_conditions_together() -
     differing = ("[" + '"' + "x" * 9_900 + f'",{number}]' for number in range(1, 100))
     for content in differing:
         assert not holds(compare("equals", body("$.a"), content=content), looked_at)
-    assert looked_at.faults == (
-        f"at most {CANONICAL_CHARS} characters of element content are compared per message",
-    )
+    assert looked_at.faults == (f"at most {CANONICAL_CHARS} characters of element content are compared per message",)
 
 
 @pytest.mark.req("Z3")

@@ -48,6 +48,7 @@ FIELDS = {
     "facts": "options",
 }  # fields of answers that have another name now: recorded name, name today
 WORDS = {
+    "Lane/Weigh stands after Harbor/Desk": "Lane/Weigh is inserted after Harbor/Desk",
     "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message": (
         "the receiver rejects it (4xx); check the endpoint, the authentication, and the receiver's response"
     ),

@@ -65,7 +65,7 @@ async def test_a_trace_tells_of_the_translation(posted: Posted) -> None:
         "from mime to dime; omitted: part pdf: that it is a document, not an attachment, cannot be"
     )
     [_, told] = await posted.events("MyBiz")
-    assert told.detail == f"from mime to dime; {translated.detail.count(' has no place ')} omitted"
+    assert told.detail == f"from mime to dime; {translated.detail.count(' cannot be represented ')} omitted"
 
 
 async def test_the_state_of_a_message_is_told_by_its_last_move(posted: Posted) -> None:

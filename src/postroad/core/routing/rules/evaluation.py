@@ -192,7 +192,7 @@ class RuleEvaluation:
         side, word = (node.after, "after") if kind is ActionKind.ADD_SERVICE_AFTER else (node.before, "before")
         side.append(one)
         node.included.append(one)
-        return f"{one.service.address} is {word} {node.service.address}"
+        return f"{one.service.address} is inserted {word} {node.service.address}"
 
     def _provider(self, node: Invocation) -> Invocation:
         """Return the provider that takes the place of a mapped service."""

@@ -2,7 +2,7 @@
 
     python -m benchmarks.expiring [--requests 20000]
 
-Requests that nobody polls are posted in bulk and expire together. Each gets an error response of the network. The rate counts
+Requests that no one polls are posted in bulk and expire together. Each gets an error response of the network. The rate counts
 from the moment of expiry to the journal entry of the last response.
 """
 

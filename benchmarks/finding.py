@@ -3,7 +3,7 @@
     python -m benchmarks.finding [--posts 1000000] [--looks 200] [--index sqlite|postgres]
 
 Makes an index of that many messages, each with a handle and two business keys: an order, which three messages share, and one of
-a thousand customers. Then asks it what the console asks for a value that somebody types: which messages are known by it, and of
+a thousand customers. Then asks it what the console asks for a value that someone types: which messages are known by it, and of
 each of the first 50 what its page needs to know that it may be shown. Values are chosen again for every look, all over the index.
 Ends with 1 when any look took a second. Ten million messages take about 6 GB in a temporary folder, and some minutes to make.
 """

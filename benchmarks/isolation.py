@@ -165,7 +165,7 @@ class Expected:
 
 
 class Cast(NamedTuple):
-    """Everybody who takes part: good push services, those that make trouble in each round, pollers and their keys."""
+    """Everyone who takes part: good push services, those that make trouble in each round, pollers and their keys."""
 
     good: list[str]
     one: list[list[str]]
@@ -221,15 +221,15 @@ def _middle(rounds: Sequence[Times]) -> Times:
 async def all_rows(folder: Path, pace: Pace) -> list[Row]:
     with receivers() as receiving:
         members = Members(receiving)
-        everybody = cast(members, pace.rounds, folder)
+        everyone = cast(members, pace.rounds, folder)
         with network(folder / "network", members) as server:
             async with posting(server.port, server.sender_key) as poster:
-                pushing = Pushing(poster, receiving, everybody.good, pace)
-                polling = Polling(poster, server.port, everybody.keys, pace)
+                pushing = Pushing(poster, receiving, everyone.good, pace)
+                polling = Polling(poster, server.port, everyone.keys, pace)
                 scenarios = (
-                    Scenario("push: one hangs, one refuses", pushing.measure, everybody.one),
-                    Scenario("push: 100 of one organization hang", pushing.measure, everybody.many_of_one),
-                    Scenario("push: 10 of each of 8 organizations hang", pushing.measure, everybody.many_of_many),
+                    Scenario("push: one hangs, one refuses", pushing.measure, everyone.one),
+                    Scenario("push: 100 of one organization hang", pushing.measure, everyone.many_of_one),
+                    Scenario("push: 10 of each of 8 organizations hang", pushing.measure, everyone.many_of_many),
                     Scenario("poll: one does not read its answers", polling.measure, [[SILENT]] * pace.rounds),
                 )
                 return [await measured(scenario) for scenario in scenarios]

@@ -57,7 +57,7 @@ def open_files(process_id: int) -> int:
     return sum(1 for _ in Path(f"/proc/{process_id}/fd").iterdir())
 
 
-class Everybody(NamedTuple):
+class Everyone(NamedTuple):
     """A running network, and all of its push services with the process that plays them."""
 
     server: NetworkServer
@@ -66,7 +66,7 @@ class Everybody(NamedTuple):
 
 
 @contextmanager
-def everybody(folder: Path, recipients: int) -> Iterator[Everybody]:
+def everyone(folder: Path, recipients: int) -> Iterator[Everyone]:
     with receivers() as receiving:
         members = Members(receiving)
         names = [f"s{number}" for number in range(OF_EACH)]
@@ -76,11 +76,11 @@ def everybody(folder: Path, recipients: int) -> Iterator[Everybody]:
             for address in members.pushed_to(f"Member{number}", names, "good")
         ]
         with network(folder, members) as server:
-            yield Everybody(server, receiving, addresses)
+            yield Everyone(server, receiving, addresses)
 
 
-async def fan_out(all_of_them: Everybody, body_bytes: int) -> FanOut:
-    """Post once to everybody, and wait until everybody has it."""
+async def fan_out(all_of_them: Everyone, body_bytes: int) -> FanOut:
+    """Post once to everyone, and wait until everyone has it."""
     server, receiving, addresses = all_of_them
     process_id = server.server_process_id
     async with posting(server.port, server.sender_key) as poster:
@@ -105,7 +105,7 @@ async def all_arrived(receiving: Receivers, process_id: int, count: int) -> int:
 
 
 async def fan_out_table(folder: Path, recipients: int = RECIPIENTS) -> str:
-    with everybody(folder / "fan-out", recipients) as all_of_them:
+    with everyone(folder / "fan-out", recipients) as all_of_them:
         found = [await fan_out(all_of_them, size) for size in SIZES]
     return "\n".join(
         [

@@ -53,7 +53,7 @@ class Receiving(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.Transport, transport)
         if not self._transport.get_extra_info("peername")[0].startswith("127."):
-            self._transport.abort()  # we listen everywhere to be reached by every loopback address, and for nobody else
+            self._transport.abort()  # we listen everywhere to be reached by every loopback address, and for no one else
 
     def data_received(self, data: bytes) -> None:
         self._parser.feed_data(data)

@@ -1,6 +1,6 @@
 """One measurement: a load, the CPU time that the server spent on it, and how much else the machine was doing.
 
-CPU time is counted from the first message until the server has come to rest again, so that nobody gains by putting work off:
+CPU time is counted from the first message until the server has come to rest again, so that no one gains by putting work off:
 an index built behind the journal and a log written out later are paid for by the messages that caused them.
 """
 

@@ -1,4 +1,4 @@
-"""Debian packages that a benchmark needs: root gets them installed, everybody else is told their names."""
+"""Debian packages that a benchmark needs: root gets them installed, everyone else is told their names."""
 
 from __future__ import annotations
 

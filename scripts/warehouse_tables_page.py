@@ -16,7 +16,7 @@ INTRODUCTION = """# Tables of the warehouse
 
 `postroad pipeline run` lands the journal in the table `log`; every other table is made from it. A table is a folder of Parquet
 files with a [Delta](https://delta.io) log beside them, which Spark, DuckDB, Polars and others read as it is. How tables are
-written is told in [the warehouse](../explanation/warehouse.md), how to get them in
+written is explained in [the warehouse](../explanation/warehouse.md), how to get them in
 [Run the pipeline](../howto/run-the-pipeline.md).
 """
 

@@ -1,4 +1,4 @@
-"""A clock on the wall of both offices that somebody sets: days of the week go by in seconds."""
+"""A clock on the wall of both offices that someone sets: days of the week go by in seconds."""
 
 from __future__ import annotations
 

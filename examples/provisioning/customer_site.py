@@ -1,8 +1,8 @@
 """A provider's web site, in short: its own customers with their passwords, and the page to which the network sends them.
 
-The page says who wants to be connected, since anybody could have sent a customer there. ``accepted`` is called once the customer
-has logged in, with the visit and the customer's account; it is where a provider confirms. Somebody with a wrong password is told
-so on the page, and the network hears nothing.
+The page says who wants to be connected, since anyone could have sent a customer there. ``accepted`` is called once the customer
+has logged in, with the visit and the customer's account; it is where a provider confirms. After a wrong password the
+page shows an error, and the network is not informed.
 """
 
 from __future__ import annotations

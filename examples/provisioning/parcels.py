@@ -31,7 +31,7 @@ class Parcels:
         self.worker.handle(self.picked_up, wait_s=1.0, select=Selector(type=MessageType.REQUEST))
 
     def picked_up(self, request: Received) -> dict[str, Any]:
-        """The cookie says which customer pays, whoever has written on its behalf."""
+        """The cookie says which customer pays, independent of the original sender."""
         account = request.cookie.content if request.cookie else "nobody"
         self.bills.setdefault(account, []).append(request.document["parcel"])
         self.seen.append(request)

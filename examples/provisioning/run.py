@@ -48,9 +48,9 @@ def register_providers(folder: Path, books: Books, parcels: Parcels) -> None:
 
 def register_mybiz(url: str) -> Client:
     """The enterprise user registers, and makes the service that MyBiz sends from; a client for that service."""
-    with Client(url, "unused") as anybody:
-        anybody.change("POST", "/v1/register", {"organization": "MyBiz", "email": OWNER, "password": PASSWORD})
-        key = anybody.change("POST", "/v1/login", {"email": OWNER, "password": PASSWORD})["key"]
+    with Client(url, "unused") as anyone:
+        anyone.change("POST", "/v1/register", {"organization": "MyBiz", "email": OWNER, "password": PASSWORD})
+        key = anyone.change("POST", "/v1/login", {"email": OWNER, "password": PASSWORD})["key"]
     with Client(url, key) as owner:
         office = owner.change("POST", "/v1/services", {"organization": "MyBiz", "name": "Office"})
         made = owner.change("POST", f"/v1/services/{office['gcid']}/credentials", {"kind": "key", "label": "office"})
@@ -59,8 +59,8 @@ def register_mybiz(url: str) -> Client:
 
 def connect_from_the_directory(browser: Browser, url: str) -> None:
     """MyBiz has found Books in the directory, asks the network to be connected, and is sent to Books' site."""
-    with Client(url, "unused") as anybody:
-        key = anybody.change("POST", "/v1/login", {"email": OWNER, "password": PASSWORD})["key"]
+    with Client(url, "unused") as anyone:
+        key = anyone.change("POST", "/v1/login", {"email": OWNER, "password": PASSWORD})["key"]
     with Client(url, key) as owner:
         begun = owner.begin_provisioning("MyBiz", "Books/Ledger", "Accounts")
     browser.open(begun["redirect"])

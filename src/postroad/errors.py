@@ -3,7 +3,7 @@
     PostroadError
     ├── Refused          the poster's or caller's fault: answered with a stable code, never retried
     ├── Misconfigured    the operator's fault: stops start-up and lists every fault at once
-    └── Unavailable      nobody's fault right now (disk full, database away, too busy): try again later
+    └── Unavailable      no one's fault right now (disk full, database away, too busy): try again later
 
 A ``Refused`` carries a code from ``core/model/refusals.py``; one table per dialect (problem+json, SOAP fault, …) turns codes
 into answers. Anything that is not a ``PostroadError`` is a programming mistake: it ends the unit of work and is seen.

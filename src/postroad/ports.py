@@ -214,7 +214,7 @@ class Desk(Protocol):
         """Lease waiting deliveries, oldest first, once their hand-out is durable; expired deliveries are ended instead.
 
         So are those that were handed out too often: as often as the desk allows, or ``tries`` times where that is more.
-        What has a number above ``up_to`` is left alone: it is held back. ``early``: also deliveries that wait for their next
+        What has a number above ``up_to`` is left alone: it waits for release. ``early``: also deliveries that wait for their next
         push. If one of them is not acknowledged, its next push is due when it was.
 
         Raises Unavailable if the hand-out cannot be recorded; the deliveries then stay in the mailbox.

@@ -47,7 +47,34 @@ FIELDS = {
     "dirt": "onEnvelopeError",
     "facts": "options",
 }  # fields of answers that have another name now: recorded name, name today
-WORDS: dict[str, str] = {}  # texts of answers that read otherwise now: recorded text, text today
+WORDS = {
+    "Lane/Weigh stands after Harbor/Desk": "Lane/Weigh is inserted after Harbor/Desk",
+    "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message": (
+        "the receiver rejects it (4xx); check the endpoint, the authentication, and the receiver's response"
+    ),
+    "the receiver fails (5xx); resend when it is well again": "the receiver fails (5xx); resend when it has recovered",
+    "the receiver redirects; set the push address that it leads to": (
+        "the receiver redirects; set the push URL that it redirects to"
+    ),
+    "the receiver does not answer in time; it may have taken the message all the same": (
+        "the receiver does not respond in time; it may still have received the message"
+    ),
+    "the receiver's answer cannot be used; it may have taken the message all the same": (
+        "the receiver's response is invalid; it may still have received the message"
+    ),
+    "the receiver cannot be reached; check its name and port": "the receiver cannot be reached; check host name and port",
+    "the receiver's certificate, or ours, is not accepted": "the receiver's certificate or the network's is not accepted",
+    "the service's push settings lack something": "the service's push settings are incomplete",
+    "the service takes it and never acknowledges it": "the service polls it and never acknowledges it",
+    "a service on the way answered with an error": "an in-transit service returned an error",
+    "the service takes messages only whole, and its format has no place for all of this one": (
+        "the service insists on lossless delivery, and its format cannot carry all of this message"
+    ),
+    "the interchange cannot be taken, or the message does not fit into one; its reason names every fault": (
+        "the interchange is not accepted, or the message does not fit into one; the reason lists every error"
+    ),
+    "see the reason of each": "see the reason of each dead letter",
+}  # texts of answers that read otherwise now: recorded text, text today
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 RECORDED_UNTIL, WAITS_UNTIL = "2026-10-08", "2100-01-01"  # no recorded moment lies between them
 OPENED = "when it was opened"

@@ -17,8 +17,8 @@ class Argon2Passwords:
     def __init__(self, *, memory_kib: int = 47_104, passes: int = 1) -> None:
         self._hasher = PasswordHasher(time_cost=passes, memory_cost=memory_kib, parallelism=1)
         self._pool = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="argon2")
-        # Verified against when there is nobody of that name, so that the answer takes as long either way.
-        self._nobody = self._hasher.hash("nobody has this password")
+        # Verified against when there is no one of that name, so that the answer takes as long either way.
+        self._nobody = self._hasher.hash("no one has this password")
 
     async def hash(self, password: str) -> str:
         return await asyncio.get_running_loop().run_in_executor(self._pool, self._hasher.hash, password)

@@ -148,7 +148,7 @@ class PostEndpoints:
 
     async def _read(self, caller: Caller, request: FastRequest, kind: Literal["post", "bulk"]) -> ReadBody:
         if self._reader is None:
-            raise RuntimeError("nobody reads large bodies")
+            raise RuntimeError("a consumer of large bodies is required")
         known = read_message_headers(request)
         large = LargeBody(
             kind=kind,

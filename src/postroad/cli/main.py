@@ -31,7 +31,7 @@ ENTRIES = {
         COMMANDS + "messages.cancel", "Cancel the copies of a message that have not been delivered yet."
     ),
     "dead-letters": CommandEntry(
-        COMMANDS + "messages.dead_letters", "List, resend and drop messages that failed for good."
+        COMMANDS + "messages.dead_letters", "List, resend and drop messages that failed permanently."
     ),
     "batches": CommandEntry(
         COMMANDS + "messages.batches",

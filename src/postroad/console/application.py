@@ -42,7 +42,5 @@ def console(running: RunningNetwork, administration: Administration) -> Starlett
 async def _missing_page(request: Request, error: Exception) -> Response:
     path = request.url.path
     if request.method == "GET" and path.endswith("/") and path.strip("/"):
-        return redirect(
-            safe_return_path(path.rstrip("/"))
-        )  # by the path alone: whoever asks chooses the host that they name
+        return redirect(safe_return_path(path.rstrip("/")))  # by the path only: clients choose the Host header
     return await missing_page(request)

@@ -23,7 +23,7 @@ PER_PERSON = 4  # browsers
 PER_ORGANIZATION = 50
 TOTAL = 200
 EVERY_S = 1.0
-FULL_RATE_STREAMS = 25  # streams; where more are open, each is told less often, so that all together cost the same
+FULL_RATE_STREAMS = 25  # streams; where more are open, each is updated less often, so that all together cost the same
 TYPE = "text/event-stream"
 
 

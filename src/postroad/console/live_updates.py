@@ -98,7 +98,7 @@ class LiveWatch:
         fresh = await self._sight.rows(turns)
         drawn = rendering.text("live_figures.html", await live_figures(self._request, self._sight, QUEUES_S))
         news = []
-        if fresh.rows:  # before the figures: whoever has these with their mark has the rows
+        if fresh.rows:  # before the figures: a client with the figures' mark has the rows
             rows = rendering.text("live_rows.html", {"rows": fresh.rows, "left_out": fresh.left_out})
             news.append(format_event("rows", rows, self._mark))
         if drawn != self._figures:

@@ -26,7 +26,7 @@ PARTNERS_OF_ALL = """
     select day, sender, recipient, sum(messages), sum(requests), sum(bytes), sum(undelivered) from partners
     where $1 = '' and day between $2 and $3 group by all
 """
-# What a member wrote, and who wrote to them. ``named`` is an address or a GCID; where it is not the recipient, somebody has
+# What a member wrote, and who wrote to them. ``named`` is an address or a GCID; where it is not the recipient, someone has
 # put the recipient in its place, and neither end need know of the other.
 PARTNERS = """
     with own as (select service, address from services where organization = $1),

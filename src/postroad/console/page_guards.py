@@ -37,7 +37,7 @@ MAX_FIELDS = 500
 CSRF = "csrf"
 OWN_ACCOUNT = ("/account", "/logout")  # what people change of themselves
 SAME = ("same-origin", "none")
-ELSEWHERE = ("//", "/login")  # another host; and what would log in as somebody else, or not end
+ELSEWHERE = ("//", "/login")  # another host; and what would log in as someone else, or not end
 
 log = logging.getLogger(__name__)
 

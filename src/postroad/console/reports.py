@@ -30,7 +30,7 @@ from postroad.core.audit.percentiles import percentile_ms
 SHARES = (0.5, 0.9, 0.99)
 MAX_CURVES = 5
 OTHERS = "others"
-UNNAMED = "(forwarded to you)"  # by somebody who stands between
+UNNAMED = "(forwarded to you)"  # by someone who stands between
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,7 +33,7 @@ PROGRAM = (sys.executable, "-c", "from postroad.cli.main import main; main()")
 REQUEST_FILE, CHANGE, PROGRESS, REPORT, PAGE = "wish.json", "change.yaml", "progress.json", "report.json", "report.html"
 LOCK, PROCESS, OUTPUT_FILE = "lock", "process", "said.txt"
 STARTING = "starting"  # beside the folders of runs
-MAX_OUTPUT = 4_000  # the end of what the program said, for whoever has to mend it
+MAX_OUTPUT = 4_000  # the end of the program's output
 SHARED = ("acceptance", "index", "postgres", "secret")
 # What a report says that tells of nothing: one that an older program has left lacks what was added since.
 REPORT_DEFAULTS: Mapping[str, Any] = {

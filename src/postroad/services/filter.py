@@ -68,7 +68,7 @@ def _why_not(rules: FilterList, message: Delivered, sender: Service | None, budg
         return ""
     if rules.otherwise == "allow":
         return ""
-    return f"from {message.sender}" if rules.holds is None else "that does not meet its condition"
+    return f"from {message.sender}" if rules.holds is None else "that do not meet its condition"
 
 
 def _subject(message: Delivered, sender: Service | None, budget: Budget) -> Subject:

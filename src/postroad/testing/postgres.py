@@ -1,7 +1,7 @@
 """A private PostgreSQL server for tests: its own data directory, socket and port, removed when closed.
 
 Rule: a test that needs PostgreSQL talks to a real one, durable as in production unless it asks for less (fsync off), and never
-to a server that somebody else runs. ``postgres_programs`` finds what to start.
+to a server that someone else runs. ``postgres_programs`` finds what to start.
 
     with PostgresServer() as server:
         dsn = server.create_database("orders")
@@ -121,7 +121,7 @@ class PostgresServer:
         return self.dsn(name)
 
     def drop_database(self, name: str) -> None:
-        """Remove a database, cutting off whoever is still connected."""
+        """Remove a database, and terminate its connections."""
         self.execute(f'DROP DATABASE IF EXISTS "{name}" WITH (FORCE)')
 
     def execute(self, sql: str, *, database: str = "postgres") -> str:

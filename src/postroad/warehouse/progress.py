@@ -1,7 +1,7 @@
 """The progress of Spark jobs: running stages, their tasks, and rows done.
 
 Rule: watching never changes or delays a job. It asks Spark's status tracker from a thread of its own a few times a second
-and hands what it hears to whoever draws; when it cannot hear anything, the job goes on unwatched.
+and passes it to the display; when it receives nothing, the job continues unwatched.
 """
 
 from __future__ import annotations

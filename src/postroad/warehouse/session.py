@@ -24,7 +24,7 @@ import postroad
 from postroad.warehouse.java import java_home
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession as SparkSession  # by this name whoever may not import pyspark knows it
+    from pyspark.sql import SparkSession as SparkSession  # for modules that may not import pyspark
 
 SKIPPED = "__pycache__"
 

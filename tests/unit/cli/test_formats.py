@@ -74,7 +74,7 @@ def test_detect_says_why_a_message_cannot_be_taken_apart(tmp_path: Path) -> None
 
 def test_convert_writes_bytes_and_says_what_was_left_out(tmp_path: Path) -> None:
     result = run("convert", captured_swa(tmp_path), "--to", "cloudevents")
-    assert "left out: " in result.stderr
+    assert "omitted: " in result.stderr
     result = run("convert", captured_swa(tmp_path), "--to", "dime")
     assert (result.exit_code, result.stderr) == (ExitCode.OK, "")
     taken = decode_wire(Wire([], result.stdout_bytes))

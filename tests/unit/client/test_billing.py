@@ -11,7 +11,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from postroad.client.billing import AsyncBilling, Billing
+from postroad.client.blocking.billing import Billing
+from postroad.client.nonblocking.billing import AsyncBilling
 from postroad.client.steps import Talk
 from postroad.core.billing.balances import Balance
 from postroad.core.billing.invoice_views import invoice_details, invoice_summary, payment_view

@@ -27,7 +27,7 @@ class ServerPipe:
         nothing = os.open(os.devnull, os.O_RDWR)
         os.dup2(nothing, STANDARD_INPUT)
         os.dup2(nothing, STANDARD_OUTPUT)
-        os.set_blocking(STANDARD_ERROR, False)  # a full pipe loses what is printed, and holds nobody up
+        os.set_blocking(STANDARD_ERROR, False)  # a full pipe loses what is printed, and blocks no one up
         return line
 
     def heard(self) -> bytes:

@@ -77,7 +77,7 @@ class WorkerPool:
         for worker in idle:
             await worker.end()
         async with self._closing:
-            for _ in range(self._processes):  # whoever still has a seat sees its worker die, cleans up, and leaves
+            for _ in range(self._processes):  # a caller with a seat sees its worker die, cleans up, and leaves
                 await self._seats.acquire()
             for _ in range(self._processes):
                 self._seats.release()

@@ -47,7 +47,7 @@ class Death(Enum):
     MEMORY = "transform.memory"
     TOO_MUCH = "transform.output-too-large"
     CRASH = "transform.failed"
-    FROM_OUTSIDE = "network.unavailable"  # somebody killed it: the operator, or the system when memory ran short
+    FROM_OUTSIDE = "network.unavailable"  # it was killed: the operator, or the system when memory ran short
 
 
 class WorkerDied(Exception):

@@ -21,7 +21,7 @@ from postroad.ports import JournalStep, StepOutcome
 
 log = logging.getLogger(__name__)
 
-GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everybody wait longer
+GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everyone wait longer
 WAITING_BYTES = 64 << 20
 OVERHEAD_BYTES = 512  # what a step weighs beside its body
 RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
@@ -32,7 +32,7 @@ Done = Callable[[StepOutcome], None]
 DoneAll = Callable[[list[StepOutcome]], None]
 Submitted = tuple[
     Sequence[JournalStep], int, Done | None, DoneAll | None
-]  # steps, what they weigh, and who is told: of one, of all
+]  # steps, what they weigh, and who is notified: of one, of all
 
 
 class GroupCommit:

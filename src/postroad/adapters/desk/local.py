@@ -83,7 +83,7 @@ class LocalDesk(LocalQueues):
 
         try:
             self._group.submit(step, settled)
-        except Unavailable:  # nobody will be told of an outcome
+        except Unavailable:  # no one will be notified of an outcome
             self._hot.release(held)
             raise
 

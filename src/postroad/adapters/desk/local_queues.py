@@ -83,7 +83,7 @@ class LocalQueues:
                 taken = len(handed_out) + len(leased)
                 handed_out += await self._recorded(mailbox, box, leased, lease_s) if leased else []
             except Unavailable:
-                if handed_out:  # these are on record
+                if handed_out:  # these are recorded
                     return handed_out
                 raise
             # Another delivery takes the place of each one that was settled while the hand-out was written.

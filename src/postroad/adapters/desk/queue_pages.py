@@ -35,8 +35,8 @@ class PageSize:
 
 
 LONG_BYTES = 4 << 10  # a shorter header is quicker decoded than looked for
-GATHERED_BYTES = 8 << 20  # of headers, after which those that nobody needs are let go
-OURS = 2  # references to a message that nobody else knows: the table's, and the question's own
+GATHERED_BYTES = 8 << 20  # of headers, after which unneeded ones are dropped
+OURS = 2  # references to a message that no one else knows: the table's, and the question's own
 
 
 class KnownMessages:

@@ -157,7 +157,7 @@ class GroupPlan:
     def _about(self, entry: ABOUT_DELIVERIES) -> Entry | None:
         """Return the entry reduced to waiting deliveries, and its effect on them; None if none are left."""
         missing = self._gone.intersection(entry.deliveries)
-        if not isinstance(entry, SETTLING):  # nobody who is late brings back what is in a batch
+        if not isinstance(entry, SETTLING):  # no one who is late brings back what is in a batch
             missing |= self._in_batch.intersection(entry.deliveries)
         if missing and isinstance(entry, DeliveriesLeased):
             self.dropped |= missing

@@ -19,7 +19,7 @@ log = logging.getLogger(__name__)
 
 GIVE_UP_S = 10.0
 LOOK_AGAIN_S = 0.5  # other nodes of a shared network write without telling us
-PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction and its round trips; nobody is kept waiting for it
+PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction and its round trips; no one is kept waiting for it
 
 
 class LeadershipLost(Exception):
@@ -48,9 +48,9 @@ class FollowedIndex:
         self._patience_s = patience_s
         self._look_again_s = look_again_s  # None: every entry is announced by ``notify``
         self._arrived = asyncio.Event()
-        self._wanted = asyncio.Event()  # set while somebody waits for an entry
+        self._wanted = asyncio.Event()  # set while someone waits for an entry
         self._waiting = 0
-        self._moved = asyncio.Event()  # a new one after each step; whoever waits holds the one that will be set
+        self._moved = asyncio.Event()  # replaced after each step; waiters hold the one that will be set
         self._seq = 0
         self._task: asyncio.Task[None] | None = None
 

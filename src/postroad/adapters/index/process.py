@@ -65,7 +65,7 @@ class IndexProcess:
         self._complete_at: int | None = None  # while it is being rebuilt: the entry with which it is complete
         self._must_forget = False  # the next process removes the file first
         self._waiting = 0  # how many wait for the index
-        self._moved = asyncio.Event()  # a new one after each word; whoever waits holds the one that will be set
+        self._moved = asyncio.Event()  # replaced after each report; waiters hold the one that will be set
 
     @property
     def position(self) -> int:

@@ -68,7 +68,7 @@ class Checkpoints:
                 _write_note(self._note, NOTHING_COPIED)  # takes its disk block now
         self._frame_bytes = _FRAME_HEADER_BYTES + int(connection.pragma("page_size"))
         self._frames = 0  # in the log
-        self._copied = 0  # of them, those that the last checkpoint was told to copy
+        self._copied = 0  # of them, those that the last checkpoint had to copy
         self._salts = b""
         self._written: list[CommittedFrames] = []
         connection.set_wal_hook(self._committed)

@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# Nobody's server stands there, so no setting opens them. The metadata services of cloud providers give out credentials.
+# No one's server stands there, so no setting opens them. The metadata services of cloud providers give out credentials.
 NEVER: dict[str, tuple[str, ...]] = {
     "unspecified": ("0.0.0.0/8", "::/128"),
     "multicast": ("224.0.0.0/4", "ff00::/8"),

@@ -75,7 +75,7 @@ class HttpPusher:
             try:
                 return await self._ask(kept, place, head, request.body, deadline)
             except ClosedUnanswered:
-                pass  # it was closing while the request went out; that is nobody's fault, and a new connection will tell
+                pass  # it was closing while the request went out; that is no one's fault, and a new connection will tell
         fresh = await self._connected(destination, tls, deadline)
         return await self._ask(fresh, place, head, request.body, deadline)
 

@@ -80,7 +80,7 @@ class ResponseReader:
     # -------------------------------------------------------------------------------------------- called by the parser
     def on_message_begin(self) -> None:
         self._headers.clear()
-        self.reusable = False  # a second answer, when there is one already: nobody asked for it
+        self.reusable = False  # a second answer, when there is one already: no one asked for it
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1

@@ -18,7 +18,7 @@ from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 
 SCHEME = "catalogue:///"
-LISTED_BYTES = 65_536  # of larger documents the first fault is told: the engine finds all before it tells one
+LISTED_BYTES = 65_536  # of larger documents the first fault is reported: the engine finds all before it tells one
 
 _PATTERNS = jsonschema_rs.RegexOptions()
 

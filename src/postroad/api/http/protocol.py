@@ -60,7 +60,7 @@ class HttpConnection(asyncio.Protocol):
         name, tls = transport.get_extra_info("peername"), transport.get_extra_info("ssl_object")
         peer = str(name[0]) if isinstance(name, tuple) else ""
         direct = ClientOrigin(peer, tls is not None, tls.getpeercert(binary_form=True) if tls is not None else None)
-        self._direct = front.proxies.origin((), direct)  # a proxy's own certificate is not that of whom it speaks for
+        self._direct = front.proxies.origin((), direct)  # a proxy's own certificate is not that of its client
         self._reads = ReadGate(self._transport, front.loop)
         self._writes = WriteGate(self._transport)
         self.outbox = Outbox(self._transport, front.capacity, front.date, self._sent)
@@ -91,7 +91,7 @@ class HttpConnection(asyncio.Protocol):
         if not owed or self._exchange is not None or not self._transport.can_write_eof():
             return False
         if any(reply.waits_for_news for reply in owed):
-            return False  # it has left, as far as anybody can tell, and what is handed to it would be lost
+            return False  # it has left, as far as anyone can tell, and what is handed to it would be lost
         self._stop_reading_requests()
         owed[-1].closes = True
         return True

@@ -23,7 +23,7 @@ MAX_FIELDS = 20
 CONSOLE_PAGES = {"provision": "/connect", "provisioned": "/connected"}
 POLICY = "default-src 'none'; base-uri 'none'; frame-ancestors 'none'; form-action 'self'"
 
-# Browsers read one scheme a field: behind another one, which they do not know, they would not see Basic and ask nobody.
+# Browsers read one scheme a field: behind another one, which they do not know, they would not see Basic and ask no one.
 LOG_IN = {"WWW-Authenticate": 'Basic realm="postroad", charset="UTF-8"'}
 
 Shown = Callable[[Request], Awaitable[Response]]

@@ -22,7 +22,7 @@ from postroad.flow.administration.provisioning import check_form_proof, make_for
 
 
 async def show_form(request: Request) -> Response:
-    """Shows who would be linked with whom, and the consequences; the person must agree first."""
+    """Shows the two accounts to be linked, and the consequences; the person must agree first."""
     api: ApiContext = request.app.state.api
     caller = await authenticate_person(request)
     asked = query_of(request, "provider", "organization", "service")

@@ -77,7 +77,7 @@ async def list_assets(
 async def list_asset_versions(
     request: Request, api: Api, caller: Asking, service: str, kind: AssetKind, name: str, query: Paging
 ) -> Response:
-    """Every version of an asset, newest first: when, by whom, and the digest of its content."""
+    """Every version of an asset, newest first: time, author and the digest of its content."""
     owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "asset", asset_key(owner.gcid, kind, name))
 

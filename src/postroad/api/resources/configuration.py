@@ -60,7 +60,7 @@ def _field_view(change: ChangedField) -> FieldView:
 
 @router.get("/v1/configuration", response_model=dict[str, Any])
 async def export_configuration(request: Request, api: Api, caller: Asking) -> Response:
-    """Your organization's configuration (for operators, everybody's), as JSON or YAML; applying it changes nothing."""
+    """Your organization's configuration (for operators, everyone's), as JSON or YAML; applying it changes nothing."""
     as_text = prefers(request, YAML)
 
     def written() -> Response:

@@ -27,7 +27,7 @@ from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import LARGE_BYTES, BodyReader, LargeBody
 from postroad.ports import Validator
 
-COPIES_AT_ONCE = 200  # recipients that are told of on the event loop, in some milliseconds
+COPIES_AT_ONCE = 200  # recipients that are processed on the event loop, in some milliseconds
 
 _Done = TypeVar("_Done")
 

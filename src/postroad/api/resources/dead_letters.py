@@ -41,7 +41,7 @@ Many = views.ResendMany | views.DropMany
 async def list_dead_letters(
     request: Request, api: Api, caller: Asking, query: Annotated[views.LetterQuery, Query()]
 ) -> Response:
-    """Messages from and to your services that failed for good and were neither resent nor dropped; oldest first."""
+    """Messages from and to your services that failed permanently and were neither resent nor dropped; oldest first."""
     asked = question_key(caller.name, request)
     after, upto = _position(api, asked, query.cursor)
     page = await reading.browse(api.network, caller, query.wish(after, upto, query.limit))

@@ -97,5 +97,5 @@ async def trace_message(api: Api, caller: Asking, session: str) -> Response:
 
 @payloads.get(SESSION + "/parts/{part:path}", response_class=Response)
 async def read_part(api: Api, caller: Asking, session: str, part: str) -> Response:
-    """The bytes of one part, as a file. When a person asks, that is on record."""
+    """The bytes of one part, as a file. A person's access is recorded."""
     return part_answer(part, await contents.read_part(api.network, caller, session, part))

@@ -114,7 +114,7 @@ async def read_usage(api: Api, caller: Asking, organization: str) -> Response:
 async def list_organization_versions(
     request: Request, api: Api, caller: Asking, organization: str, query: Paging
 ) -> Response:
-    """Every version of an organization, newest first: when, by whom, why, and its content."""
+    """Every version of an organization, newest first: time, author, reason and content."""
     found = find_visible_organization(caller, api.network.directory, organization)
     return await version_answer(request, api, caller, query, "organization", found.name.casefold())
 

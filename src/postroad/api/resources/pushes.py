@@ -49,7 +49,7 @@ async def try_push(api: Api, caller: Asking, service: str) -> Response:
 
 @router.post(SERVICE + "/release", **returns(ReleaseView))
 async def release_service(api: Api, caller: Asking, service: str) -> Response:
-    """Push everything that is held back for a service: for its developers, and for the service itself."""
+    """Push all messages that wait for release at a service: for its developers, and for the service itself."""
     released = await releasing.release(api.network, caller, service)
     return answer(
         ReleaseView(

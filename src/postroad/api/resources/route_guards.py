@@ -105,7 +105,7 @@ class GuardedRoute(OpenRoute):
         api = request.app.state.api
         proof = proof_of(request)
         if not proof.authorization and proof.certificate_der is None:
-            raise Refused("authentication.required", REQUIRED)  # nothing was guessed, so nobody is slowed down for it
+            raise Refused("authentication.required", REQUIRED)  # nothing was guessed, so no one is slowed down for it
         caller = await api.authenticator.authenticate(proof, peer_of(request))
         check_site(request)
         check_invited(request, caller)

@@ -150,6 +150,6 @@ async def remove_rule(api: Api, caller: Asking, service: str, name: str, if_matc
 async def list_rule_versions(
     request: Request, api: Api, caller: Asking, service: str, name: str, query: Paging
 ) -> Response:
-    """Every version of a rule, newest first: when, by whom, and its content."""
+    """Every version of a rule, newest first: time, author and content."""
     owner = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "rule", rule_key(owner.gcid, name))

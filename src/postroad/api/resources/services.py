@@ -131,7 +131,7 @@ async def create_service(api: Api, caller: Asking, wish: NewService) -> Response
 
 @router.get(SERVICE + "/versions", **returns(VersionPage))
 async def list_service_versions(request: Request, api: Api, caller: Asking, service: str, query: Paging) -> Response:
-    """Every version of a service, newest first: when, by whom, why, and its content."""
+    """Every version of a service, newest first: time, author, reason and content."""
     found = require_service(caller, api.network.directory, service, Role.VIEWER)
     return await version_answer(request, api, caller, query, "service", found.gcid)
 

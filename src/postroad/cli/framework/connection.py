@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 URL_FILE = "url"
 OPERATOR_KEY_FILE = "operator.key"
 DATA = Path("var/postroad")
-DEFAULT_TRIES = 3  # somebody waits at the terminal, and scripts have the exit code
+DEFAULT_TRIES = 3  # someone waits at the terminal, and scripts have the exit code
 DEFAULT_URL = "http://127.0.0.1:8470"
 ABOUT_KEYS = {
     "authentication.required": "the network does not accept",

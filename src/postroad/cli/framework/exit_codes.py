@@ -37,7 +37,7 @@ def report_errors(out: Output) -> Iterator[None]:
             out.error("misconfigured", fault)
         sys.exit(ExitCode.ERROR)
     except BrokenPipeError:
-        raise  # whoever read has enough, which is nobody's fault; click ends quietly
+        raise  # the reader closed the pipe, which is not an error; click ends quietly
     except OSError as error:
         out.error("file.unusable" if error.filename else "system.error", describe_error(error))
         sys.exit(ExitCode.ERROR)

@@ -50,7 +50,7 @@ class Output:
         """Return the Rich console; imported on first use, since the import is slow."""
         from rich.console import Console
 
-        # A pipe has no edge to wrap at, and whoever reads from it wants ids in one piece.
+        # A pipe has no edge to wrap at, and its reader needs unbroken ids.
         return Console(highlight=False, width=None if sys.stdout.isatty() else PIPE_WIDTH)
 
     def value(self, value: Any) -> None:

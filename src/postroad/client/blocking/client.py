@@ -250,7 +250,7 @@ class Client:
         self._run(routing.remove_asset(self._talks, service, kind, name))
 
     def release(self, service: str) -> ReleaseView:
-        """Release everything held back for a service; returns how many messages are pushed."""
+        """Release all waiting messages of a service; returns how many messages are pushed."""
         return self._run(routing.release(self._talks, service))
 
     # ---- why a message goes its way

@@ -255,7 +255,7 @@ class AsyncClient:
         await self._run(routing.remove_asset(self._talks, service, kind, name))
 
     async def release(self, service: str) -> ReleaseView:
-        """Release everything held back for a service; returns how many messages are pushed."""
+        """Release all waiting messages of a service; returns how many messages are pushed."""
         return await self._run(routing.release(self._talks, service))
 
     # ---- why a message goes its way

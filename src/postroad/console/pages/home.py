@@ -109,7 +109,7 @@ async def home(request: Request) -> Response:
 async def _latest(console: Console, caller: Caller) -> list[dict[str, Any]]:
     """Return the latest sent and received messages of the organization; operators use the live page."""
     rows: dict[str, dict[str, Any]] = {}
-    for box in ("received", "sent"):  # what one service of the organization sent to another is told once
+    for box in ("received", "sent"):  # a message between two services of the organization is listed once
         page = await messages.browse(console.network, caller, messages.MessageSearch(box=box, limit=LATEST))
         told = [_row(console, box, *row) for row in await add_outcomes(console, caller, page.rows)]
         rows |= {row["session"]: row for row in told}

@@ -79,7 +79,7 @@ async def _enter_by_link(request: Request, key: str, person: Person) -> Response
     except Refused as refusal:
         if refusal.code not in ("not-found", "version.conflict"):
             raise
-        return _link_over(request)  # somebody was quicker, here or at another node
+        return _link_over(request)  # someone was quicker, here or at another node
 
 
 def _link_over(request: Request) -> Response:

@@ -128,7 +128,7 @@ async def check(request: Request) -> Response:
     form = await read_form(request)
     faults: list[DocumentError] = []
     try:
-        if name := form.get("name", "").strip():  # while it is empty, nobody has typed it yet
+        if name := form.get("name", "").strip():  # while it is empty, no one has typed it yet
             check_party_name(name, "The service's")
     except Refused as refusal:
         faults += refusal_errors(refusal)
@@ -233,7 +233,7 @@ def _profile_in(form: Form) -> dict[str, Any]:
         raise InvalidForm([DocumentError("", f"{', '.join(twice)} has its own field above; remove it from the text")])
     profile |= {name: form[name] for name in PLAIN if form.get(name, "")}
     push = profile.get("push") or {}
-    if form.get("url") and isinstance(push, dict):  # what it is otherwise is told with all other faults
+    if form.get("url") and isinstance(push, dict):  # other types are reported with all other errors
         profile["push"] = {name: form[name] for name in PUSH if form.get(name)} | push
     return profile
 

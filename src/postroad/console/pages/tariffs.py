@@ -71,7 +71,7 @@ async def save(request: Request) -> Response:
         return _form(request, text, seen, faults)
     try:
         await apply(console.administration, caller_of(request), _document(text), prune=True, version=plan.version)
-    except Refused as refusal:  # somebody was quicker; what is written here must not be lost
+    except Refused as refusal:  # someone was quicker; what is written here must not be lost
         return _form(request, text, seen, refusal_errors(refusal))
     return redirect("/tariffs", "Saved. The changes are in effect." if plan.steps else "No changes.")
 

@@ -28,7 +28,7 @@ from postroad.flow.administration.configuration import plan_configuration
 MAX_SHOWN = 50
 SHOWN_RUNS = 50
 BASELINES = (("today", "today's configuration"), ("then", "what really happened"))
-LOOKED_UP = frozenset({"passwordFrom", "keyFrom", "file"})  # by whoever reads a document from a file
+LOOKED_UP = frozenset({"passwordFrom", "keyFrom", "file"})  # resolved when a document is read from a file
 FIELDS = ("change", "begin", "end", "baseline", "prune")
 PLACES = {"/begin": "begin", "/end": "end", "/baseline": "baseline", "": "change"}
 

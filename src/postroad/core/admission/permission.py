@@ -1,4 +1,4 @@
-"""Who may send to whom; a private service is reported to outsiders as not existing.
+"""Permissions to send; a private service is reported to outsiders as not existing.
 
 Rule: for an outsider, a private service and a missing one give exactly the same answer.
 """

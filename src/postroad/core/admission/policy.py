@@ -64,7 +64,7 @@ def check_policies(
 ) -> None:
     """Refuse a route on which a service falls short of another's policy; ``kept`` GCIDs are never named.
 
-    Between those and the sender no exception counts: either could find out by its own policy whom the other one is.
+    Between those and the sender no exception counts: otherwise either could identify the other by its own policy.
     """
     for service in (sender, *others):
         if service is sender or service.gcid in kept or not is_excepted(sender, service.policy):

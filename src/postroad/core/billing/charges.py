@@ -45,7 +45,7 @@ def _next(tiers: Sequence[Tier], free: int, before: int, units: int) -> int:
     return units_cost(tiers, max(0, before + units - free)) - units_cost(tiers, max(0, before - free))
 
 
-UNKNOWN = "(unknown)"  # whoever has no organization that the directory ever knew
+UNKNOWN = "(unknown)"  # a party without any organization in the directory's history
 
 
 def rate_uses(

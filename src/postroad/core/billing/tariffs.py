@@ -56,5 +56,5 @@ def find_contradictions(tariffs: Iterable[Tariff]) -> Iterator[tuple[Tariff, str
             for name in tariff.organizations or (ALL_ORGANIZATIONS,):
                 other = seen.setdefault(name, tariff)
                 if other is not tariff:
-                    whom = name or "all other organizations"
-                    yield tariff, f"in {period} the tariff {other.name} also applies to {whom}; end one of them"
+                    others = name or "all other organizations"
+                    yield tariff, f"in {period} the tariff {other.name} also applies to {others}; end one of them"

@@ -59,7 +59,7 @@ def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIM
 
 
 def bulk_parts(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[BulkPart | Refused]:
-    """Each part of a multipart body with its own header, or why it cannot be told from that."""
+    """Each part of a multipart body with its own header, or why it cannot be decoded."""
     check_size(body, limits)
     boundary = read_multipart_type(content_type, limits).boundary
     parts: list[BulkPart | Refused] = []

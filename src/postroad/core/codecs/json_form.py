@@ -1,7 +1,7 @@
 """The JSON form: messages as plain objects for anyone with an HTTP client; refusals as RFC 9457 problem details.
 
 A document is given as ``text``, as ``json`` (its bytes are kept exactly as written) or as ``base64``. Numbers among
-the properties keep their digits. Unknown fields and names that come twice are refused with a pointer.
+the properties keep their digits. Unknown fields and repeated names are refused with a pointer.
 """
 
 from __future__ import annotations

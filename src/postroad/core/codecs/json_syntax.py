@@ -1,7 +1,7 @@
 """Strict JSON parsing: UTF-8, limited depth, no duplicate names, and errors with a JSON pointer.
 
 msgspec reads JSON fast and to the letter, but takes the last of two equal names, does not look at the UTF-8 of what
-it is told to leave raw, and recurses. This module closes those gaps, at the price of one search through the bytes.
+it should leave raw, and recurses. This module closes those gaps, at the price of one search through the bytes.
 """
 
 from __future__ import annotations

@@ -146,7 +146,7 @@ def find_operation(body: bytes) -> str:
     if first is None:
         return ""
     if body.find(b'xmlns:%b="%b"' % (first[1] or b"", _OURS)) >= 0:
-        return str(first[2].decode())  # as nearly everybody writes it
+        return str(first[2].decode())  # as nearly everyone writes it
     prefixes = set(_BINDING.findall(body))
     named = (found[2].decode() for found in _OPERATION.finditer(body) if (found[1] or b"") in prefixes)
     return next(named, "")

@@ -1,8 +1,8 @@
 """The name dictionaries of libxml2, kept small and used by one thread each.
 
 lxml has one dictionary for each thread. In it stays every name, prefix, namespace and run of blanks that was ever
-read there: whoever sends ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from
-anybody. Nor has it a lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads
+read there: a sender of ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from
+anyone. Nor has it a lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads
 break each other's memory where one reads a document while the other looks into a tree of the same dictionary, or
 reads with a parser that the first has used.
 

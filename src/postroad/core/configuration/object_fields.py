@@ -32,7 +32,7 @@ USUAL_BINDING = {
     "queue": "", "query": "", "script": "", "routing": "", "routingKey": "", "description": "", "enabled": True
 }  # fmt: skip
 UNITS = {"postsPerS": "postsPerSecond"}
-SECTIONS = ("batching", "splitting")  # of a profile, whose fields are told one by one
+SECTIONS = ("batching", "splitting")  # of a profile, whose fields are listed one by one
 
 
 def find_changed_fields(before: Any | None, after: Any) -> tuple[ChangedField, ...]:
@@ -111,7 +111,7 @@ def object_name(item: Any, directory: Directory) -> str:
             return f"{directory.services[item.service].address}: {item.name}"
         case Asset():
             return f"{directory.services[item.service].address}: {item.kind.value} {item.name}"
-        case RegisteredCookie():  # by its GCID: whoever is private to others stays so
+        case RegisteredCookie():  # by its GCID, so private services stay private
             return f"{directory.services[item.service].address}: cookie for {item.sender}"
         case Binding():
             return f"{directory.services[item.exchange].address}: {item.name}"

@@ -14,7 +14,7 @@ from postroad.errors import Refused
 MIN_CHARS = 15
 MIN_COUNTING_CHARS = 8
 MAX_CHARS = 256
-MAX_PASSWORDS = 2  # of one service: the one in use, and its successor; each costs whoever is asked a slow hash
+MAX_PASSWORDS = 2  # of one service: the one in use, and its successor; each needs a slow hash
 # Long enough to pass, and among the first that are tried.
 OBVIOUS = frozenset(
     {

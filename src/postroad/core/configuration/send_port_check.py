@@ -116,7 +116,7 @@ def _standard(name: str, standards: StandardCatalogue) -> Standard | str:
         return refusal.detail
 
 
-# ---- whom it sends to ------------------------------------------------------------------------------------------------
+# ---- its recipients ------------------------------------------------------------------------------------------------
 
 
 def _receiver_faults(service: Service, named: str, here: str, directory: Directory) -> Iterator[DocumentError]:

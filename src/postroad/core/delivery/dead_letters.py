@@ -1,4 +1,4 @@
-"""Dead letters: deliveries that failed for good, their causes, and groups of them.
+"""Dead letters: deliveries that failed permanently, their causes, and groups of them.
 
 Rule: the code of the reason in the journal decides the cause, never its text; ``legacy_reasons`` finds the code of entries from
 before there were codes, so letters of any age fall into the same groups. A code that is not known has the cause ``other`` and is

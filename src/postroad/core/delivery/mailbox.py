@@ -93,7 +93,7 @@ class Mailbox:
         early: bool = False,
         searched_to: int = 0,
     ) -> ClaimedDeliveries:
-        """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are taken out for good.
+        """Lease up to ``most`` matching deliveries until ``until``; expired and exhausted ones are removed permanently.
 
         ``until`` may be ``UNRECORDED``. Only numbers up to ``up_to`` are leased. ``early`` includes deliveries that
         wait for a push retry. All matching deliveries up to ``searched_to`` are in memory, even if the head of the

@@ -2,7 +2,7 @@
 
 Rules: a delivery's first attempts go to the main endpoint, later ones to the backup. What a breaker stops at one
 endpoint goes to the other meanwhile, so that a service with one working endpoint is always served. An endpoint whose
-address is gone for good gets nothing more, as long as there is another. Time is an argument, as for breakers.
+address is permanently gone gets nothing more, as long as there is another. Time is an argument, as for breakers.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class PushEndpoints:
         self._standing(target).breaker.record_failure(now_s)
 
     def mark_gone(self, target: PushTarget) -> None:
-        """Mark the endpoint as gone for good: the receiver answered 410."""
+        """Mark the endpoint as permanently gone: the receiver answered 410."""
         self._standing(target).is_gone = True
 
     @property

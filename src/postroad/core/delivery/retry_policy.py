@@ -2,7 +2,7 @@
 
 Rule: only a 2xx status is a success, and not even that while an agreed MDN is outstanding. A redirect is a failure,
 since following it would let a receiver choose where the network connects to. ``Retry-After`` is respected, up to one
-day. 410 means that the address is gone for good; if there is another endpoint, the push is tried there. A change to
+day. 410 means that the address is permanently gone; if there is another endpoint, the push is tried there. A change to
 the backup happens at once. The decision is a value; the caller keeps the time.
 """
 

@@ -23,7 +23,7 @@ class BusinessDocumentKind(StrEnum):
     CII = "cii"
     CXML = "cxml"
     SOAP = "soap"
-    XML = "xml"  # of nobody we know
+    XML = "xml"  # of no one we know
     CLOUDEVENTS = "cloudevents"
     CLOUDEVENTS_BATCH = "cloudevents-batch"
     JSON = "json"

@@ -1,6 +1,6 @@
 """Limits on the number of bindings: per exchange, per queue, and of those evaluated for every message.
 
-The last are the dear ones: what the matcher cannot sort out beforehand costs the engine a look at every message.
+The last are the expensive ones: what the matcher cannot sort out beforehand costs the engine a look at every message.
 """
 
 from __future__ import annotations

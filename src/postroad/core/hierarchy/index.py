@@ -34,7 +34,7 @@ class ModelIndex:
         self._beside: dict[str, Attachment] = {}  # attachments beside the tree, by id
         self._arrivals = 0
         self._sources: dict[str, dict[str, None]] = {}  # service → ids under which it produces
-        self._by_service: dict[str, dict[str, None]] | None = None  # all ids; kept once somebody asks for it
+        self._by_service: dict[str, dict[str, None]] | None = None  # all ids; kept once someone asks for it
 
     @classmethod
     def of(cls, model: Model) -> ModelIndex:
@@ -98,7 +98,7 @@ class ModelIndex:
         return self._attached.between(keys.beneath(self._tree.find(tag).key))
 
     def attachments_of(self, service: str) -> list[Attachment]:
-        """Those of one service; sorted by service when somebody first asks, and kept so from then on."""
+        """Those of one service; sorted by service when someone first asks, and kept so from then on."""
         if self._by_service is None:
             self._by_service = {}
             for one in self.attachments():

@@ -118,7 +118,7 @@ class SortedChunks(Generic[T]):
             self._join(seam - 1)
 
     def rebase(self, length: int, prefix: bytes) -> None:
-        """Put another prefix in the place of the first ``length`` bytes that all keys share."""
+        """Put another prefix instead of the first ``length`` bytes that all keys share."""
         self._keys = [[prefix + key[length:] for key in keys] for keys in self._keys]
 
     # ---- chunks ------------------------------------------------------------------------------------------------------

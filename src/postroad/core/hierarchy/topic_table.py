@@ -32,7 +32,7 @@ class TopicTable:
         self._outermost = TopicRegion(SortedChunks())
         self._by_node: dict[TreeNode, TopicRegion] = {}
         self._peers: SortedChunks[Attachment] | None = (
-            None  # all consumers at nodes, by parent; kept once somebody asks for it
+            None  # all consumers at nodes, by parent; kept once someone asks for it
         )
         self.beside: dict[str, Attachment] = {}  # consumers beside the tree, by id
 
@@ -117,7 +117,7 @@ class TopicTable:
         region.producers.add(id)
 
     def _remove_producer(self, node: TreeNode, id: str) -> None:
-        """With the last one, they hear again whom they would have heard without it."""
+        """Without the last one, consumers receive again from the next producer upwards."""
         region = self._by_node[node]
         region.producers.discard(id)
         if not region.producers:
@@ -136,7 +136,7 @@ class TopicTable:
     # ---- moves -------------------------------------------------------------------------------------------------------
 
     def lift(self, node: TreeNode) -> SortedChunks[Attachment]:
-        """Before a node moves: take out those at it and below it whom no region strictly below it will bring along."""
+        """Before a node moves: remove the attachments at and below it that no region strictly below it contains."""
         return self.region_of(node).heard_by.cut(keys.beneath(node.key))
 
     def settle(
@@ -155,7 +155,7 @@ class TopicTable:
     # ---- peers -------------------------------------------------------------------------------------------------------
 
     def _by_parent(self) -> SortedChunks[Attachment]:
-        """All consumers at nodes below the root; sorted when somebody first asks for siblings, and kept from then on."""
+        """All consumers at nodes below the root; sorted when someone first asks for siblings, and kept from then on."""
         if self._peers is None:
             regions = (self._outermost, *self._by_node.values())
             places = (item for region in regions for item in region.heard_by.items())

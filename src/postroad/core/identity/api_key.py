@@ -1,6 +1,6 @@
 """API keys: ``pr_<id>_<secret>_<check>``.
 
-The prefix and the checksum let a scanner recognise a leaked key without asking anybody; the id finds the credential, so that only
+The prefix and the checksum let a scanner recognise a leaked key without asking anyone; the id finds the credential, so that only
 one hash has to be compared; the secret is 192 random bits, of which only a SHA-256 is kept (that much randomness needs no slow
 hash). The key itself is shown once, when it is made.
 """

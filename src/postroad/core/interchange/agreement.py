@@ -1,6 +1,6 @@
 """Options that a splitter can agree on with a partner, for every standard: names and allowed values.
 
-acknowledge    asked or always: whether the partner is told though it did not ask
+acknowledge    asked or always: whether the partner is notified though it did not ask
 answer         997 or 999
 answers        hear or pass: whether what the partner says of ours goes on, too
 duplicates     refuse or pass: what becomes of an interchange that came before

@@ -1,7 +1,7 @@
 """Reads what a partner sent, by its agreed options: interchanges, documents and acknowledgments.
 
 Rules: bytes without a recognisable interchange are refused, since there is no partner to answer. A message is
-accepted completely or not at all. A refusal contains everything that was found, so that the partner can be told the
+accepted completely or not at all. A refusal contains everything that was found, so that the partner can be notified the
 reason.
 """
 

@@ -73,7 +73,7 @@ class InterchangeGroup:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Split:
-    """An interchange taken apart."""
+    """A split interchange."""
 
     standard: str  # x12, edifact, hl7, swift …
     reference: str  # its control number: ISA13, UNB 0020, BHS-11

@@ -40,7 +40,7 @@ class NumberDrawing:
         self._drawn: list[DrawnNumber] = []
 
     def next(self, scope: str) -> int:
-        if scope not in SCOPES:  # nobody would know where its last number is
+        if scope not in SCOPES:  # no one would know where its last number is
             raise Refused("interchange.unfit", f"numbers are assigned for {', '.join(SCOPES)}, not for {scope!r}")
         number = self._latest.get(scope, 0) + 1
         self._latest[scope] = number

@@ -41,7 +41,7 @@ def partner_between(directory: Directory, partner: str, own: str, organization: 
     if claim is not None:
         found = directory.services.get(claim.service)
         return found if found is not None and found.as2 is not None and found.as2.stations == (partner, own) else None
-    if directory.object_version(AS2_IDENTITIES, shared_names_key(partner, own)):  # whoever was first has left
+    if directory.object_version(AS2_IDENTITIES, shared_names_key(partner, own)):  # the first owner has left
         return None
     return next((one for (_, *names), one in _known(directory).items() if names == [partner, own]), None)
 

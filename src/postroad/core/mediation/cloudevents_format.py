@@ -74,7 +74,7 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
 def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
     if event.data is None:
         return ()
-    kind = event.data_content_type or OCTETS  # what is JSON is told so by its reader
+    kind = event.data_content_type or OCTETS  # what is JSON is marked so by its reader
     if media_type_of(kind) != PARTS:
         return (Part(id="1", content_type=read_line(kind, "type", limits), data=event.data),)
     listed = decode(event.data, _PARTS, limits, count_parts)

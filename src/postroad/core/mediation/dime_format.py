@@ -208,7 +208,7 @@ def _record(part: Part, number: int) -> DimeRecord:
 
 
 def _uri_type(part: Part) -> str:
-    """The URI that was the type of the part, unless somebody has given it another one since."""
+    """The URI that was the type of the part, unless someone has given it another one since."""
     if part.content_type != OF_A_URI:
         return ""
     return next((value for name, value in part.headers if name.lower() == URI_TYPE.lower()), "")

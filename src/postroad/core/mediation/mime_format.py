@@ -76,7 +76,7 @@ def decode_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: F
     if media_type_of(content_type).startswith("multipart/"):
         taken = _several(bytes(entity.body), content_type, format, limits)
         return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
-    usual = TEXT if entity.head else OCTETS  # nobody said anything of what came without a header
+    usual = TEXT if entity.head else OCTETS  # no one said anything of what came without a header
     part = part_of(entity.headers(), entity.data(limits), "1", limits, usual=usual)
     pieces = cut_wire(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
     setting = Wrapper(format, content_type, pieces, mark_of([part]), head=entity.head)
@@ -109,7 +109,7 @@ def encode_message(message: OutgoingMessage, format: Format = Format.MIME) -> En
 
 
 def _stands_alone(parts: Sequence[Part]) -> bool:
-    """Whether the message is one document, and of no type that its reader would take apart in its stead."""
+    """Whether the message is one document, and of no type that its reader would split instead."""
     kind = media_type_of(parts[0].content_type)
     return len(parts) == 1 and not parts[0].attachment and kind != MESSAGE and not kind.startswith("multipart/")
 

@@ -45,7 +45,7 @@ class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
     """A message to be encoded in the recipient's format."""
 
     parts: tuple[Part, ...]
-    setting: Wrapper | None = None  # of the message as it came, where nobody has changed it since
+    setting: Wrapper | None = None  # of the message as it came, where no one has changed it since
     seed: bytes = b""  # from which boundaries are made: the same for every attempt at a delivery
     sender: str = ""
     topic: str = ""

@@ -53,7 +53,7 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
 
 
 def _root(related: Related, limits: WireLimits) -> DecodedRoot:
-    """The envelope, with what its entity says of it; an id that the network itself made up is none."""
+    """The envelope, with what its entity says of it; a generated id is omitted."""
     entity, place = related.root, name_of_place(1, list_ids(related.others))
     said = part_of(entity.headers(), b"", place, limits)
     envelope = declare_encoding(bytes(entity.data(limits)), entity.content_type)

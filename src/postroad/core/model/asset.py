@@ -12,7 +12,7 @@ from enum import StrEnum
 class AssetKind(StrEnum):
     STYLESHEET = "stylesheet"  # XSLT, for services hosted as xslt
     TABLE = "table"  # CSV with a head line, for services hosted as lookup
-    LIST = "list"  # JSON: whom a service hosted as filter lets pass
+    LIST = "list"  # JSON: the senders that a hosted filter accepts
     MAP = "map"  # JSON: who shares a map of a service hosted as crossreference
     QUERY = "query"  # XQuery: a routing that bindings of a service hosted as exchange choose by its name
     SCRIPT = "script"  # also, in the language of scripts

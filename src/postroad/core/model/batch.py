@@ -18,7 +18,7 @@ class BatchState(StrEnum):
     CLOSED = "closed"  # complete; waiting to be assembled
     ASSEMBLED = "assembled"  # one stream, with its numbers drawn; being sent
     SENT = "sent"  # final
-    SUSPENDED = "suspended"  # until somebody resumes or drops it
+    SUSPENDED = "suspended"  # until someone resumes or drops it
     DROPPED = "dropped"  # final
     DISSOLVED = "dissolved"  # all its members have left; final
 
@@ -36,9 +36,9 @@ class Criterion(StrEnum):
     TYPE = "type"  # a message of another type came
     END = "end"  # the application's last message
     UNFINISHED = "unfinished"  # the application did not end it in time, or began it again
-    REQUEST = "request"  # somebody asked for it
+    REQUEST = "request"  # someone asked for it
     RECOVERY = "recovery"
-    HOLD = "hold"  # somebody holds it back
+    HOLD = "hold"  # someone holds it back
     PLUG_IN = "plugIn"  # a batcher plug-in decided, or failed
 
 
@@ -100,7 +100,7 @@ class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     bytes: int = 0
     controlled: bool = False  # the application says when it ends
     started: bool = False  # the application's first message is in it
-    held: bool = False  # not assembled before it is let go
+    held: bool = False  # paused: not assembled until it is resumed
     closed_at_us: int = 0
     closed_by: Criterion | None = None
     why: str = ""  # it was closed or suspended

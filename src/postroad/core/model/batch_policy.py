@@ -1,4 +1,4 @@
-"""Send ports and their way back: which messages are gathered, when and as what they go, and how what comes is taken apart.
+"""Send ports and their way back: which messages are gathered, when and as what they go, and how incoming interchanges are split.
 
 Policies are data, saved completely with their service: a *batcher*, whose mailbox is a send port, or a *splitter*, to
 which partners send. ``core.batching`` and ``core.interchange`` interpret them; here they are only described. Rule:
@@ -34,7 +34,7 @@ class Unfinished(StrEnum):
     """What happens to a batch whose application does not end it in time."""
 
     SEND = "send"  # as it is
-    SUSPEND = "suspend"  # somebody looks into it
+    SUSPEND = "suspend"  # someone looks into it
 
 
 class Recovery(StrEnum):
@@ -50,7 +50,7 @@ class OnEnvelopeError(StrEnum):
 
     REFUSE = "refuse"  # nothing of it is taken
     REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
-    PASS = "pass"  # noqa: S105 - no password: it is taken as it is, and what is wrong is told
+    PASS = "pass"  # noqa: S105 - no password: it is accepted unchanged, and errors are reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,6 +128,6 @@ class Splitting:
     standard: str = ""  # empty: whatever is recognised
     on_envelope_error: OnEnvelopeError = OnEnvelopeError.REFUSE
     answers_to: str = (
-        ""  # address or GCID of the service by which the partner is told (997, CONTRL, ACK); empty: it is not
+        ""  # address or GCID of the service by which the partner is notified (997, CONTRL, ACK); empty: it is not
     )
     options: tuple[tuple[str, str], ...] = ()  # what was agreed on besides: layout of flat files, 999 instead of 997 …

@@ -54,7 +54,7 @@ MOVES: dict[DeliveryState, dict[str, DeliveryState]] = {
     DeliveryState.CANCELLED: {},
 }
 
-# What somebody may do, once, about a delivery that failed. It stays failed; what is resent is another delivery, in a new round.
+# What someone may do, once, about a delivery that failed. It stays failed; what is resent is another delivery, in a new round.
 DEALT_WITH: dict[str, DeliveryState] = {"resent": DeliveryState.QUEUED, "dropped": DeliveryState.FAILED}
 
 FINAL: dict[str, DeliveryState] = {
@@ -119,7 +119,7 @@ class Queued(Struct, gc=False, kw_only=True):
 
     @property
     def in_transit(self) -> bool:
-        """Whether the message goes on from here."""
+        """Whether the message continues from here."""
         return self.hop < len(self.hops) - 1
 
     @property

@@ -122,7 +122,7 @@ class Credential:
     label: str = ""
     created_at_us: int = 0
     expires_at_us: int = 0  # 0 = never
-    certificate: str = ""  # PEM, for kind certificate: the TLS front must know whom it may let in
+    certificate: str = ""  # PEM, for kind certificate: the TLS front accepts only these
     starts_at_us: int = 0  # not accepted before; a certificate may be registered ahead of its time
     unconfirmed: str = ""  # the operator who added it, while no owner has confirmed it; it is refused until then
 
@@ -154,7 +154,7 @@ class Release:
 
     every_s: int = 0  # as soon as the oldest has waited so long
     when_waiting: int = 0  # as soon as so many wait
-    on_request: bool = False  # not before somebody asks, or one of the others comes first
+    on_request: bool = False  # not before someone asks, or one of the others comes first
     keep_s: int = 0  # what has waited longer expires
 
     @property
@@ -200,7 +200,7 @@ class ServiceLimits:
 class As2:
     """The AS2 partnership of a service that represents a partner."""
 
-    name: str  # of the partner's station
+    name: str  # the partner's AS2 name
     own_name: str  # how the partner calls us
     certificates: tuple[str, ...] = ()  # the partner's, PEM, newest first; while one is rolled over both hold
     secret_from: str = ""  # where our key and certificate lie: env:NAME or file:PATH, PEM; several pairs, newest first

@@ -27,7 +27,7 @@ class HistoryEvent:
     what: str
     by: str
     detail: str = ""
-    until_us: int = field(default=0, compare=False)  # until then nobody else is given it: its lease, or the next try
+    until_us: int = field(default=0, compare=False)  # until then no one else is given it: its lease, or the next try
     why: str = field(default="", compare=False)  # of a failed attempt: why, without when the next one is
 
 
@@ -48,7 +48,7 @@ class BatchMembership:
 class ReleaseHold:
     """A delivery that waits for release by its service's ``release`` settings."""
 
-    until_us: int = 0  # 0: until enough wait, or somebody asks
+    until_us: int = 0  # 0: until enough wait, or someone asks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +97,7 @@ class Stop:
     isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
     events: list[HistoryEvent] = field(default_factory=list)
     gathered: BatchMembership | None = None  # where the service gathers messages
-    held: ReleaseHold | None = None  # while it waits and is held back
+    held: ReleaseHold | None = None  # while it waits for release
     paused: PushPause | None = None  # while it waits and pushes to the service are paused
 
 
@@ -197,13 +197,13 @@ class MessageHistory:
     answers: str  # session of the request that this one answers
     copies: list[CopyHistory] = field(default_factory=list)
     came: ArrivalNotes | None = None
-    forwards: str = ""  # session of the message that an exchange or a model lets go on with this one
+    forwards: str = ""  # session of the message that an exchange or a model forwards with this one
     contained: InterchangeContents | None = None  # of an interchange: what it was made of
     wire_size: int = 0  # bytes on the wire, as it arrived: for the sender's organization; 0 for the others
     code: str = ""  # why the whole post was rejected; empty: it was accepted
     detail: str = ""  # the same in words
     expires_at_us: int = field(default=0, compare=False)  # 0: never
-    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # business keys, for sender and receivers
+    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # search keys, for sender and recipients
 
 
 @dataclass(slots=True, kw_only=True)

@@ -274,7 +274,7 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
     batches: tuple[Batch, ...]  # as they are from now on
     batch: str = ""  # id of the one that was joined
     joined: tuple[BatchMember, ...] = ()
-    reason: str = ""  # as whoever did it gave it
+    reason: str = ""  # as given by the author
 
     @property
     def deliveries(self) -> tuple[int, ...]:

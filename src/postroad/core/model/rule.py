@@ -108,7 +108,7 @@ class RuleAction(Struct, frozen=True, kw_only=True):
     topic: str = ""  # of ChangeTopic; with an including action, the topic for that service alone
     pays: bool = False  # the rule's service takes over what the included service costs, and what that one includes
     isolates: bool = False  # the included service sees the rule's service as sender, and nothing of the wider route
-    absorbs: bool = False  # an error of the included service does not end the route: the message goes on without it
+    absorbs: bool = False  # an error of the included service does not end the route: the message continues without it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,7 +12,7 @@ from enum import StrEnum
 class SupportState(StrEnum):
     OPEN = "open"  # the operators have the word
     ANSWERED = "answered"  # the members have it
-    CLOSED = "closed"  # until somebody writes again
+    CLOSED = "closed"  # until someone writes again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ MAX_COOKIE_CHARS = 16_384
 
 class ProvisioningState(StrEnum):
     PENDING = "pending"  # the provider may confirm it
-    EXPIRED = "expired"  # it was not confirmed in time; nobody is told
+    EXPIRED = "expired"  # it was not confirmed in time; no one is notified
     ACTIVE = "active"
     REVOKED = "revoked"
 

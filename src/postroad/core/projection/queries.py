@@ -20,7 +20,7 @@ WAITING = (
     "content_facts", "content_segment", "content_offset", "content_length", "content_digest",
 )  # fmt: skip
 
-# A dead letter: when and why it failed, the entry by which it was dealt with (0: nobody has), and the delivery.
+# A dead letter: when and why it failed, the entry by which it was dealt with (0: no one has), and the delivery.
 LETTER = ("failed_at_us", "failure", "failure_code", "dealt_seq", *WAITING)
 
 QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -85,7 +85,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "transaction_trail": (("transaction_id",), ("seq",)),  # distinct entries about its deliveries, oldest first
     "transaction_journeys": (("transaction_id",), JOURNEY),  # by id
     "message_rounds": (("message_seq",), TABLES["round"]),  # oldest first
-    # dead letters that nobody has dealt with, oldest first: all, those at a service, and those of a sender's messages
+    # dead letters that no one has dealt with, oldest first: all, those at a service, and those of a sender's messages
     "dead_letters": (("after_number", "limit"), LETTER),
     "dead_letters_at": (("recipient", "after_number", "limit"), LETTER),
     "dead_letters_of": (("sender", "after_number", "limit"), LETTER),

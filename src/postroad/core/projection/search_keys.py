@@ -72,7 +72,7 @@ def list_search_keys(
 ) -> Iterator[tuple[str, str]]:
     """List the search keys of a message that a viewer in this role may use, as names and values.
 
-    Services name their business keys as they like: a word does not tell where a value comes from.
+    Services choose the names of their search keys: a word does not tell where a value comes from.
     """
     if entry.handle:
         yield "handle", entry.handle

@@ -26,11 +26,11 @@ TABLES: dict[str, tuple[str, ...]] = {
         "leased_at_us", "available_at_us", "settled_at_us", "expires_at_us", "reason", "waits_for_push", "lease_seq",
         "settle_seq", "journey", "origin",
     ),
-    # one row per delivery that failed for good, and the entry by which somebody dealt with it
+    # one row per delivery that failed permanently, and the entry by which someone dealt with it
     "dead_letter": ("number", "recipient", "sender", "at_us", "reason", "reason_code", "seq", "dealt_seq"),
     # one row per dead letter that was resent: a round of its copy after the first
     "round": ("seq", "transaction_id", "message_seq", "copy", "journey", "dead"),
-    # one row per release of what was held back for a service
+    # one row per release of waiting messages of a service
     "released": ("seq", "recipient", "up_to", "waiting", "at_us", "by", "reason"),
     # one row per answer of an in-transit service: the message's content from there on, as the journal's entry describes it
     "content": ("seq", "transaction_id", "session", "facts", "body_segment", "body_offset", "body_length", "body_digest"),
@@ -65,7 +65,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "control_number": ("series", "number", "session", "batch", "seq"),
     # one row per answer of a partner about an interchange; facts is the entry as the journal has it
     "batch_answer": ("seq", "at_us", "batch", "session", "verdict", "facts"),
-    # one row per value that a post is known by (handle, control number, business key …), by a small hash: see ``found_by``
+    # one row per search key of a post (handle, control number, declared key …), by a small hash: see ``found_by``
     "found": ("key", "seq"),
 }  # fmt: skip
 

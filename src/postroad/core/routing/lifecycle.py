@@ -51,7 +51,7 @@ _TROUBLE: dict[JourneyEvent, Next] = {
 
 JOURNEY_LIFECYCLE: dict[Waypoint, dict[JourneyEvent, Next]] = {
     Waypoint.IN_TRANSIT: {
-        JourneyEvent.ACKNOWLEDGED: (Waypoint.IN_TRANSIT,),  # the message goes on only with its answer
+        JourneyEvent.ACKNOWLEDGED: (Waypoint.IN_TRANSIT,),  # the message continues only with its answer
         JourneyEvent.ANSWERED: _ONWARD,
         JourneyEvent.ABSORBED: _ONWARD,
         **_TROUBLE,

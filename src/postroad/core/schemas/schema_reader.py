@@ -30,7 +30,7 @@ _LITERAL = r"""(?:"([^"]*)"|'([^']*)')"""
 _DTD_REFERENCE = re.compile(
     rf"<!ENTITY\s+%\s+[^\s%<>]+\s+(?:SYSTEM|PUBLIC\s+(?:\"[^\"]*\"|'[^']*'))\s+{_LITERAL}\s*>", re.DOTALL
 )
-_DTD_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)  # one that nobody closes goes to the end, and is read once
+_DTD_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)  # one that no one closes goes to the end, and is read once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

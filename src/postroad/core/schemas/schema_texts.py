@@ -96,7 +96,7 @@ class SchemaTexts:
         for name in self.texts:
             try:
                 yield name, self.read(name).identity
-            except Refused:  # concerns whoever refers to it by name
+            except Refused:  # reported where a schema refers to it by name
                 continue
 
     @cached_property

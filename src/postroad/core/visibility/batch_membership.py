@@ -16,7 +16,7 @@ from postroad.core.model.history import BatchMembership, InterchangeContents, Nu
 from postroad.core.model.interchange import AssembledInterchange, DocumentPosition
 from postroad.core.model.journal import InterchangeAnswered
 
-LEFT = "left"  # in the place of the batch's state: the message is not in it any more
+LEFT = "left"  # instead of the batch's state: the message is not in it any more
 
 
 class KnownBatch(NamedTuple):

@@ -81,7 +81,7 @@ def isolate_delivery(
         sender_gcid=shown_sender,
         handle="",
         reference=None,
-        # Whoever is in transit is expected to answer, whatever the message is to others.
+        # An in-transit service is expected to answer, whatever the message's type.
         type=MessageType.REQUEST if delivered.in_transit else delivered.type,
         in_transit=False,
     )

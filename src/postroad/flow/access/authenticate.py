@@ -203,7 +203,7 @@ class Authenticator:
         service, person = directory.service(name), directory.person(name)
         owned = directory.credentials_of(service=service.gcid if service else "", person=person.email if person else "")
         candidates: list[Credential | None] = [item for item in owned if item.kind is CredentialKind.PASSWORD]
-        # As many checks for everybody, or the time would tell who is there, by how many it has.
+        # As many checks for everyone, or the time would tell who is there, by how many it has.
         candidates += [None] * (MAX_PASSWORDS - len(candidates))
         for credential in candidates:
             matches = await self._passwords.verify(password, credential.secret if credential else None)

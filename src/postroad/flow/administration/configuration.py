@@ -41,7 +41,7 @@ from postroad.flow.administration.base import (
     permission_denied,
 )
 from postroad.flow.administration.bindings import check_program
-from postroad.flow.administration.confirmations import is_acting_for_others
+from postroad.flow.administration.confirmations import find_owner_errors
 from postroad.flow.administration.services import find_new_push_errors
 from postroad.flow.registries.bindings import BindingRegistry
 from postroad.flow.registries.configuration import DirectoryChange, build_save
@@ -258,7 +258,7 @@ def _plan(
         proven=known.proven,
     )
     pushes = _push_faults(administration, found, directory)
-    faults = [*found.faults, *_owners_faults(caller, directory, found)]
+    faults = [*found.faults, *find_owner_errors(caller, directory, found.steps)]
     faults += [fault for fault, is_error in pushes if is_error]
     if faults:
         raise InvalidChange("configuration.conflict", "The document cannot be applied", faults)
@@ -276,36 +276,6 @@ def _push_faults(
         for one in services
         for fault in find_new_push_errors(administration.network, directory.services.get(one.gcid), one)
     ]  # fmt: skip
-
-
-def _owners_faults(caller: Caller, directory: Directory, found: ConfigurationPlan) -> Iterator[DocumentError]:
-    """Yield errors for changes by an operator that only the organization's owners may make."""
-    for step in found.steps if caller.operator else ():
-        before = directory.object(step.kind, step.key)
-        owner = _organization_of(step.kind, step.value or before, directory)
-        if owner and _is_owners_own(before, step.value) and is_acting_for_others(caller, directory, owner):
-            yield DocumentError(
-                pointer("organizations", owner),
-                f"{step.kind} {step.name}: {owner} has an owner; only an owner may apply this, or you add it through the "
-                "API and an owner confirms it",
-            )
-
-
-def _organization_of(kind: str, item: Any, directory: Directory) -> str:
-    """Return the organization of a person or service credential; '' for other objects."""
-    if kind == "person":
-        return str(item.organization)
-    service = directory.services.get(item.service) if kind == "credential" and item.service else None
-    return service.organization if service is not None else ""
-
-
-def _is_owners_own(before: Any, after: Any) -> bool:
-    """Whether the change lets someone read more (person, role or secret), or removes an owner."""
-    if after is None:
-        return isinstance(before, Person) and before.role is Role.OWNER and not before.unconfirmed
-    if isinstance(after, Person):
-        return not isinstance(before, Person) or before.role is not after.role
-    return before is None or before.secret != after.secret or before.unconfirmed != after.unconfirmed
 
 
 async def _worked_out(administration: Administration, caller: Caller, found: _Read) -> PlanInputs:

@@ -10,9 +10,12 @@ Rule: an owner is a confirmed person with the role owner and a password or a key
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from postroad.core.configuration.change_plan import ObjectStep
+from postroad.core.configuration.document import DocumentError, pointer
 from postroad.core.identity.expiry import INVITATION
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, Person, Role, is_same_organization
@@ -98,3 +101,33 @@ def _found(directory: Directory, organization: str, pending_id: str) -> Credenti
     if person is None or not person.unconfirmed or not is_same_organization(person.organization, organization):
         raise not_found()
     return person
+
+
+def find_owner_errors(caller: Caller, directory: Directory, steps: Iterable[ObjectStep]) -> Iterator[DocumentError]:
+    """Yield errors for planned changes by an operator that only the organization's owners may make."""
+    for step in steps if caller.operator else ():
+        before = directory.object(step.kind, step.key)
+        owner = _organization_of(step.kind, step.value or before, directory)
+        if owner and _is_for_owners(before, step.value) and is_acting_for_others(caller, directory, owner):
+            yield DocumentError(
+                pointer("organizations", owner),
+                f"{step.kind} {step.name}: {owner} has an owner; only an owner may apply this, or you add it through the "
+                "API and an owner confirms it",
+            )
+
+
+def _organization_of(kind: str, item: Any, directory: Directory) -> str:
+    """Return the organization of a person or service credential; '' for other objects."""
+    if kind == "person":
+        return str(item.organization)
+    service = directory.services.get(item.service) if kind == "credential" and item.service else None
+    return service.organization if service is not None else ""
+
+
+def _is_for_owners(before: Any, after: Any) -> bool:
+    """Whether the change lets someone read more (person, role or secret), or removes an owner."""
+    if after is None:
+        return isinstance(before, Person) and before.role is Role.OWNER and not before.unconfirmed
+    if isinstance(after, Person):
+        return not isinstance(before, Person) or before.role is not after.role
+    return before is None or before.secret != after.secret or before.unconfirmed != after.unconfirmed

@@ -1,4 +1,4 @@
-"""Release deliveries that are held back for a service, on request.
+"""Release deliveries that wait for release at a service, on request.
 
 Rule: developers of the organization may release, and the service itself, which could poll instead.
 """

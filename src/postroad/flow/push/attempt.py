@@ -1,7 +1,7 @@
 """One push attempt: send the request, read the answer, and record the outcome in one entry.
 
 Rules: an attempt ends in one entry (acknowledged, answered, to be retried, or given up), and only that entry counts.
-So an attempt that a crash interrupts is made again, with the same id. A receiver that is gone for good (410) and has
+So an attempt that a crash interrupts is made again, with the same id. A receiver that is permanently gone (410) and has
 no other endpoint is not pushed to any more: its service polls from then on, and its messages keep waiting.
 """
 

@@ -51,7 +51,7 @@ class ExchangeRegistry:
                 if number % AT_ONCE == AT_ONCE - 1:
                     await asyncio.sleep(0)
                 directory = self._configuration.directory()
-                if directory.binding(gcid, binding.name) is binding:  # of others ``_follow`` was told meanwhile
+                if directory.binding(gcid, binding.name) is binding:  # others were handled by ``_follow``
                     exchange.save(binding, directory)
         except BaseException:
             self._open.pop(gcid, None)  # with some of its bindings it would lose messages

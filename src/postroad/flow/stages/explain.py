@@ -51,7 +51,7 @@ BODY_OF_CONTENT = CONTENT.index("body_segment")
 VALUE, VERSION = 3, 2  # of a row of object_versions
 
 
-COPIES_A_TURN = 200  # that are told of in some milliseconds
+COPIES_A_TURN = 200  # that are processed in some milliseconds
 
 
 class ExplainStage:

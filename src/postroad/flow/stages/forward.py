@@ -63,7 +63,7 @@ class ForwardResult(Struct, gc=False, frozen=True):
     copies: int = 0
     cut: int = 0  # not forwarded to who had it before
     faults: tuple[tuple[str, Reason], ...] = ()
-    refused: tuple[str, ...] = ()  # what chose those that cannot be reached, be it that this was told before
+    refused: tuple[str, ...] = ()  # what selected unreachable recipients, even if reported before
 
 
 class ForwardStage:

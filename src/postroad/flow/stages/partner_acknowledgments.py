@@ -50,7 +50,7 @@ MAX_UNMATCHED = 20  # things said of nothing that was sent, in one entry
 class AcknowledgmentToSend:
     """The acknowledgment to send to a partner for one of its interchanges."""
 
-    receiver: str  # GCID of the service by which it is told
+    receiver: str  # GCID of the service by which it is notified
     name: str  # of this answer, among those to one delivery
     standard: Standard
     found: Split

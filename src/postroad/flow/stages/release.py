@@ -1,8 +1,8 @@
-"""Release deliveries that are held back for a service.
+"""Release deliveries that wait for release at a service.
 
 Rules: a release covers every delivery that waits at that moment, and is one entry with the highest number it covers.
 So released deliveries stay released, across restarts and on every node, and later ones wait for the next release.
-Polls are not held back: a poll is itself a request.
+Polls ignore this: a poll is itself a request.
 """
 
 from __future__ import annotations

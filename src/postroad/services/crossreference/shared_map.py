@@ -41,7 +41,7 @@ class SharedMap:
     owner: Service
     acting: Service  # who asked for what is done
     tools: Tools
-    sharers: frozenset[str] | None  # None: everybody
+    sharers: frozenset[str] | None  # None: everyone
 
     def shares(self, service: Service) -> bool:
         return self.sharers is None or not self.sharers.isdisjoint(service.names)

@@ -24,7 +24,7 @@ class HostedServices:
 
     def __init__(self, network: Network, engines: Engines) -> None:
         self._network = network
-        self._workshop = DeliveryRunner(network, engines, JournalRecordStore(network))
+        self._runner = DeliveryRunner(network, engines, JournalRecordStore(network))
         self._attendants = ServiceWorkers(_served, self._attendant)
 
     def start(self) -> None:
@@ -35,7 +35,7 @@ class HostedServices:
         await self._attendants.close()
 
     def _attendant(self, gcid: str) -> MailboxWorker:
-        return MailboxWorker(self._network, self._workshop, gcid)
+        return MailboxWorker(self._network, self._runner, gcid)
 
 
 def _served(directory: Directory) -> dict[str, str]:

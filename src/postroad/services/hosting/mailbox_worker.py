@@ -23,9 +23,9 @@ log = logging.getLogger(__name__)
 class MailboxWorker:
     """Takes and runs deliveries from its creation until ``end``."""
 
-    def __init__(self, network: Network, workshop: DeliveryRunner, gcid: str) -> None:
+    def __init__(self, network: Network, runner: DeliveryRunner, gcid: str) -> None:
         self._network = network
-        self._workshop = workshop
+        self._runner = runner
         self._gcid = gcid
         self._wait = InterruptibleWait()
         self._working: dict[asyncio.Task[None], Delivered] = {}
@@ -79,7 +79,7 @@ class MailboxWorker:
         if self._wait.cancelled or service is None:
             await self._give_back(delivered)
             return
-        task = asyncio.get_running_loop().create_task(self._workshop.serve(service, delivered))
+        task = asyncio.get_running_loop().create_task(self._runner.serve(service, delivered))
         self._working[task] = delivered
         task.add_done_callback(self._done)
 
@@ -91,7 +91,7 @@ class MailboxWorker:
     async def _give_back(self, delivered: Delivered) -> None:
         service = self._network.directory.services.get(self._gcid)
         if service is not None:
-            await self._workshop.give_back(service, delivered, delay_s=0.0)
+            await self._runner.give_back(service, delivered, delay_s=0.0)
 
 
 async def _any_done(working: dict[asyncio.Task[None], Delivered]) -> None:

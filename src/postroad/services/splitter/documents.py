@@ -23,7 +23,7 @@ from postroad.core.routing.forward import Forward
 
 VALUE_CHARS = 1_000
 FAULTS_TOLD = 10
-OWN = ("interchange.", "document.")  # how properties begin that are told here, whatever the message itself says
+OWN = ("interchange.", "document.")  # prefixes of properties that are set here, whatever the message has
 SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
 _TEST = {"usage": ("T",), "test": ("1",), "processing": ("T", "D")}
 

@@ -52,7 +52,7 @@ class SplitterService:
         receiver = find_permitted_recipient(tools.service, agreed.sends_to, tools.directory)
         answering = SplitterPartner(
             message, agreed, tools
-        )  # looks whether the partner could be told, before anything is taken
+        )  # checks that an acknowledgment can be written, before anything is accepted
         size = sum(len(part.data) for part in message.parts)
         parts = await run_off_loop(size, _opened, message, agreed, tools.standards)
         every = [one for _, one in parts]

@@ -37,7 +37,7 @@ class SameThreadExecutor(Executor):
         outcome: Future[Any] = Future()
         try:
             outcome.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # a planned crash too belongs to whoever waits for the outcome
+        except BaseException as error:  # a planned crash too is raised at the caller that waits for the outcome
             outcome.set_exception(error)
         return outcome
 

@@ -36,7 +36,7 @@ class JournalState:
 
     entries: list[Entry] = field(default_factory=list)
     waiting: list[WaitingDelivery] = field(default_factory=list)
-    dead: list[WaitingDelivery] = field(default_factory=list)  # dead letters that nobody has dealt with
+    dead: list[WaitingDelivery] = field(default_factory=list)  # dead letters that no one has dealt with
     journeys: dict[int, int] = field(default_factory=dict)  # those that have not ended, and at which delivery they are
     versions: dict[tuple[str, str], int] = field(default_factory=dict)
     batches: dict[str, Batch] = field(default_factory=dict)  # as they are, by their ids

@@ -3,7 +3,7 @@
     virtual_time            an event loop that never waits, and its clock and randomness
     storage                 a journal and an index that take time, fail at times, and can be cut off
     network                 the network as one process that may crash and restart over what its journal kept
-    observations            what services were told: the promises are checked against it
+    observations            what services observed: the promises are checked against it
     simulated_services      a service: its calls to the network, and its retries
     receivers               how services receive: promptly, slowly, not at all, or against every rule
     rules                   random services and rules

@@ -1,6 +1,6 @@
 """Simulated operators that resend and drop dead letters at random, sometimes two on one letter at once.
 
-Rule: a clerk notes what it was told and nothing else; where the answer was lost, it notes nothing.
+Rule: an operator records only the responses it received; if a response was lost, it records nothing.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The simulated network: the real stages over storage in memory, as one process that can crash and restart.
 
-Rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. Whoever waits for an
+Rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. A caller that waits for an
 answer at that moment gets none and cannot know what became of the question, as over a broken connection.
 """
 
@@ -72,7 +72,7 @@ class SimulatedProcess:
     disk: Disk
     network: Network
     keeper: SimulatedIndexKeeper
-    waiting: dict[asyncio.Future[Any], None] = field(default_factory=dict)  # whoever waits for an answer
+    waiting: dict[asyncio.Future[Any], None] = field(default_factory=dict)  # callers that wait for a response
     alive: bool = True
 
 

@@ -18,7 +18,7 @@ class HandOut:
 
     asked_us: int
     at_us: int
-    receiver: str  # GCID of whoever asked
+    receiver: str  # GCID of the caller
     number: int
     delivered: Delivered
 
@@ -49,13 +49,13 @@ class Observations:
     answered_us: dict[int, int] = field(default_factory=dict)  # the same, by an answer
     withdrawn: list[tuple[str, str, tuple[str, ...]]] = field(
         default_factory=list
-    )  # session, by whom, code per recipient
+    )  # session, sender, code per recipient
     resent: dict[int, int] = field(default_factory=dict)  # dead letter → the delivery it is now
     dropped: list[int] = field(default_factory=list)
     suspended: list[SuspensionPeriod] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)
     events: Counter[str] = field(default_factory=Counter)
-    wrongs: list[str] = field(default_factory=list)  # what a service was told and should not have been
+    wrongs: list[str] = field(default_factory=list)  # wrong responses that a service received
 
     def hand_out(self, asked_us: int, at_us: int, receiver: str, delivered: Delivered) -> None:
         number = TOKENS.number(delivered.token) or 0

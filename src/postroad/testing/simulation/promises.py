@@ -65,7 +65,7 @@ def every_delivery_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def _is_over_later(leg: RecordedLeg, end: RecordedEnd) -> bool:
-    """A service has taken it over, and its copy's way ends there later: nobody answered, or the answer was an error."""
+    """A service has taken it over, and its copy's way ends there later: no one answered, or the answer was an error."""
     return leg.state is DeliveryState.DELIVERED and end.with_journey
 
 
@@ -81,7 +81,7 @@ def every_copy_goes_one_way(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def a_dead_letter_is_dealt_with_once(outcome: SimulationOutcome) -> Iterator[str]:
-    """And only where a copy failed; whoever was told so finds it in the journal."""
+    """Check that error responses exist only for failed copies, and are in the journal."""
     for leg in outcome.books.legs.values():
         if len(leg.dealt) > 1:
             yield f"{_named(leg, outcome)} was dealt with {len(leg.dealt)} times: {leg.dealt}"
@@ -106,7 +106,7 @@ def ends_are_not_late(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def every_journey_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 2, for the whole way of a copy and, of a request, back again; in time even if everybody is silent."""
+    """Promise 2, for the whole way of a copy and, of a request, back again; in time even if everyone is silent."""
     for journey in outcome.books.journeys.values():
         name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
         if len(journey.ends) != 1:
@@ -195,7 +195,7 @@ def a_delivery_is_answered_once(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def what_was_withdrawn_is_cancelled(outcome: SimulationOutcome) -> Iterator[str]:
-    """For each recipient of whom the sender was told so; and nobody else withdraws a message."""
+    """Check that only senders cancel, and each recipient that was reported as cancelled."""
     posts = {post.session: (seq, post) for seq, post in outcome.books.posted.items()}
     for session, by, codes in outcome.ledger.withdrawn:
         seq, post = posts[session]

@@ -66,7 +66,7 @@ class RecordedLeg:
     in_hand: bool = False  # handed out last, rather than given back
     answers: list[int] = field(default_factory=list)  # entries
     round: int = 0  # the delivery that its round began with; 0 in the first
-    dealt: list[tuple[str, int]] = field(default_factory=list)  # how somebody dealt with it, and the entry
+    dealt: list[tuple[str, int]] = field(default_factory=list)  # how someone dealt with it, and the entry
 
 
 @dataclass(slots=True, kw_only=True)

@@ -204,7 +204,7 @@ class SimulationRun:
         self.ledger.events["rehearsed restarts"] += 1
 
     async def _close(self) -> None:
-        """Everybody has left, and everything should be over: start a last time, and compare."""
+        """Everyone has left, and everything should be over: start a last time, and compare."""
         for chore in self._chores:
             chore.cancel()
         self.running.crash(index_lost=False)

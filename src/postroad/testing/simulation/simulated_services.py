@@ -206,4 +206,4 @@ class SimulatedService:
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._works.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            self.ledger.wrongs.append(f"{task.get_name()} was told {error!r}")
+            self.ledger.wrongs.append(f"{task.get_name()} received {error!r}")

@@ -25,7 +25,7 @@ class Disk:
     def __init__(self, chance: Random) -> None:
         self._chance = chance
         self.cut = False
-        self.writing = asyncio.Event()  # set whenever an append begins, for whoever wants to crash just then
+        self.writing = asyncio.Event()  # set whenever an append begins, for tests that crash at this moment
 
     async def take_time(self, least_s: float, most_s: float) -> None:
         slow = self._chance.randrange(SLOW_ONCE_IN) == 0

@@ -62,7 +62,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._numbers = count(1)
         self._tasks: dict[asyncio.Task[Any], object | None] = {}
         self._running = False
-        self.failures: list[str] = []  # what went wrong without anybody to tell
+        self.failures: list[str] = []  # what went wrong without anyone to tell
 
     # --- time and order ------------------------------------------------------------------------------------------
 
@@ -114,7 +114,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     # --- simulated processes -------------------------------------------------------------------------------------
 
     def kill(self, process: object) -> None:
-        """End every task of a process. Their last words reach nobody if what they write to has been cut off before."""
+        """End every task of a process. Their last words reach no one if what they write to has been cut off before."""
         for task, owner in list(self._tasks.items()):
             if owner is process:
                 task.cancel()

@@ -1,6 +1,6 @@
 """A journal of simulated traffic, a month in seconds, for tests, benchmarks and the warehouse.
 
-    plan            how much, of whom, from when on, and which incidents
+    plan            volume, organizations, first day, and incidents
     participants    the organizations, services and rules, their partners and habits
     rules           the rules that route some topics through a vendor's service
     posting_times   when messages are posted: by hour, by day of the week

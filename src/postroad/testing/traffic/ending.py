@@ -1,6 +1,6 @@
 """Early ends in simulated traffic: expired, given up, failed, rejected or withdrawn.
 
-Rules: those of ``flow.end``. A request's sender is told by an error response in the entry that ends the journey; a
+Rules: those of ``flow.end``. A request's sender is notified by an error response in the entry that ends the journey; a
 notification ends in silence.
 """
 

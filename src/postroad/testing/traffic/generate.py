@@ -37,7 +37,7 @@ class Generated:
 
 
 async def generate(plan: TrafficPlan, path: Path, advance: Advance = lambda done: None) -> Generated:
-    """Write the planned journal into this folder, which must hold none yet; ``advance`` is told of openings done."""
+    """Write the planned journal into this folder, which must hold none yet; ``advance`` is called for each finished opening."""
     traffic = Traffic(plan)
     journal = SegmentJournal.open(path)
     try:
@@ -58,9 +58,9 @@ class Traffic:
         self.plan = plan
         self.opened = 0
         random = Random(plan.seed)  # noqa: S311 - the same journal for the same seed, not a secret
-        everybody = make_participants(plan, random)
-        self.incidents = tuple(_incidents(plan, everybody, random))
-        self._scene = TrafficState(plan, random, everybody, self.incidents, begin_delivery)
+        everyone = make_participants(plan, random)
+        self.incidents = tuple(_incidents(plan, everyone, random))
+        self._scene = TrafficState(plan, random, everyone, self.incidents, begin_delivery)
 
     def records(self) -> Iterator[NewRecord]:
         scene, timetable = self._scene, self._scene.timetable
@@ -74,24 +74,24 @@ class Traffic:
 
     def _openings(self) -> Iterator[tuple[int, TrafficMember]]:
         """Yield the sender and time of each opening message, bursts included."""
-        random, everybody = self._scene.random, self._scene.cast
-        total = everybody.sender_weights[-1]
+        random, everyone = self._scene.random, self._scene.cast
+        total = everyone.sender_weights[-1]
         times = opening_times(self.plan, random)
         bursts = sorted(self._bursts(), key=lambda opening: opening[0], reverse=True)
         for at_us in times:
             while bursts and bursts[-1][0] <= at_us:
                 yield bursts.pop()
-            yield at_us, everybody.senders[bisect(everybody.sender_weights, random.random() * total)]
+            yield at_us, everyone.senders[bisect(everyone.sender_weights, random.random() * total)]
 
     def _bursts(self) -> Iterator[tuple[int, TrafficMember]]:
-        random, everybody = self._scene.random, self._scene.cast
+        random, everyone = self._scene.random, self._scene.cast
         weights = day_weights(self.plan)
         for incident in self.incidents:
             if incident.trouble is not Trouble.VOLUME:
                 continue
             day = (incident.day - self.plan.first_day).days
-            house = [one for one in everybody.senders if one.service.organization == incident.organization]
-            share = sum(one.weight for one in house) / everybody.sender_weights[-1]
+            house = [one for one in everyone.senders if one.service.organization == incident.organization]
+            share = sum(one.weight for one in house) / everyone.sender_weights[-1]
             usual = self.plan.messages * share * weights[day] / sum(weights)
             begin_us = self.plan.start_us + day * DAY_US
             for _ in range(int(usual * (BURST - 1))):
@@ -108,9 +108,9 @@ def _days_for_incidents(plan: TrafficPlan) -> list[date]:
     return [day for day in map(plan.day, range(plan.days // 2, plan.days)) if day.weekday() < 5]
 
 
-def _incidents(plan: TrafficPlan, everybody: Participants, random: Random) -> Iterator[Incident]:
+def _incidents(plan: TrafficPlan, everyone: Participants, random: Random) -> Iterator[Incident]:
     """Yield incidents of all kinds in turn, each at another organization."""
-    names = [organization.name for organization in everybody.organizations]
+    names = [organization.name for organization in everyone.organizations]
     largest = names[: max(1, round(len(names) * TROUBLED_AMONG))]
     kinds = tuple(Trouble)
     days = _days_for_incidents(plan)

@@ -1,6 +1,6 @@
 """The clocks of simulated nodes: one falls behind for some hours at times, so that its entries come late.
 
-An entry is numbered when it is written and dated by the node that wrote it. Whoever sums up days must expect an entry of
+An entry is numbered when it is written and dated by the node that wrote it. Daily sums must expect an entry of
 yesterday after the first entries of today; here that happens around several midnights.
 """
 

@@ -45,7 +45,7 @@ class BulkRun:
     pieces: Sequence[ArchivePiece]
     directory: Directory
     unsaid: ArchiveDefaults = field(default_factory=ArchiveDefaults)
-    rows: Accumulator[int] | None = None  # counts them while they are made, for whoever watches
+    rows: Accumulator[int] | None = None  # counts them while they are made, for the progress display
 
 
 def result_frame(spark: SparkSession, run: BulkRun) -> DataFrame:

@@ -32,7 +32,7 @@ class TranslateOperation:
     whole_only: bool = False  # what would lose something is a fault
     name: ClassVar[str] = "translate"
     columns: ClassVar[Sequence[pa.Field]] = (
-        pa.field("recipient", pa.string()),  # GCID; empty where nobody is known by the name that the message gives
+        pa.field("recipient", pa.string()),  # GCID; empty where no one is known by the name that the message gives
         pa.field("from_format", pa.string()),
         pa.field("format", pa.string()),
         pa.field("media_type", pa.string()),

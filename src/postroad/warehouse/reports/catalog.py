@@ -69,7 +69,7 @@ def _mean_s(weighted: Sequence[tuple[int | None, int]]) -> float:
 
 TYPES = ("request", "notification", "response", "refused")
 SHARES = (0.5, 0.9, 0.99)
-VENDOR = "vendor"  # the part in which somebody is paid, not charged
+VENDOR = "vendor"  # the part in which someone is paid, not charged
 MIN_STOPS = 20  # a service that was hardly used is not called slow
 MICROS = 1_000_000  # of one unit of a currency
 Report = Callable[[ReportTables, Period, int], Summary]

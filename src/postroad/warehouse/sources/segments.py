@@ -1,7 +1,7 @@
 """The embedded journal as a source: sealed segments and the growing tail, while the server writes them.
 
 Rule: nothing past the durable mark is looked at, so a group that is half written, or whole and not yet synced, does not
-exist here. Workers are told how far to read and do not look at the mark; dropped bodies make no difference, only their length
+exist here. Workers receive the end position and do not read the mark; dropped bodies make no difference, only their length
 is read.
 """
 

@@ -1,7 +1,7 @@
 """Any ``LogSource`` as a Structured Streaming source: offsets are entry numbers, batches are Arrow.
 
 Rule: this module translates between Spark and the source and decides nothing else. A stream begins after the entry that
-it is told, takes at most so many entries at a time, and with ``availableNow`` ends at the head it found when it began.
+is set, takes at most that many entries at a time, and with ``availableNow`` ends at the head it found when it began.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ LEASED, GIVEN_BACK, PUSH_FAILED = "delivery.leased", "delivery.returned", "deliv
 ACKNOWLEDGED, ENDED = "delivery.acknowledged", "delivery.ended"
 ABOUT_DELIVERIES = (LEASED, GIVEN_BACK, PUSH_FAILED, ACKNOWLEDGED, ENDED)
 
-ANSWERED = 9  # delivered like an acknowledged one; another number, so that the two can be told apart
+ANSWERED = 9  # delivered like an acknowledged one; another number, so that the two can be distinguished
 STATES = {"delivered": 1, "rejected": 2, "failed": 3, "expired": 4, "cancelled": 5}  # as core.model.delivery.State
 
 

@@ -121,7 +121,7 @@ class DeltaStore:
         return delete_orphans(self._table(name), (self.folder / name).resolve(), older_than_hours)
 
     def stage(self, df: DataFrame, name: str) -> StagedRows:
-        """Write the rows where nobody looks yet."""
+        """Write the rows where no one looks yet."""
         column = partition_column(name)
         return stage_rows(df, self.folder / name, column if column in df.columns else None)
 
@@ -133,7 +133,7 @@ class DeltaStore:
         replaced: Sequence[str] | None = None,
         whole: bool = False,
     ) -> None:
-        """Make staged rows part of their table, in the place of the days ``replaced`` or of the whole table."""
+        """Make staged rows part of their table, instead of the days ``replaced`` or of the whole table."""
         found.publish()
         if not self.exists(found.folder.name):
             self._create(found, versions)

@@ -42,7 +42,7 @@ class RouteDifference(StrEnum):
     CIRCUMSTANCES = "circumstances"  # the same services, with other arguments, topics, payers …
     REFUSED = "refused"
     ACCEPTED = "accepted"
-    FORWARDED = "forwarded"  # an exchange or a model sends it to somebody who did not get it
+    FORWARDED = "forwarded"  # an exchange or a model sends it to someone who did not get it
     NOT_FORWARDED = "not forwarded"
     CONTENT = "content"  # an exchange makes something else of it
 

@@ -137,9 +137,7 @@ class ForwardedCopies:
         default_factory=dict
     )  # where nothing can be done with it, and the code that says why
     reached: set[Path] = field(default_factory=set)
-    handed_on: set[tuple[str, str, str, str]] = field(
-        default_factory=set
-    )  # from whom to which exchange, by what, and what
+    handed_on: set[tuple[str, str, str, str]] = field(default_factory=set)  # sender, exchange, binding, and content
     looked_into_body: bool = False
 
 

@@ -43,7 +43,7 @@ class WhatIfJob:
 
     question: WhatIfQuestion
     pieces: Sequence[ArchivePiece]
-    rows: Accumulator[int] | None = None  # counts them while they are made, for whoever watches
+    rows: Accumulator[int] | None = None  # counts them while they are made, for the progress display
 
 
 def compare_journal(spark: SparkSession, run: WhatIfJob) -> DataFrame:

@@ -1,7 +1,7 @@
 """The arrivals of a logged message at send ports, under one directory, with what their policies need.
 
 Rules: it is found by the functions that a batcher asks; what exchanges and models send on comes to ports too. What a policy
-would want to know of a message whose body is no longer kept cannot be told, and is counted as such.
+would want to know of a message whose body is no longer kept is unknown, and is counted as such.
 """
 
 from __future__ import annotations

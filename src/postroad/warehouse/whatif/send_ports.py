@@ -221,9 +221,9 @@ def billed_rows(
         f.broadcast(_receivers(arrivals, ports, before, after)), ["side", "port"]
     )
     party = f.struct(f.col("receiver").alias("service"), f.lit(None).cast("string").alias("payer"))
-    nobody = f.array().cast("array<struct<service:string,payer:string>>")
+    none = f.array().cast("array<struct<service:string,payer:string>>")
     number = (f.lit(BATCHED) + f.col("copy")).cast("int")
-    way = f.struct(number.alias("copy"), nobody.alias("transit"), party.alias("recipient"), nobody.alias("extra"))
+    way = f.struct(number.alias("copy"), none.alias("transit"), party.alias("recipient"), none.alias("extra"))
 
     def ways(side: str) -> Column:
         return f.when(f.col("side") == side, f.array(way)).otherwise(f.array().cast(f"array<{_WAY}>")).alias(side)

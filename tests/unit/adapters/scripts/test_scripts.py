@@ -255,7 +255,7 @@ async def test_the_routing_key_is_an_attribute_and_may_be_missing(engine: QueryE
         (b"<a><b></a>", "text/xml", "not well-formed"),
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "text/xml", "DOCTYPE"),
         (b'<?xml version="1.0" encoding="ebcdic"?><a/>', "text/xml", "ebcdic"),
-        (b"<a/>" + b" " * LARGEST_CONTENT_BYTES, "text/xml", f"up to {LARGEST_CONTENT_BYTES}"),
+        (b"<a/>" + b" " * LARGEST_CONTENT_BYTES, "text/xml", f"at most {LARGEST_CONTENT_BYTES}"),
         (b"<a>" + b"<b/>" * MOST_ELEMENTS + b"</a>", "text/xml", f"more than the {MOST_ELEMENTS} elements"),
         (b'{"a":', "application/json", "EOF while parsing"),
         (b"[1e400]", "application/json", "Unrepresentable number"),

@@ -119,4 +119,4 @@ def test_what_became_of_a_member_is_said_in_plain_words() -> None:
     assert words(waiting, "queued") == f"on its way from Acme/orders in the interchange of batch {ID}"
     left = BatchMembership(batch=ID, state="left")
     assert words(left, "failed") == "failed at Acme/orders and kept as a dead letter"
-    assert words(None, "delivered") == "taken over by Acme/orders"
+    assert words(None, "delivered") == "delivered to Acme/orders"

@@ -62,10 +62,10 @@ async def test_a_trace_tells_of_the_translation(posted: Posted) -> None:
     handed_out, translated = await posted.events("Acme")
     assert (handed_out.what, translated.what) == ("handed out", "translated")
     assert translated.detail.startswith(
-        "from mime to dime; left out: part pdf: that it is a document, not an attachment, has no place"
+        "from mime to dime; omitted: part pdf: that it is a document, not an attachment, cannot be"
     )
     [_, told] = await posted.events("MyBiz")
-    assert told.detail == f"from mime to dime; {translated.detail.count(' has no place ')} left out"
+    assert told.detail == f"from mime to dime; {translated.detail.count(' cannot be represented ')} omitted"
 
 
 async def test_the_state_of_a_message_is_told_by_its_last_move(posted: Posted) -> None:

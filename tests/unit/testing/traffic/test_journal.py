@@ -190,7 +190,7 @@ def test_the_command_leaves_an_existing_network_alone(tmp_path: Path) -> None:
     (tmp_path / "journal").mkdir()
     refused = CliRunner().invoke(postroad, ["simulate", "--out", str(tmp_path)])
     assert refused.exit_code == ExitCode.ERROR
-    assert "name an empty folder" in refused.stderr
+    assert "for an empty folder" in refused.stderr
     small = ["simulate", "--out", str(tmp_path / "new"), "--organizations", "10", "--incidents", "3"]
     too_many = CliRunner().invoke(postroad, small)
     assert (too_many.exit_code, "at most 2 can be planted" in too_many.stderr) == (ExitCode.ERROR, True)

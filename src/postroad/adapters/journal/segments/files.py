@@ -109,7 +109,7 @@ class RealFiles:
     def make_directory(self, path: Path) -> None:
         missing = [folder for folder in path.parents if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True, mode=0o750)
-        for folder in (path, *missing):  # also when it exists: whoever made it may have been killed before this
+        for folder in (path, *missing):  # also if it exists: its creator may have been killed before this
             with suppress(PermissionError):  # of one above ours that we may write to and not read
                 _sync_directory(folder.parent)
 

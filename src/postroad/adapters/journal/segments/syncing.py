@@ -110,6 +110,6 @@ class GroupSync:
     def _sync(self, fd: int) -> BaseException | None:
         try:
             self._syncing.file(fd)
-        except BaseException as error:  # it belongs to whoever waits for the sync
+        except BaseException as error:  # raised at the caller that waits for the sync
             return error
         return None

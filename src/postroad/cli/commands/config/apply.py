@@ -123,7 +123,7 @@ def confirm_plan() -> None:
     """Ask for confirmation; returns only if the answer is yes."""
     try:
         does = click.confirm("Apply these changes?", err=True)
-    except click.Abort:  # nobody is there to answer
+    except click.Abort:  # no one is there to answer
         click.echo(err=True)
         raise Misconfigured(
             ["nothing was applied, because the prompt was not answered; --yes applies without asking"]

@@ -211,7 +211,7 @@ def _receipt_for(client: Client, session: str) -> tuple[int, bytes]:
 
 
 def _stations(key_file: Path | None) -> tuple[As2Identity, As2Identity]:
-    """Two stations that know each other."""
+    """Two AS2 identities that know each other."""
     if key_file is not None:
         identities = identities_from_pem(key_file.read_bytes())
         return _station("sender", identities), _station("receiver", identities)

@@ -26,7 +26,7 @@ FILTERS = ("service", "sender", "cause", "topic", "session", "since", "until")
 
 @click.group()
 def dead_letters() -> None:
-    """List, resend and drop messages that failed for good."""
+    """List, resend and drop messages that failed permanently."""
 
 
 def with_filters(function: Callable[..., Any]) -> Callable[..., Any]:

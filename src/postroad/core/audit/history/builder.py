@@ -209,7 +209,7 @@ class _HistoryBuilder:
 
     def _returned(self, seq: int, entry: InvocationReturned) -> None:
         """Record that an in-transit service has returned, and the next stop of the copy."""
-        told = "the message goes on"
+        told = "the message continues"
         if entry.status is not None:
             told = f"{entry.status.code} {entry.status.text}: ignored, the message continues without it"
         self._note(entry.delivery, seq, entry.at_us, "answered", entry.by, told, state=DeliveryState.DELIVERED)

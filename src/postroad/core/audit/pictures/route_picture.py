@@ -72,7 +72,7 @@ class CopyPosition:
 
 
 NO_POSITIONS: Mapping[str, CopyPosition] = {}
-POSITION_WORDS = {"queued": "it is here", "delivered": "taken here"}  # any other end is told by its own word
+POSITION_WORDS = {"queued": "current stop", "delivered": "delivered"}  # any other state is shown by its name
 
 
 def find_copy_positions(message: MessageHistory) -> dict[str, CopyPosition]:

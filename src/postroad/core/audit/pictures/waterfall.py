@@ -23,7 +23,7 @@ STYLE = """
 FAILURES = frozenset({"push failed", "given back", "failed", "rejected"})
 WORKING = frozenset({"handed out", "pushed"})
 NEVER_US = 1 << 62
-LEGEND = (("wait", "waited"), ("work", "worked on"), ("mark", "failed"))
+LEGEND = (("wait", "waiting"), ("work", "processing"), ("mark", "failed"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -153,4 +153,4 @@ def _text(report: Multipart, limits: WireLimits) -> str:
     try:
         return bytes(first.data(limits)[:_TEXT_BYTES]).decode("utf-8", "replace").strip()
     except Refused:
-        return ""  # nothing depends on what people are told
+        return ""  # nothing depends on the text for people

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from postroad.core.codecs.buffers import Buffer
 
-DEFAULT = "sha1"  # of RFC 4130 where nobody asked for anything else
+DEFAULT = "sha1"  # of RFC 4130 where no one asked for anything else
 WRITTEN = {"sha1": "sha1", "sha256": "sha-256", "sha384": "sha-384", "sha512": "sha-512"}
 
 

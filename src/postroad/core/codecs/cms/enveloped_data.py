@@ -103,7 +103,7 @@ def find_wrapped_keys(recipient_infos: BerElement, identities: Sequence[Identity
 
 
 def _key_transports(recipient_infos: BerElement) -> list[BerElement]:
-    """Recipients for whom RSA wrapped the key; other ways (key agreement, passwords) are for others."""
+    """Return the recipients with RSA-wrapped keys; other methods (key agreement, passwords) are ignored."""
     recipients = recipient_infos.children()
     if len(recipients) > MAX_RECIPIENTS:
         raise too_complex(f"The message has more than {MAX_RECIPIENTS} recipients")

@@ -157,7 +157,7 @@ def _signer_info(fields: BerFields) -> _SignerInfo:
         scheme=fields.take("signature algorithm", SEQUENCE),
         signature=fields.take("signature").string("signature").octets(),
     )
-    fields.maybe(context_tag(1))  # attributes that nobody signed
+    fields.maybe(context_tag(1))  # attributes that no one signed
     fields.end()
     return info
 

@@ -2,7 +2,7 @@
 
 A ``head`` is header lines; an ``Entity`` is a head, an empty line and a body; a ``Multipart`` is entities between
 boundary lines. ``related`` finds the root of a SOAP message with attachments among them. The transfer encoding of a
-part is undone when somebody asks for its data, and not before.
+part is undone when someone asks for its data, and not before.
 """
 
 from __future__ import annotations

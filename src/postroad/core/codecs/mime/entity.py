@@ -21,7 +21,7 @@ from postroad.errors import Refused
 
 CUT_HEADER = "a header is not followed by an empty line"
 
-# A header as nearly everybody writes it: whole lines that end in CRLF, the three that matter at most once each and
+# A header as nearly everyone writes it: whole lines that end in CRLF, the three that matter at most once each and
 # without anything unusual in them. Whatever this does not match is left to the general reader, more than 200 lines too,
 # because each line holds memory until the match ends.
 _PLAIN_HEADER = re.compile(

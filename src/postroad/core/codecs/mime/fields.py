@@ -32,7 +32,7 @@ _WRITTEN = re.compile(_VALUE)
 
 @lru_cache(maxsize=64)
 def read_fields(head: bytes) -> Fields:
-    """The fields of a block; folded lines are joined, and lines may end in LF. Whoever asks for one soon asks for another."""
+    """The fields of a block; folded lines are joined, and lines may end in LF. Callers usually ask for several."""
     text = _FOLD.sub("", head.decode("latin-1"))
     fields = _FIELD.findall(text)
     if len(fields) != text.count("\n") + (not text.endswith("\n")) and text:

@@ -16,7 +16,7 @@ from postroad.core.codecs.mime.parameters import find_parameter, read_parameters
 from postroad.core.codecs.refusals import malformed
 from postroad.errors import Refused
 
-# As nearly everybody writes it: every parameter once, nothing escaped, boundary and start in quotes, the id in brackets.
+# As nearly everyone writes it: every parameter once, nothing escaped, boundary and start in quotes, the id in brackets.
 _PLAIN = re.compile(
     r"(?i:multipart)/([!-:<-~]++)(?:;[ \t]*+(?:"
     r'(?(2)(?!)|(?i:boundary)="([!#-\[\]-~]{1,200}+)")'

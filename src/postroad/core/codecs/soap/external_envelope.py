@@ -2,7 +2,7 @@
 
 The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Rules: an
 envelope that says more than its Body (header blocks, attributes, several children, a fault) is a document itself, so that
-nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for nobody else.
+nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for no one else.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class _FirstTag:
         raise _Enough
 
     def _doctype(self, name: str, *_: object) -> None:
-        """Behind a document type nobody reads on; so the name in it has to do, and the namespace that is mentioned."""
+        """Behind a document type no one reads on; so the name in it has to do, and the namespace that is mentioned."""
         mentioned = next((uri for uri in VERSIONS if uri.encode() in self._utf8), "")
         self.name = f"{mentioned}{SEPARATOR}{name.rpartition(':')[2]}"
         raise _Enough

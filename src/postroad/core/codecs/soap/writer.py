@@ -147,7 +147,7 @@ def write_result(result: PostResult) -> bytes:
 
 @lru_cache(maxsize=256)
 def _recipient_results(recipients: tuple[RecipientResult, ...]) -> str:
-    """A client posts to the same recipients again and again, and is told the same of them."""
+    """A client posts to the same recipients again and again, and receives the same result."""
     return "".join(
         [
             f"<pr:Recipient{_attribute('name', r.service)}{_attribute('code', r.code)}{_attribute('detail', r.detail)}/>"

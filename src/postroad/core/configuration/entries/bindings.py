@@ -16,7 +16,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.exchange import Binding
 
 MAX_PROGRAM_CHARS = 64 << 10  # bytes of a query or script
-MAX_NAME_CHARS = 50  # characters of the queue's name in a name that nobody chose
+MAX_NAME_CHARS = 50  # characters of the queue's name in a name that no one chose
 DIGEST_BYTES = 6  # so that ten thousand bindings of a queue have different names
 MAX_TOPIC_CHARS = 4_096  # as long as the topic of a message may be
 

@@ -27,7 +27,7 @@ def cookie_error(content: str, content_type: str) -> str:
 
 
 class CookieEntry(StrictShape):
-    """What a service is told with every message from one sender."""
+    """Data that a service receives with every message from one sender."""
 
     sender: Annotated[Word, Field(alias="from", description="GCID or address of the sender")]
     content: Annotated[StrictStr, Field(description="Text or XML")]

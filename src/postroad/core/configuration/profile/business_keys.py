@@ -59,7 +59,7 @@ def business_keys_of(indexes: dict[str, IndexEntry]) -> tuple[BusinessKey, ...]:
 
 
 def indexes_entry(keys: tuple[BusinessKey, ...]) -> dict[str, Any]:
-    """Business keys as they are written, without what is as usual."""
+    """Return search keys in the file format, without default values."""
     return {key.name: _written(key) for key in keys}
 
 

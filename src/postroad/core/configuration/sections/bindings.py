@@ -45,7 +45,7 @@ def wanted_bindings(document: NetworkDocument, after: Directory, planning: Plann
     found = []
     for one in binding_places(document):
         exchange = after.service(one.address)
-        if exchange is None:  # its own faults are told
+        if exchange is None:  # its own errors are reported
             continue
         queue = after.service(one.entry.queue)
         existing = planning.directory.binding(exchange.gcid, one.name)

@@ -179,7 +179,7 @@ def export_document(
 ) -> dict[str, Any]:
     """Return the document that describes these organizations; applying it changes nothing.
 
-    Written for their own members, it holds what nobody else may read, operators included.
+    Written for their own members, it holds what no one else may read, operators included.
     """
     exported = {}
     for name in organizations:

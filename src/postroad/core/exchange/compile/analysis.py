@@ -1,6 +1,6 @@
 """Analyses a query when it is bound: whether the shared tree can decide it, and by which conjunctions.
 
-    shared       the tree decides; the message goes on as it came
+    shared       the tree decides; the message continues as it came
     prefiltered  the tree finds the candidates and the engine evaluates them, for it constructs or says more
     always       nothing is known that must hold: the engine evaluates every message
 
@@ -75,7 +75,7 @@ class QueryDecision:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
     judged: JudgedCondition
-    passes_on: bool  # whether a yes means that the message goes on as it came
+    passes_on: bool  # whether a yes means that the message continues as it came
     reason: str = ""
 
 

@@ -1,7 +1,7 @@
 """Conditions in disjunctive form, as the matching tree stores them.
 
 Rules: what cannot be written in few conjunctions, or with little work, is weakened, never cut: a weakened form holds
-wherever the condition does, and says that it is no longer the same. Nobody's query makes others wait: the work is counted.
+wherever the condition does, and says that it is no longer the same. No one's query makes others wait: the work is counted.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, a few with a
 wildcard on their way by its own paths, all others by walking the automaton. Rule: each node is met once for each slot, so
-that counting is right; the order of values is nobody's.
+that counting is right; the order of values is no one's.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """JSON documents in XQuery's data model: maps and arrays, every number a double, null as nothing.
 
-Rules: a document is read as the engine reads it: of names that come twice the first counts, and ``null`` is the empty sequence. A
+Rules: a document is read as the engine reads it: of repeated names the first counts, and ``null`` is the empty sequence. A
 document that is nested deeper than the engine takes, or is not JSON, is refused: an error for each binding that looks inside.
 """
 

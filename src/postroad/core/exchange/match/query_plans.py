@@ -228,7 +228,7 @@ class QueryPlans:
         return bool(self._plans)
 
     def plan(self, wanted: MatchingTerms) -> tuple[QueryPlan, Sequence[Any]]:
-        """The plan for it, and the constants to be placed by that; it is in use until it is let go."""
+        """The plan for it, and the constants to be placed by that; it is in use until it is released."""
         apart = None if wanted.always else split_constants(wanted.query, wanted.routing_key)
         plan, constants = (None, ()) if apart is None else (self._by_skeleton(apart[0]), apart[1])
         if plan is None:

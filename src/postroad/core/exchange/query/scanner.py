@@ -1,6 +1,6 @@
 """Scans a query word by word or symbol by symbol; skips white space and comments.
 
-Rule: a scanner never goes back by itself. Whoever looks ahead remembers ``at`` and sets it again.
+Rule: a scanner never goes back by itself. Callers that look ahead store ``at`` and restore it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """EDIFACT: interchanges of messages, in groups or without, between UNB and UNZ.
 
-    examine, split, split_stream   an interchange taken apart; errors reported, repaired or refused
+    examine, split, split_stream   a split interchange; errors reported, repaired or refused
     assemble                       messages put together, as a stream; the position of each is reported
     acknowledge                    CONTRL for what came
     read_answers                   CONTRL that came, for what we sent

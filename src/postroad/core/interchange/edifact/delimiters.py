@@ -64,7 +64,7 @@ def delimiters_of(facts: Mapping[str, str]) -> EdifactDelimiters:
 
 
 def read_declared_delimiters(text: str) -> EdifactDelimiters:
-    """Return the delimiters that a document declares; refuses ones that cannot be told apart."""
+    """Return the delimiters that a document declares; refuses ones that cannot be distinguished."""
     marks = EdifactDelimiters(**read_declared("edifact", text))
     if contradicts(marks):
         raise unfit(

@@ -1,6 +1,6 @@
 """Splits EDIFACT interchanges into messages.
 
-    examine       everything that is wrong is told, nothing is judged; only what has no envelope at all is refused
+    examine       everything that is wrong is reported, nothing is judged; only what has no envelope at all is refused
     split         the same, judged by what was agreed on with the partner
     …_stream      several interchanges, one behind the other in the same bytes
 

@@ -1,6 +1,6 @@
 """Flat files: records, delimited or of fixed positions, in any single-byte charset, EBCDIC among them, or UTF-8.
 
-    examine, split   a file taken apart by its layout; record count and hash total held against what came
+    examine, split   a file split by its layout; record count and hash total held against what came
     assemble         members put together, with header and trailer records, as a stream
 
 ``layout.py`` lists what a layout may say; its templates write and read header and trailer records.

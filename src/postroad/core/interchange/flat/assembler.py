@@ -100,6 +100,6 @@ class _Body:
 def _values(envelope: Envelope, numbers: Numbers) -> dict[str, str]:
     moment = moment_of(envelope)
     around = envelope.options.get("header", "") + envelope.options.get("trailer", "")
-    number = str(numbers.next("interchange")) if "{number" in around else ""  # one that nobody sees would leave a gap
+    number = str(numbers.next("interchange")) if "{number" in around else ""  # one that no one sees would leave a gap
     when = {"date": f"{moment:%Y%m%d}", "time": f"{moment:%H%M%S}"}
     return {"sender": envelope.sender, "receiver": envelope.receiver, "number": number} | when

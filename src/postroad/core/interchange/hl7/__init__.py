@@ -1,7 +1,7 @@
 """HL7 version 2: messages alone, and in batches and files (BHS…BTS, FHS…FTS).
 
     examine, split          what is in the bytes; what is wrong told or refused
-    assemble                messages put together, as a stream; where each went is told
+    assemble                messages put together, as a stream; the position of each is reported
     acknowledge             ACK for what came, in original and enhanced mode
     read_answers            answers that came, for what we sent
 

@@ -1,6 +1,6 @@
 """Splits HL7: one message, several, or batches (BHS…BTS) with or without a file (FHS…FTS).
 
-    examine       everything that is wrong is told, nothing is judged; only what is no HL7 at all is refused
+    examine       everything that is wrong is reported, nothing is judged; only what is no HL7 at all is refused
     split         the same, judged by what was agreed on with the partner
 
 Rules: members are views into the bytes that came, without the frames of MLLP; a batch or file without its end is never let

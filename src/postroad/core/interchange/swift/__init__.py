@@ -1,7 +1,7 @@
 """SWIFT FIN: messages of blocks in braces, many in one file as RJE or DOS-PCC.
 
-    examine, split          a file taken apart; messages that only follow each other are found too
-    assemble                messages put together, as a stream; where each went is told
+    examine, split          a split file; messages that only follow each other are found too
+    assemble                messages put together, as a stream; the position of each is reported
     read_answers            SWIFT's acknowledgements (F21) that came, for what we sent
 
 Nothing is acknowledged by us: that is SWIFT's to do.

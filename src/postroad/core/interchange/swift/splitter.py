@@ -23,7 +23,7 @@ _HARMLESS = ("swift.separator", "swift.padding")
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Everything that is wrong is told; only bytes in which no message begins are refused."""
+    """Everything that is wrong is reported; only bytes in which no message begins are refused."""
     walk = _Walk(whole_bytes(data), most_members)
     walk.run()
     return walk.split()

@@ -1,6 +1,6 @@
 """X12: interchanges of transaction sets in functional groups, between ISA and IEA.
 
-    examine, split, split_stream   an interchange taken apart; errors reported, repaired or refused
+    examine, split, split_stream   a split interchange; errors reported, repaired or refused
     assemble                       sets put together, as a stream; the position of each is reported
     acknowledge                    TA1, 997 and 999 for what came
     read_answers                   TA1, 997 and 999 that came, for what we sent

@@ -14,7 +14,7 @@ INTERCHANGE_CODES: dict[str, str] = {
     "x12.trailing": "024",
     "x12.stray": "024",
     "x12.binary": "024",
-    "x12.repeated": "025",  # found by whoever remembers earlier interchanges
+    "x12.repeated": "025",  # found by comparing with earlier interchanges
 }
 UNUSABLE_CONTENT = "024"
 GROUP_CODES: dict[str, str] = {"x12.control": "4", "x12.count": "5", "x12.duplicate": "19"}

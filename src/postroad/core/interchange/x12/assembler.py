@@ -76,7 +76,7 @@ def assemble(
     numbers: Numbers,
     placed: PlacedCallback | None = None,
 ) -> Iterator[bytes]:
-    """The pieces of the stream; ``placed`` is told of every set when its piece is given."""
+    """The pieces of the stream; ``placed`` is called for every set when its piece is yielded."""
     return _Assembly(envelope, numbers, placed).pieces(members)
 
 

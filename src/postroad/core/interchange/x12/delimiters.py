@@ -78,7 +78,7 @@ def delimiters_of(facts: Mapping[str, str]) -> X12Delimiters:
 
 
 def read_declared_delimiters(text: str) -> X12Delimiters:
-    """Those that a document declares; refuses ones that cannot be told apart."""
+    """Those that a document declares; refuses ones that cannot be distinguished."""
     named = read_delimiters("x12", text)
     marks = _delimiters(named["element"], named["component"], named["terminator"], named["repetition"], b"")
     wrong = _contradiction(marks) if all(marks.roles()[:3]) else "one of them is missing"
@@ -203,7 +203,7 @@ def _line_end(data: bytes, at: int) -> bytes:
 
 
 def _contradictions(found: X12Delimiters, isa: bytes, at: int) -> tuple[InterchangeFault, ...]:
-    """With any of these nobody can say where a segment ends."""
+    """With any of these no one can say where a segment ends."""
     text = _contradiction(found)
     if not text and found.terminator in isa:
         text = f"the segment terminator {text_of(found.terminator)!r} also occurs inside ISA"

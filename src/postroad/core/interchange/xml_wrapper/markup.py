@@ -49,7 +49,7 @@ def check_value(name: str, text: str, longest: int = 0) -> str:
 
 
 def check_element_name(what: str, name: str) -> str:
-    """A name of an element that somebody asked for, without a prefix."""
+    """A name of an element that someone asked for, without a prefix."""
     if not _NAME.fullmatch(name) or name.lower().startswith("xml"):
         raise unfit_value(what, f"{name!r} is not an element name: use a letter, then letters, digits, hyphens or dots")
     return name

@@ -90,7 +90,7 @@ def root_of(data: Buffer) -> Buffer:
 class _Scan:
     """One run of the scanner; inside a member only its end is waited for.
 
-    Levels and attributes are limited; elements are as many as members bring along, each of which was limited when it came."""
+    Levels and attributes are limited; elements are as many as the members have, each of which was limited when it came."""
 
     def __init__(self, utf8: bytes, is_member: IsMember, most_members: int) -> None:
         self._utf8, self._is_member, self._most = utf8, is_member, most_members
@@ -142,7 +142,7 @@ class _Scan:
 
     def _open(self, declared: dict[str, str]) -> None:
         self._begin, self._inside = self._scanner.CurrentByteIndex, 1
-        self._scanner.CharacterDataHandler = None  # its texts are nobody's business here
+        self._scanner.CharacterDataHandler = None  # its texts are no one's business here
         if len(self.members) >= self._most:
             raise too_many(self._begin, self._most)
         inherited = self._spaces[-1].items()

@@ -49,8 +49,8 @@ class RuleHeader(Struct, gc=False, frozen=True, kw_only=True):
     status: Status | None = None
     posted_at_us: int = 0
     form: str = ""
-    shown_sender: NamedService | None = None  # of a response: whom the requester's side takes for its sender
-    shown_requester: NamedService | None = None  # … and whom the responder's side takes for the requester
+    shown_sender: NamedService | None = None  # of a response: its sender as shown to the requester's side
+    shown_requester: NamedService | None = None  # … and the requester as shown to the responder's side
 
 
 class SeenHeader(Struct, gc=False, frozen=True, kw_only=True):

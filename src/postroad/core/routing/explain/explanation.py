@@ -85,7 +85,7 @@ class ExplainedInvocation:
     isolated: bool
     absorbs: bool
     dynamic: bool
-    redirected: bool  # stands in the place of the one above it
+    redirected: bool  # stands instead of the one above it
     children: tuple[ExplainedInvocation, ...] = ()
 
 

@@ -131,7 +131,7 @@ class RuleEvaluation:
                     self._act(node, compiled, did)
                     if compiled.stops:
                         break
-        finally:  # what was tried is told also when an action makes the route invalid
+        finally:  # what was tried is reported also when an action makes the route invalid
             self.tried.append(self._told(node, subject, told))
 
     def _told(self, node: Invocation, subject: Subject, told: list[_Tried]) -> ServiceTried:
@@ -192,7 +192,7 @@ class RuleEvaluation:
         side, word = (node.after, "after") if kind is ActionKind.ADD_SERVICE_AFTER else (node.before, "before")
         side.append(one)
         node.included.append(one)
-        return f"{one.service.address} is {word} {node.service.address}"
+        return f"{one.service.address} is inserted {word} {node.service.address}"
 
     def _provider(self, node: Invocation) -> Invocation:
         """Return the provider that takes the place of a mapped service."""

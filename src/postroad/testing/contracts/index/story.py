@@ -244,7 +244,7 @@ STORY: list[Entry] = [
     DeliveryResent(
         at_us=36_000,
         by="ada",
-        reason="mended",
+        reason="fixed",
         delivery=GIVEN_UP,
         origin=GIVEN_UP,
         session="session 15",

@@ -114,7 +114,7 @@ def find_journal_source(name: str) -> str | None:
 def entry_spans(name: str, most: int) -> Iterator[tuple[int, int]]:
     """Yield ranges of at most so many entries: after one number and until another.
 
-    None reaches over a segment's end, so that whoever reads it opens one file.
+    None reaches over a segment's end, so that its reader opens one file.
     """
     with open_journal(name) as reader:
         last = reader.durable_seq()

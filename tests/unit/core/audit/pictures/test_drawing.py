@@ -76,12 +76,12 @@ def test_the_picture_is_well_formed_accessible_and_runs_nothing() -> None:
 @pytest.mark.parametrize(
     ("here", "marked"),
     [
-        (CopyPosition(service="KeepEmOut/filter", turn=4, words="it is here"), "KeepEmOut/filter; "),
+        (CopyPosition(service="KeepEmOut/filter", turn=4, words="current stop"), "KeepEmOut/filter; "),
         (
             CopyPosition(service="Transmatics/xslt", turn=9, words="failed here"),
             "Transmatics/xslt; ",
         ),  # resent: a further stop
-        (CopyPosition(service="Elsewhere/In", turn=1, words="it is here"), ""),
+        (CopyPosition(service="Elsewhere/In", turn=1, words="current stop"), ""),
     ],
 )
 def test_the_stop_at_which_it_is_stands_out_in_words_too(here: CopyPosition, marked: str) -> None:

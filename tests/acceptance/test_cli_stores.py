@@ -63,7 +63,7 @@ def test_verify_finds_a_cut_off_end_by_the_index(stopped: Served) -> None:
         if file.suffix == ".seg" or file.name == "durable":
             file.unlink()
     blind = postroad("verify", "--data", stopped.data, "--no-index")
-    assert (blind.returncode, "not compared with anything" in blind.stdout) == (5, True)
+    assert (blind.returncode, "not compared" in blind.stdout) == (5, True)
     done = postroad("verify", "--data", stopped.data)
     assert done.returncode == 1
     assert "truncated" in done.stdout

@@ -133,7 +133,7 @@ def test_the_service_itself_may_ask_and_another_may_not(network: Served, receivi
     with network.client(MYBIZ) as mybiz, network.client(ACME) as acme, network.client(OTHER) as other:
         [session] = sent(mybiz, ACME, "1")
         assert [one.held for one in stops(mybiz, session)] == [HeldBackView()]
-        assert f"held back until enough wait, or {ACME} asks for it" in succeeded(
+        assert f"waits for release until enough messages wait, or {ACME} asks for it" in succeeded(
             "trace", session, "--data", network.data
         )
         for stranger in (mybiz, other):

@@ -308,8 +308,9 @@ class Scenario:
 
     def recipient_of(self, delivered: Delivered) -> Caller:
         """Return the service to which a message was delivered."""
-        exists = delivered.recipient_gcid in self.network.directory.services
-        return self.caller(delivered.recipient_gcid if exists else delivered.recipient)
+        directory = self.network.directory
+        exists = delivered.recipient_gcid in directory.services
+        return self.caller(directory.address_of(delivered.recipient_gcid) if exists else delivered.recipient)
 
     def number(self, delivered: Delivered) -> int:
         """Return the number of a delivery, by which the administration finds it."""

@@ -183,7 +183,7 @@ def test_who_is_refused_for_a_key_learns_which_one_it_was(
 
     @with_connection
     def asked(connection: NetworkConnection) -> None:
-        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
+        raise Refused("permission.denied", "Only a service's own credentials can read a mailbox", session="s")
 
     with pytest.raises(Refused, match=r"own credentials \(the request used the key in a\.key\)") as caught:
         asked(url="", key="", key_file="a.key", data="")
@@ -225,7 +225,7 @@ def test_a_plan_reads_like_a_difference() -> None:
         "1 to add, 1 to change, 1 to remove.",
     ]
     assert [line.plain for line in plan_lines(PlanView(version="v"))] == [
-        "Nothing to change: the network is as the files say."
+        "Nothing to change: the network matches the files."
     ]
 
 

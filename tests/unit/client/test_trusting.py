@@ -71,11 +71,11 @@ def test_revocations_and_registrations_name_whom_they_are_about() -> None:
 
 @pytest.mark.req("N8")
 def test_a_status_in_the_answer_is_raised_as_the_refusal_it_is() -> None:
-    status = Status("provisioning.expired", "Begin again")
+    status = Status("provisioning.expired", "Start again")
     script = Script([POSTED, answer(status), SETTLED])
     with pytest.raises(Refused) as refused:
         script.play(provisioning.send_and_wait(conversations(), provisioning.build_confirmation(GCID, TOKEN)))
-    assert (refused.value.code, refused.value.detail) == ("provisioning.expired", "Begin again")
+    assert (refused.value.code, refused.value.detail) == ("provisioning.expired", "Start again")
     assert script.requests[-1].path == "/v1/ack", "the answer is done with all the same"
 
 

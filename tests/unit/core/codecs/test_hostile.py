@@ -86,7 +86,7 @@ XML_ATTACKS: dict[str, tuple[bytes, str]] = {
     "no document": (soap(b" "), "wire.malformed"),
     "inner XML declaration": (soap(b'<?xml version="1.0"?><a/>'), "wire.malformed"),
     "instruction in the envelope": (soap(b"<a/>", prolog=b"<?evil now?>"), "wire.forbidden-markup"),
-    "not understood": (
+    "not supported": (
         soap(b"<a/>", header=b"<s:Header><x:y xmlns:x='urn:x' s:mustUnderstand='1'/></s:Header>"),
         "wire.unsupported",
     ),

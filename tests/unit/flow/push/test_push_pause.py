@@ -234,7 +234,7 @@ def test_a_push_can_be_tried_at_once_and_its_success_ends_the_pause() -> None:
         assert network.pushes.pause(acme.service.gcid) is None
         await asyncio.sleep(1)
         assert sessions_in(at.receivers.received) == sessions
-        assert (await try_now(network, acme, ACME))[1].reason == "nothing waits to be pushed"
+        assert (await try_now(network, acme, ACME))[1].reason == "no message is waiting"
 
     in_virtual_time(work)
 

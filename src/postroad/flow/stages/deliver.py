@@ -168,7 +168,7 @@ class DeliverStage:
                 results[token] = await self._ended_meanwhile(token, service)
         elif open_now:
             await commit_step(self._desk, self._return_step(service, settlement, list(open_now.values())))
-        self._batches.notify_ended([one.number for one in open_now.values()])
+        self._batches.notify_ended([one.queued.number for one in found.values()])  # also of a repeated acknowledgment
         return SettlementResult(settled=tuple([results[token] for token in settlement.tokens]))
 
     async def _ended_meanwhile(self, token: str, service: Service) -> Settled:

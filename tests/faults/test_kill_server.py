@@ -219,11 +219,14 @@ async def test_hand_outs_that_are_answered_before_they_are_written_are_found_out
     command = (sys.executable, str(BROKEN), "early-hand-outs", "serve")
     server = ServerProcess(tmp_path / "data", SETTINGS, command=command)
     load = await load_on(server, chance)
-    for life in range(MAX_LIVES):
-        await one_life(server, load, enough={"accepted": life * ENOUGH})
-        repeated = any("handed out twice" in fault for fault in load.ledger.faults)
-        if repeated or load.ledger.missing_from(await hand_outs_in(server.data)):
-            return
+    try:
+        for life in range(MAX_LIVES):
+            await one_life(server, load, enough={"accepted": life * ENOUGH})
+            repeated = any("handed out twice" in fault for fault in load.ledger.faults)
+            if repeated or load.ledger.missing_from(await hand_outs_in(server.data)):
+                return
+    finally:
+        server.kill()
     pytest.fail(f"{MAX_LIVES} lives of a broken server, and no complaint")
 
 

@@ -131,7 +131,7 @@ async def test_a_complete_batch_names_the_one_that_goes_before_it(asked: Asked) 
     waits = (await asked.ask("owner of B", "GET", f"{BATCHES}/{second.id}")).json()["nearest"]
     assert (waits["criterion"], waits["told"]) == (
         None,
-        f"it is complete; batch {first.id}, which is suspended, goes before it",
+        f"it is complete; batch {first.id}, which is suspended, is sent before it",
     )
     assert third.id not in waits["told"]
     alone = (await asked.ask("owner of B", "GET", f"{BATCHES}/{first.id}")).json()["nearest"]
@@ -282,7 +282,7 @@ async def test_a_batch_whose_service_gathers_no_more_says_so_and_can_be_dropped(
     former = dataclasses.replace(service, hosted=Hosting.NONE, batching=None)
     await asked.running.network.configuration.change("test", [build_save(former)])
     shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()
-    assert shown["nearest"]["told"].startswith("its service gathers no messages any more")
+    assert shown["nearest"]["told"].startswith("its service is no longer a batcher")
     assert shown["criteria"] == []
     for who in ("owner of B", "operator"):
         assert [one["id"] for one in (await asked.ask(who, "GET", BATCHES)).json()["items"]] == [gathered.id], who

@@ -163,7 +163,7 @@ async def test_a_document_needs_the_proof_too_unless_an_operator_applies_it(aske
     assert fault["pointer"] == "/organizations/Aster/services/Public/credentials/0/certificate"
     assert "--certificate-key" in fault["detail"]
     by_operator = (await asked.ask("operator", "POST", plan, {"document": document(mine)})).json()["errors"]
-    assert ["an owner applies this" in fault["detail"] for fault in by_operator] == [True], "and no word of a proof"
+    assert ["only an owner may apply this" in fault["detail"] for fault in by_operator] == [True], "and no word of a proof"
     proven = document(mine)
     proven["organizations"]["Aster"]["services"]["Public"]["credentials"][0] |= await signed(asked, "owner of A", mine)
     assert (await asked.ask("owner of A", "POST", plan, {"document": proven})).status_code == 200
@@ -187,7 +187,7 @@ async def test_the_clients_and_the_command_line_sign_by_themselves(served: Serve
     access = ("--url", served.url, "--key", served.keys["owner of A"])
     arguments = ("--certificate", three.certificate, "--certificate-key", three.key, "--label", "three")
     done = postroad("services", "add-certificate", "Aster/Public", *arguments, *access)
-    assert "can prove itself by certificate 'three'" in done.stdout
+    assert "can authenticate with certificate 'three'" in done.stdout
     refused = postroad("services", "add-certificate", "Aster/Public", "--certificate", four.certificate,
                        "--certificate-key", three.key, *access)  # fmt: skip
     assert (refused.returncode != 0, "certificate.unproven" in refused.stderr) == (True, True)

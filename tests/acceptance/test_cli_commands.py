@@ -224,7 +224,7 @@ def test_find_says_where_a_message_is(network: Served) -> None:
     assert len(json_lines(succeeded("find", "F-1", "--json", *using(network, BUYER)))) == 2
     cut = succeeded("find", "F-1", "--most", "1", *using(network, BUYER))
     assert posted not in cut
-    assert "and more; all of them: postroad find --most 0 F-1" in cut
+    assert "and more; to show all: postroad find --most 0 F-1" in cut
     done = postroad("find", "F-9", "--json", *using(network, BUYER))
     assert (done.returncode, done.stdout, json.loads(done.stderr)["code"]) == (3, "", "not-found")
     assert postroad("find", " ", *using(network, BUYER)).returncode == 2

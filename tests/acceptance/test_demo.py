@@ -111,7 +111,7 @@ def test_the_next_commands_work_as_they_are_printed(tmp_path: Path) -> None:
     assert "soap11" in trace
     assert "+ <CustomerNumber>BX0045012</CustomerNumber>" in trace
     assert post.startswith("session ")
-    assert "response from TheAcmeCompany/Supply" in poll, "Acme goes on answering"
+    assert "response from TheAcmeCompany/Supply" in poll, "Acme keeps responding"
 
 
 def test_the_demo_listens_on_the_port_of_the_settings(tmp_path: Path) -> None:

@@ -175,4 +175,4 @@ def test_the_trace_shows_documents_to_the_services_concerned_and_not_to_operator
     operators = succeeded(*command)
     assert "KeepEmOut/filter" in operators
     assert "Springfield" not in operators
-    assert "Name the key of one with --key-file" in operators
+    assert "Use the key of one of them with --key-file" in operators

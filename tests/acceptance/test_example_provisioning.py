@@ -107,7 +107,7 @@ def test_a_browser_goes_the_whole_way_and_the_parties_stay_hidden(town: Town) ->
 
     town.parcels.client.revoke_provisioning(told["serviceID"])
     assert town.states()["MyBiz/Shipping"] == "revoked"
-    assert "Not connected any more" in httpx2.get(told["returnURL"], auth=(town.run.OWNER, town.run.PASSWORD)).text
+    assert "No longer connected" in httpx2.get(told["returnURL"], auth=(town.run.OWNER, town.run.PASSWORD)).text
     with pytest.raises(Refused) as refused:
         town.run.asked(town.office, "MyBiz/Shipping", "a bed")
     assert refused.value.code == "recipient.not-provisioned"

@@ -202,13 +202,13 @@ async def test_a_model_is_a_service_that_says_so_and_is_not_attached_to_itself(a
 async def test_there_is_a_most_of_everything(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(models, "MAX_GUEST", 1)
     assert (await attach(asked, GUEST, "Birch/Private")).status_code == 201
-    assert "the most for a guest" in (await attach(asked, GUEST, "Birch/Private", node="canvas-1")).text
+    assert "the maximum for other organizations" in (await attach(asked, GUEST, "Birch/Private", node="canvas-1")).text
     monkeypatch.setattr(models, "MAX_NODES", 4)
     more = await asked.ask(DEVELOPER, "PATCH", MODEL, {"nodes": [{"tag": "more", "under": "application"}]})
     assert (more.status_code, "at most 4 nodes" in more.text) == (422, True)
     monkeypatch.setattr(models, "MAX_OBJECTS", 2)
     removal = {"remove": {"nodes": ["canvas-2"], "withDescendants": True}}
-    assert "in several pieces" in (await asked.ask(DEVELOPER, "PATCH", MODEL, removal)).text
+    assert "several change sets" in (await asked.ask(DEVELOPER, "PATCH", MODEL, removal)).text
 
 
 async def test_an_id_with_odd_characters_is_found_again(asked: Asked) -> None:

@@ -97,7 +97,7 @@ async def test_a_document_of_an_operator_adds_no_one_and_no_secret(asked: Asked)
     ):
         refused = await asked.ask("operator", "POST", plan, wish)
         assert refused.status_code == 409, refused.text
-    assert "an owner applies this" in (await asked.ask("operator", "POST", plan, secret)).text
+    assert "only an owner may apply this" in (await asked.ask("operator", "POST", plan, secret)).text
     assert (await asked.ask("owner of A", "POST", plan, secret)).status_code == 200
     described = document(people, description="changed by an operator")
     assert (await asked.ask("operator", "POST", plan, described)).status_code == 200

@@ -185,7 +185,7 @@ async def test_people_come_back_and_strangers_learn_nothing(place: Market) -> No
     assert await title("owner@mybiz") == "Connected"
     assert await title("") == "Welcome back"
     await place.ask("owner@mybiz", "DELETE", f"/v1/provisionings/{begun.gcid}")
-    assert await title("owner@mybiz") == "Not connected any more"
+    assert await title("owner@mybiz") == "No longer connected"
     late = await place.begin(service="Late")
     place.clock.seconds = CONFIRM_WITHIN_S + 5
     assert await title("owner@mybiz", f"/provisioned/{late.gcid}") == "Not confirmed in time"

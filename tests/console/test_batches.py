@@ -59,7 +59,7 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
     assert "None of your services batches messages" in stranger.text()
     stranger.refusals_expected = True
     stranger.go(here)
-    assert "nothing that you may see" in stranger.text()
+    assert "not visible to you" in stranger.text()
     person.page.click("button:text-is('Resume')")
     person.page.click("button:has-text('Release now')")
     assert "The batch was released" in person.text()

@@ -56,7 +56,7 @@ def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
     person.snap("bench-translation")
     person.refusals_expected = True
     assert "enter the session ID" in _try(person, "translation", format="mime")
-    assert "There is nothing of that name" in _try(person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32)
+    assert "Not found, or not visible to you" in _try(person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32)
 
 
 @pytest.mark.req("C3")
@@ -94,8 +94,8 @@ def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], wo
     stranger = visitor(scripts=False)
     stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.refusals_expected = True
-    assert "There is nothing of that name" in _try(stranger, "translation", format="json", session=session)
-    assert "There is nothing of that name" in _try(stranger, "binding", service=f"{HOUSE}/Orders", document="<a/>")
+    assert "Not found, or not visible to you" in _try(stranger, "translation", format="json", session=session)
+    assert "Not found, or not visible to you" in _try(stranger, "binding", service=f"{HOUSE}/Orders", document="<a/>")
 
 
 def _try_denied(person: Person, what: str, **fields: str) -> str:

@@ -31,7 +31,7 @@ def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
     stranger.register("Aspen Ltd", "aspen@aspen.example", PASSWORD)
     stranger.refusals_expected = True
     stranger.page.goto(person.page.url)
-    assert "nothing of that name" in stranger.text()
+    assert "not visible to you" in stranger.text()
     stranger.page.goto(group)
     assert "No dead letters are left in this group" in stranger.text()
     person.refusals_expected = True

@@ -57,4 +57,4 @@ def test_others_see_no_exchange_that_is_closed_to_them(visitor: Callable[..., Pe
     assert "There are no exchanges that you may bind to" in stranger.text()
     stranger.refusals_expected = True
     stranger.go(f"/exchanges/{workshop.gcids['Orders']}")
-    assert "nothing that you may see" in stranger.text()
+    assert "not visible to you" in stranger.text()

@@ -54,4 +54,4 @@ def test_a_tree_is_made_and_tells_who_receives(visitor: Callable[..., Person], w
     stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.refusals_expected = True
     stranger.go(f"/models/{workshop.gcids['Regions']}")
-    assert "nothing that you may see" in stranger.text()
+    assert "not visible to you" in stranger.text()

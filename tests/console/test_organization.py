@@ -70,4 +70,4 @@ def test_an_enterprise_connects_with_a_provider(visitor: Callable[..., Person], 
     stranger.register("Nettle Ltd", "nettle@nettle.example", PASSWORD)
     stranger.refusals_expected = True
     stranger.page.goto(told["returnURL"][0])
-    assert "nothing of that name" in stranger.text()
+    assert "not visible to you" in stranger.text()

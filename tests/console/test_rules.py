@@ -105,4 +105,4 @@ def test_without_scripts_and_by_others(visitor: Callable[..., Person], workshop:
     stranger.log_in(PEOPLE["stranger"], PASSWORD)
     stranger.refusals_expected = True
     stranger.go(rules)
-    assert "nothing that you may see" in stranger.text()
+    assert "not visible to you" in stranger.text()

@@ -75,7 +75,7 @@ async def test_an_index_that_knows_more_than_the_journal_stops_the_start(worked:
     shutil.copytree(older, journal)
     with pytest.raises(ServerDidNotStart):
         server.start()
-    assert "put the right journal in place, or run `postroad index rebuild`" in server.log
+    assert "restore the right journal, or run `postroad index rebuild`" in server.log
     assert postroad("index", "rebuild", "--data", str(server.data)).returncode == 0
     with server:
         assert server.stop() == 0

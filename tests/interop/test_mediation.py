@@ -52,7 +52,7 @@ SOAP_ROOTED = {
 }  # fmt: skip
 NO_SOAP = {"mime_swa/saaj-ri/slide.xml", "dime/debian_dime_tools_example.dime"}
 REFUSED = {
-    "mime_swa/cpython-email/msg_33.txt": ("wire.malformed", "names its boundary"),
+    "mime_swa/cpython-email/msg_33.txt": ("wire.malformed", "must specify its boundary"),
     "mime_swa/cpython-email/msg_38.txt": ("wire.malformed", "of a header cannot be read"),
     "mime_swa/cpython-email/msg_47.txt": ("wire.malformed", "of a header cannot be read"),
     "mime_swa/mime4j-torture/badbound.msg": ("wire.malformed", "does not occur in the body"),

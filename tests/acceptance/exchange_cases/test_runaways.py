@@ -27,4 +27,4 @@ async def test_a_query_without_end_is_stopped_told_and_then_no_more_asked() -> N
         assert await hall.taken("Shared") == [ORDER] * messages
         tally = await hall.tally(endless)
         assert (tally.errors, tally.matched) == (messages, 0)
-        assert "had to be stopped" in tally.last_error
+        assert "was stopped" in tally.last_error

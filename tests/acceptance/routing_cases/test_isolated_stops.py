@@ -66,7 +66,7 @@ async def test_a_service_that_has_taken_a_message_over_without_answering_yet_is_
     posted = await town.post("End", slip=("X",))
     [taken] = await town.take("X")
     [under_way] = status_view(await seen(town, posted, "town"))["recipients"]
-    assert under_way["inWords"] == "taken over by Town/X"
+    assert under_way["inWords"] == "delivered to Town/X"
     await town.answer(taken)
     [arrived] = status_view(await seen(town, posted, "town"))["recipients"]
     assert arrived["inWords"] == "waiting in the mailbox of Town/End"

@@ -177,7 +177,7 @@ def test_who_is_refused_for_a_key_learns_which_one_it_was(
 
     @with_connection
     def asked(connection: NetworkConnection) -> None:
-        raise Refused("permission.denied", "Mailboxes are read with a service's own credentials", session="s")
+        raise Refused("permission.denied", "Only a service's own credentials", session="s")
 
     with pytest.raises(Refused, match=r"own credentials \(the request used the key in a\.key\)") as caught:
         asked(url="", key="", key_file="a.key", data="")

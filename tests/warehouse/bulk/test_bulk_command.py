@@ -81,7 +81,7 @@ def test_people_are_told_in_words(spark: SparkSession, archive: Path, tmp_path: 
     ("arguments", "said"),
     [
         (("--in", "archive.ndjson", "--config", "network.yaml", "--out", "."), "is not empty"),
-        (("--in", "archive.ndjson", "--config", "network.yaml", "--data", ".", "--out", "new"), "give one of them"),
+        (("--in", "archive.ndjson", "--config", "network.yaml", "--data", ".", "--out", "new"), "use one of them"),
         (("--in", "archive.ndjson", "--data", ".", "--out", "new"), "there is no journal"),
         (("--in", "missing", "--config", "network.yaml", "--out", "new"), "no such file"),
         (("--in", "archive.ndjson", "--config", "network.yaml", "--out", "new", "--conf", "x"), "spark.NAME=VALUE"),

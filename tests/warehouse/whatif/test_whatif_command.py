@@ -92,7 +92,7 @@ def test_a_change_that_cannot_be_applied_is_refused_with_its_faults(network: Pat
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ((), "nothing would be different"),
+        ((), "there is nothing to compare"),
         (("--model", "Acme/Regions"), "write it as MODEL=FILE"),
         (("--model", "Acme/Supply=changed.yaml"), "Acme/Supply is not a model"),
     ],

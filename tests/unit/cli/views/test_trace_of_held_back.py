@@ -42,4 +42,4 @@ def test_it_says_until_when(until_us: int, words: str) -> None:
 def test_what_just_waits_does_not() -> None:
     [view] = trace_view(told(state="queued"), shows_counters=True)["messages"][0]["copies"][0]["stops"]
     assert view["held"] is None
-    assert not [line for line in lines(told(state="queued")) if "held back" in line]
+    assert not [line for line in lines(told(state="queued")) if "waits for release" in line]

@@ -216,7 +216,7 @@ async def test_without_our_key_the_message_waits_and_says_why(at: As2Bench) -> N
     session = await at.post()
     await at.until(lambda entries: any(isinstance(one, DeliveryAttempted) for one in entries))
     [attempted, *_] = await at.entries(DeliveryAttempted)
-    assert "the operator has put no such file" in attempted.fault
+    assert "this file does not exist" in attempted.fault
     assert (await at.stop(session)).state == "queued"
 
 

@@ -163,7 +163,9 @@ async def test_a_document_needs_the_proof_too_unless_an_operator_applies_it(aske
     assert fault["pointer"] == "/organizations/Aster/services/Public/credentials/0/certificate"
     assert "--certificate-key" in fault["detail"]
     by_operator = (await asked.ask("operator", "POST", plan, {"document": document(mine)})).json()["errors"]
-    assert ["only an owner may apply this" in fault["detail"] for fault in by_operator] == [True], "and no word of a proof"
+    assert ["only an owner may apply this" in fault["detail"] for fault in by_operator] == [True], (
+        "and no word of a proof"
+    )
     proven = document(mine)
     proven["organizations"]["Aster"]["services"]["Public"]["credentials"][0] |= await signed(asked, "owner of A", mine)
     assert (await asked.ask("owner of A", "POST", plan, {"document": proven})).status_code == 200

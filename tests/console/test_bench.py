@@ -56,7 +56,9 @@ def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
     person.snap("bench-translation")
     person.refusals_expected = True
     assert "enter the session ID" in _try(person, "translation", format="mime")
-    assert "Not found, or not visible to you" in _try(person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32)
+    assert "Not found, or not visible to you" in _try(
+        person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32
+    )
 
 
 @pytest.mark.req("C3")

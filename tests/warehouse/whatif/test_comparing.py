@@ -74,7 +74,9 @@ def test_a_rule_that_holds_now_brings_a_service_in() -> None:
     after = changed(lower)
     difference, gained, lost, why = told(compared(order(1, 10), after), after)
     assert (difference, gained, lost) == (RouteDifference.ROUTE, ["Mill/Split"], [])
-    assert why == ("rule 'large orders are split' of MyBiz/Purchasing holds: Mill/Split is inserted after MyBiz/Purchasing",)
+    assert why == (
+        "rule 'large orders are split' of MyBiz/Purchasing holds: Mill/Split is inserted after MyBiz/Purchasing",
+    )
     assert compared(order(1, 3), after).verdict is RouteVerdict.SAME
 
 

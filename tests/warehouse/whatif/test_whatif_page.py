@@ -47,7 +47,7 @@ def test_the_page_has_everything_and_needs_nothing() -> None:
     assert not [attributes for _, attributes in seen.tags if {"src", "href", "onload"} & set(attributes)]
     for words in (
         "1,200",
-        "take another way",
+        "take another route",
         "Mill/Split",
         "rule 'a' of A/B",
         "12.5",

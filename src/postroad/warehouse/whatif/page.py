@@ -68,14 +68,14 @@ def _change_html(change: str) -> str:
 def _traffic_html(report: WhatIfReport) -> str:
     traffic = report.traffic
     cards = [
-        ("messages", traffic.messages), ("take another way", traffic.changed), ("stay as they are", traffic.same),
+        ("messages", traffic.messages), ("take another route", traffic.changed), ("are unchanged", traffic.same),
         ("cannot be decided", traffic.undecidable), ("were refused then, and are not kept", traffic.refused_then),
     ]  # fmt: skip
     shown = "".join(f"<div><b>{count:,}</b>{escape(name)}</div>" for name, count in cards)
     series = [
-        Series("take another way", CHANGED, [Decimal(day.changed) for day in report.days]),
+        Series("take another route", CHANGED, [Decimal(day.changed) for day in report.days]),
         Series("cannot be decided", UNDECIDABLE, [Decimal(day.undecidable) for day in report.days]),
-        Series("stay as they are", SAME, [Decimal(day.same) for day in report.days]),
+        Series("are unchanged", SAME, [Decimal(day.same) for day in report.days]),
     ]
     chart = draw_stacked_days("Messages a day", [day.day for day in report.days], series) + draw_legend(series)
     return f'<h2>Messages</h2><div class="cards">{shown}</div>' + (chart if report.days else "")

@@ -190,7 +190,7 @@ def test_every_fault_of_the_files_is_named_at_once(network: Served, tmp_path: Pa
     done = postroad("apply", first, second, tmp_path / "absent.yaml", "--data", network.data)
     assert done.returncode == 1
     assert "NO_SUCH is not set" in done.stderr
-    assert "A is in another file too" in done.stderr
+    assert "A is also in another file" in done.stderr
     assert "absent.yaml" in done.stderr
 
 

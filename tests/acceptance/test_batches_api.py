@@ -131,7 +131,7 @@ async def test_a_complete_batch_names_the_one_that_goes_before_it(asked: Asked) 
     waits = (await asked.ask("owner of B", "GET", f"{BATCHES}/{second.id}")).json()["nearest"]
     assert (waits["criterion"], waits["told"]) == (
         None,
-        f"it is complete; batch {first.id}, which is suspended, goes before it",
+        f"it is complete; batch {first.id}, which is suspended, is sent before it",
     )
     assert third.id not in waits["told"]
     alone = (await asked.ask("owner of B", "GET", f"{BATCHES}/{first.id}")).json()["nearest"]

@@ -189,7 +189,7 @@ async def test_the_clients_and_the_command_line_sign_by_themselves(served: Serve
     access = ("--url", served.url, "--key", served.keys["owner of A"])
     arguments = ("--certificate", three.certificate, "--certificate-key", three.key, "--label", "three")
     done = postroad("services", "add-certificate", "Aster/Public", *arguments, *access)
-    assert "can prove itself by certificate 'three'" in done.stdout
+    assert "can authenticate with certificate 'three'" in done.stdout
     refused = postroad("services", "add-certificate", "Aster/Public", "--certificate", four.certificate,
                        "--certificate-key", three.key, *access)  # fmt: skip
     assert (refused.returncode != 0, "certificate.unproven" in refused.stderr) == (True, True)

@@ -190,7 +190,7 @@ def test_every_fault_of_the_files_is_named_at_once(network: Served, tmp_path: Pa
     done = postroad("apply", first, second, tmp_path / "absent.yaml", "--data", network.data)
     assert done.returncode == 1
     assert "NO_SUCH is not set" in done.stderr
-    assert "A is in another file too" in done.stderr
+    assert "A is also in another file" in done.stderr
     assert "absent.yaml" in done.stderr
 
 
@@ -224,7 +224,7 @@ def test_find_says_where_a_message_is(network: Served) -> None:
     assert len(json_lines(succeeded("find", "F-1", "--json", *using(network, BUYER)))) == 2
     cut = succeeded("find", "F-1", "--most", "1", *using(network, BUYER))
     assert posted not in cut
-    assert "and more; all of them: postroad find --most 0 F-1" in cut
+    assert "and more; to show all: postroad find --most 0 F-1" in cut
     done = postroad("find", "F-9", "--json", *using(network, BUYER))
     assert (done.returncode, done.stdout, json.loads(done.stderr)["code"]) == (3, "", "not-found")
     assert postroad("find", " ", *using(network, BUYER)).returncode == 2

@@ -235,7 +235,7 @@ def test_a_port_that_is_taken_is_named(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
         done = postroad("serve", "--data", tmp_path / "data", "--set", f"port={port}", *SMALL)
-    assert (done.returncode, f"127.0.0.1:{port} is taken" in done.stderr) == (1, True), done.stderr
+    assert (done.returncode, f"127.0.0.1:{port} is in use" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "data" / "url").exists()
 
 
@@ -244,7 +244,7 @@ def test_the_way_in_is_printed_until_an_operator_has_a_password(tmp_path: Path) 
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         failed = postroad("serve", "--port", str(taken.getsockname()[1]), "--data", tmp_path / "data", *SMALL)
-    assert (failed.returncode, "is taken" in failed.stderr) == (1, True)
+    assert (failed.returncode, "is in use" in failed.stderr) == (1, True)
     assert "operator.key" in (said := first_lines(tmp_path / "data"))
     assert "postroad login-link" in said
 

@@ -77,7 +77,7 @@ def test_cookies_are_listed_set_and_removed(network: Served, tmp_path: Path) -> 
     [saved] = json_lines(mine(network, *arguments, "--json"))
     assert (saved["content"], saved["contentType"]) == ("<customer>9</customer>\n", "application/xml")
     assert saved["sender"] in mine(network, "cookies", "list", "MyBiz/Office")
-    assert "characters come with" in mine(network, "cookies", "set", "MyBiz/Office", "0" * 16, "-", stdin="text")
+    assert "characters are sent with" in mine(network, "cookies", "set", "MyBiz/Office", "0" * 16, "-", stdin="text")
     assert "any more" in mine(network, "cookies", "remove", "MyBiz/Office", "0" * 16)
     assert [one["sender"] for one in json_lines(mine(network, "cookies", "list", "MyBiz/Office", "--json"))] == [
         saved["sender"]

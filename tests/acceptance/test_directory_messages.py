@@ -59,7 +59,7 @@ async def test_the_state_of_a_message_in_plain_words(asked: Asked) -> None:
     assert "handed out" in (await asked.ask("viewer of A", "GET", path)).json()["recipients"][0]["inWords"]
     await asked.running.network.settle(receiver, Settlement(tokens=(delivered.token,)))
     last = (await asked.ask("viewer of A", "GET", path)).json()
-    assert last["recipients"][0]["inWords"] == "taken over by Birch/Public"
+    assert last["recipients"][0]["inWords"] == "delivered to Birch/Public"
 
 
 @pytest.mark.req("A2", "M11")

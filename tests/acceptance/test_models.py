@@ -145,7 +145,7 @@ def test_a_file_is_checked_whole_before_any_of_it_is_sent(dashboard: Dashboard, 
     file.write_text(yaml.safe_dump(tree))
     assert "a node 'widget-1' already" in dashboard.refused("import", MODEL, file)
     file.write_text(TREE.read_text().replace("name: Regions", "name: Other"))
-    assert "of model 'Other', not of 'Regions'" in dashboard.refused("import", MODEL, file)
+    assert "for model 'Other', not 'Regions'" in dashboard.refused("import", MODEL, file)
     assert dashboard.run("export", MODEL) == TREE.read_text()
 
 

@@ -123,7 +123,7 @@ def test_a_secret_that_a_restore_left_out_is_named_by_doctor_and_dead_letters(
     )
     assert letters["cause"] == "push-settings"
     checked = postroad("doctor", "--data", network.data)
-    missing = "Restored/Inbox: file:hook: the operator has put no such file in push-secrets"
+    missing = "Restored/Inbox: file:hook: this file does not exist in push-secrets"
     assert (checked.returncode, missing in checked.stdout) == (1, True)
 
 

@@ -114,7 +114,7 @@ class OneKey:
 
     def secret(self, service: Service, reference: str) -> str:
         if not self.text:
-            raise Misconfigured([f"{reference}: the operator has put no such file in push-secrets"])
+            raise Misconfigured([f"{reference}: this file does not exist in push-secrets"])
         return self.text
 
     def file(self, service: Service, reference: str) -> str:

@@ -105,7 +105,7 @@ def test_a_month_is_billed_paid_and_reconciled(month: Month, tmp_path: Path) -> 
         assert len(uses) == line["quantity"]
 
     check_that_the_console_says_the_same(month, would_be)
-    assert "not over yet" in CliRunner().invoke(
+    assert "not ended yet" in CliRunner().invoke(
         postroad, ["billing", "close", "2999-01", "--data", str(month.data)]
     ).stderr  # fmt: skip
     documents = month.tells("close", PERIOD)

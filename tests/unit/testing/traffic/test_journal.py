@@ -193,7 +193,7 @@ def test_the_command_leaves_an_existing_network_alone(tmp_path: Path) -> None:
     assert "for an empty folder" in refused.stderr
     small = ["simulate", "--out", str(tmp_path / "new"), "--organizations", "10", "--incidents", "3"]
     too_many = CliRunner().invoke(postroad, small)
-    assert (too_many.exit_code, "at most 2 can be planted" in too_many.stderr) == (ExitCode.ERROR, True)
+    assert (too_many.exit_code, "at most 2 are possible" in too_many.stderr) == (ExitCode.ERROR, True)
     wrong = CliRunner().invoke(postroad, ["simulate", "--out", str(tmp_path), "--messages", "many"])
     assert wrong.exit_code == 2
     assert "1e6" in wrong.stderr

@@ -52,5 +52,5 @@ async def test_what_is_written_stays_where_somebody_was_quicker(
     monkeypatch.setattr(tariffs, "apply", quicker)
     answer = await operator.send("/tariffs/edit", {"text": TEXT, "seen": await seen(operator)})
     assert answer.status_code == 422
-    assert "has changed since" in answer.text
+    assert "have changed; plan again" in answer.text
     assert "written with care" in answer.text

@@ -46,13 +46,11 @@ async def test_what_is_written_stays_where_somebody_was_quicker(
     found: Inhabited, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def quicker(*_: Any, **__: Any) -> None:
-        raise Refused(
-            "version.conflict", "Objects of this plan have changed in the meantime; plan again, review, and apply"
-        )
+        raise Refused("version.conflict", "Objects of this plan have changed; plan again, review, and apply")
 
     operator = (await enter_all(found))["operator"]
     monkeypatch.setattr(tariffs, "apply", quicker)
     answer = await operator.send("/tariffs/edit", {"text": TEXT, "seen": await seen(operator)})
     assert answer.status_code == 422
-    assert "has changed since" in answer.text
+    assert "have changed; plan again" in answer.text
     assert "written with care" in answer.text

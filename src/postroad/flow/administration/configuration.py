@@ -90,9 +90,7 @@ async def apply(
         planned_on = administration.directory
         carried_out = await _plan_elsewhere(administration, caller, document, known, prune=prune)
         if carried_out.version != version:
-            raise Refused(
-                "version.conflict", "Objects of this plan have changed in the meantime; plan again, review, and apply"
-            )
+            raise Refused("version.conflict", "Objects of this plan have changed; plan again, review, and apply")
         try:
             await administration.carry_out(
                 caller.name, partial(_changes, carried_out, administration, planned_on), "configuration applied"
@@ -100,9 +98,7 @@ async def apply(
         except _PlannedOnAnother:
             continue
         return carried_out
-    raise Unavailable(
-        "network.unavailable", "The configuration of the network is changing concurrently; apply it again"
-    )
+    raise Unavailable("network.unavailable", "The configuration of the network keeps changing; apply it again")
 
 
 class _PlannedOnAnother(Exception):
@@ -351,9 +347,7 @@ async def _stored_secrets(
         if entry.password is not None:
             passwords += 1
             if passwords > MAX_PASSWORDS:
-                raise Refused(
-                    "value.invalid", f"At most {MAX_PASSWORDS} passwords per document; use keys", pointer=place
-                )
+                raise Refused("value.invalid", f"At most {MAX_PASSWORDS} passwords; use keys", pointer=place)
             secrets[place] = await _password_hash(administration, address, entry.label, entry.password)
         elif entry.key is not None and api_key.key_id(entry.key) is not None:
             secrets[place] = sha256(entry.key.encode()).hexdigest()

@@ -205,7 +205,7 @@ def test_the_doctor_looks_at_everything(stopped: Served, tmp_path: Path) -> None
     ]  # fmt: skip
     assert {finding["state"] for finding in findings} <= {"ok", "warning"}
     sick = postroad("doctor", "--data", stopped.data, "--set", f"least_free_bytes={1 << 60}")
-    assert (sick.returncode, "make room" in sick.stdout) == (1, True)
+    assert (sick.returncode, "free disk space" in sick.stdout) == (1, True)
 
 
 def test_the_doctor_says_where_settings_come_from(tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ def test_the_demo_shows_an_order_that_is_answered(shown: str) -> None:
     assert "request MyBiz/Purchasing → TheAcmeCompany/Supply" in shown
     assert "response TheAcmeCompany/Supply → MyBiz/Purchasing" in shown
     assert shown.count('was answered: <PurchaseOrderConfirmation status="accepted"') == 2, "over JSON and over SOAP"
-    assert "SpamCo/Offers was answered: route.rejected: KeepEmOut/filter" in shown
+    assert "SpamCo/Offers was answered: route.rejected: Rejected by KeepEmOut/filter" in shown
     assert len([line for line in shown.splitlines() if "--data FOLDER/demo" in line]) == 4
 
 

@@ -91,7 +91,7 @@ async def test_a_single_message_says_where_it_is_and_what_happens_next_in_fields
     assert f" at {where['nextAt']}." in where["text"]
     await asked.running.network.settle(caller, Settlement(tokens=(delivered.token,)))
     [found] = (await find(asked, "owner of A", session))["items"]
-    assert (found["state"], found["whereabouts"][0]["where"]) == ("delivered", "Birch/Public has it.")
+    assert (found["state"], found["whereabouts"][0]["where"]) == ("delivered", "Birch/Public has received it.")
 
 
 async def test_a_refused_post_says_why_and_is_for_whoever_posted_it(asked: Asked) -> None:

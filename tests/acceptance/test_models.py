@@ -143,7 +143,7 @@ def test_a_file_is_checked_whole_before_any_of_it_is_sent(dashboard: Dashboard, 
     tree["root"]["nodes"][1]["nodes"][1]["tag"] = "widget-1"
     file = tmp_path / "twice.yaml"
     file.write_text(yaml.safe_dump(tree))
-    assert "a node 'widget-1' already" in dashboard.refused("import", MODEL, file)
+    assert "already has a node 'widget-1'" in dashboard.refused("import", MODEL, file)
     file.write_text(TREE.read_text().replace("name: Regions", "name: Other"))
     assert "for model 'Other', not 'Regions'" in dashboard.refused("import", MODEL, file)
     assert dashboard.run("export", MODEL) == TREE.read_text()

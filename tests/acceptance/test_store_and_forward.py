@@ -97,7 +97,7 @@ def test_held_until_somebody_asks_over_a_crash_and_not_a_message_longer(network:
     later_one_came(network, receiving)
     assert receiving.at(path) == []
     said = succeeded("release", "Asked/Inbox", "--data", network.data)
-    assert said == "Asked/Inbox: 3 messages are going\n"
+    assert said == "Asked/Inbox: 3 messages are released\n"
     assert sorted(texts(receiving, path, 3)) == ["1", "2", "3"]
     with network.client(MYBIZ) as mybiz:
         sent(mybiz, "Asked/Inbox", "4")
@@ -133,7 +133,7 @@ def test_the_service_itself_may_ask_and_another_may_not(network: Served, receivi
     with network.client(MYBIZ) as mybiz, network.client(ACME) as acme, network.client(OTHER) as other:
         [session] = sent(mybiz, ACME, "1")
         assert [one.held for one in stops(mybiz, session)] == [HeldBackView()]
-        assert f"waits for release until enough messages wait, or {ACME} asks for it" in succeeded(
+        assert f"waits for release until enough messages wait, or {ACME} requests it" in succeeded(
             "trace", session, "--data", network.data
         )
         for stranger in (mybiz, other):

@@ -37,7 +37,7 @@ def test_a_batch_says_why_it_waits_and_is_let_go(visitor: Callable[..., Person],
     _until(person, here, "2 of 3 messages")
     person.page.fill("#reason", "the partner asked")
     person.page.click("button:has-text('Pause')")
-    assert "held back" in person.text()
+    assert "The batch is paused" in person.text()
     assert "the partner asked" in person.text()
     person.snap("batch")
     person.page.click("summary:has-text('Take out') >> nth=0")

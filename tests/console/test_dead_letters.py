@@ -38,9 +38,9 @@ def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
     person.page.click("button:text-is('Drop')")
     assert "Enter a reason for dropping it" in person.text()
     person.page.fill("#resend-reason", "new ink")
-    person.page.click("button:has-text('Resend it')")
+    person.page.click("button:text-is('Resend')")
     assert "was resent to the service" in person.text()
-    assert "It has been dealt with" in person.text()
+    assert "This dead letter is closed" in person.text()
     assert alder.stamp(1) == 1
     person.page.click("text=Similar dead letters")
     person.page.click("text=Drop all")

@@ -13,7 +13,6 @@ import pytest_asyncio
 
 from postroad.adapters.confined import pool as pool_module
 from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
-from postroad.adapters.saxon import workers as workers_module
 from postroad.adapters.saxon.workers import SETTINGS, SaxonWorkers
 from postroad.errors import Misconfigured, Refused, Unavailable
 from tests.faults.sandbox_attacks import selecting, stylesheet
@@ -221,7 +220,7 @@ async def test_a_worker_is_replaced_after_so_many_calls() -> None:
 @pytest.mark.req("Z3")
 async def test_no_worker_starts_if_a_setting_is_not_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
     unknown = ("http://saxon.sf.net/feature/unknown-to-this-version", "true")
-    monkeypatch.setattr(workers_module, "SETTINGS", (*SETTINGS, unknown))
+    monkeypatch.setattr(SaxonWorkers, "settings", (*SETTINGS, unknown))
     pool = SaxonWorkers()
     for start in (pool.warm(), pool.transform(PLAIN, ORDER, {})):
         with pytest.raises(Misconfigured, match="unknown-to-this-version"):

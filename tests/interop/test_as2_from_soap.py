@@ -72,7 +72,7 @@ def test_a_filled_body_is_dropped_and_the_trail_says_so(partnership: ServedPartn
     session = post(partnership, "<order xmlns='urn:o'/>", ONE)
     partnership.ends(session, "delivered")
     assert partner.taken == [X12]
-    assert "left out" in str(partnership.orders.trace(session))
+    assert "is not sent beside its attachments" in str(partnership.orders.trace(session))
     trail = succeeded("trace", session, "--data", partnership.network.data)
     assert "the SOAP Body order (" in " ".join(trail.split())
 

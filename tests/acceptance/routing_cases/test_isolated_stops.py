@@ -69,7 +69,7 @@ async def test_a_service_that_has_taken_a_message_over_without_answering_yet_is_
     posted = await scenario.request("End", slip=("X",))
     [taken] = await scenario.take("X")
     [under_way] = status_view(await seen(scenario, posted, "acme")).recipients
-    assert under_way["inWords"] == "taken over by Acme/X"
+    assert under_way["inWords"] == "delivered to Acme/X"
     await scenario.respond(taken)
     [arrived] = status_view(await seen(scenario, posted, "acme")).recipients
     assert arrived["inWords"] == "waiting in the mailbox of Acme/End"

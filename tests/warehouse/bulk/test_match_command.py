@@ -88,7 +88,7 @@ def rows_of(archive: Path, lane: MatchOperation, directory: Directory) -> list[d
 
 @pytest.mark.parametrize(
     ("exchange", "said"),
-    [("Acme/Nowhere", "there is no service Acme/Nowhere"), ("MyBiz/Desk", "MyBiz/Desk is not an exchange")],
+    [("Acme/Nowhere", "service Acme/Nowhere does not exist"), ("MyBiz/Desk", "MyBiz/Desk is not an exchange")],
 )
 def test_what_is_no_exchange_is_refused_before_anything_is_done(archive: Path, exchange: str, said: str) -> None:
     done = bulk_match(archive, "new", "--exchange", exchange)

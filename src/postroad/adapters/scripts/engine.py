@@ -237,7 +237,7 @@ def _complaint(raised: BaseException) -> ScriptError:
         raise raised
     if "out of memory" in str(raised):
         raise MemoryError from raised
-    return ScriptError(f"the engine broke down over it: {str(raised)[:_LONGEST_PANIC]}")
+    return ScriptError(f"the engine failed: {str(raised)[:_LONGEST_PANIC]}")
 
 
 def load_engine(_: WorkerTerms) -> Callable[[bytes], SourceAnswers | WorkerOutcome]:

@@ -40,7 +40,7 @@ _XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe<\x00", b"\xfe\xff\x00<", b"<\x
 def read_content(content: bytes, media_type: str) -> ScriptMessage:
     """The content without a header."""
     if len(content) > LARGEST_CONTENT_BYTES:
-        fault = f"it has {len(content)} bytes, and scripts read up to {LARGEST_CONTENT_BYTES}"
+        fault = f"it has {len(content)} bytes; scripts can read at most {LARGEST_CONTENT_BYTES}"
         return ScriptMessage(media_type=media_type, fault=fault)
     shape = _shape(content, media_type)
     if shape != "xml":
@@ -77,7 +77,7 @@ def _decoded(content: bytes, media_type: str) -> str:
     named = _CHARSET.search(media_type)
     charset = named[1].lower() if named else "utf-8"
     if charset not in _CODECS:
-        raise LookupError(f"the character set {charset[:40]} is not known here")
+        raise LookupError(f"the character set {charset[:40]} is not supported")
     return content.decode(_CODECS[charset])
 
 

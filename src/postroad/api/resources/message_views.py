@@ -131,7 +131,7 @@ def _in_words(last: Stop) -> str:
     if last.gathered is not None and (last.state, last.gathered.state) in IN_BATCHES:
         return IN_BATCHES[last.state, last.gathered.state].format(service=last.service, batch=last.gathered.batch)
     if last.held is not None:
-        return f"held back for {last.service}"
+        return f"waiting for release at {last.service}"
     if last.state == "queued" and (moves := _moves(last)):
         words += f"; last {moves[-1].what}"
     return words

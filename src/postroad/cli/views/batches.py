@@ -119,7 +119,7 @@ def _change_words(change: BatchChangeView) -> str:
 
 
 def _answer_words(answer: PartnerAnswerView) -> str:
-    otherwise = f"otherwise of {answer.otherwise} members" if answer.otherwise else ""
+    otherwise = f"different for {answer.otherwise} messages" if answer.otherwise else ""
     return "; ".join(filter(None, (answer.detail, otherwise)))
 
 

@@ -55,7 +55,7 @@ def trial_lines(found: TrialResult) -> Iterator[str]:
         for line in (one.content or "").splitlines():
             yield f"    {line}"
     goes = sum(one.outcome == "goes" for one in found.items)
-    yield f"{goes} of {found.tried} bindings say yes; nothing was sent."
+    yield f"{goes} of {found.tried} bindings match; nothing was sent."
 
 
 def _outcome(one: TriedBindingView) -> str:

@@ -51,11 +51,11 @@ def check_is_over(period: str, counted: CountedMonth, books: BillingSettings, *,
     """Refuse a month that is not over, or counts that do not cover all of it; ``head`` is the last entry there is."""
     ends_us = period_us(period, books.time_zone)[1]
     if now_us < ends_us:
-        raise Refused("value.invalid", f"{period} is not over yet; close it when it is")
+        raise Refused("value.invalid", f"{period} has not ended yet; close it afterwards")
     if counted.through < head and counted.latest_us < ends_us:
         raise Refused(
             "billing.not-counted",
-            f"The tables do not know the end of {period} yet; run `postroad pipeline run` first",
+            f"The tables do not cover all of {period} yet; run `postroad pipeline run` first",
         )
 
 

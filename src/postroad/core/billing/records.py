@@ -55,7 +55,7 @@ class BillingRecords:
         """Return the invoice with this number, or the one that this document corrects."""
         found = self.invoices.get(number)
         if found is None:
-            raise Refused("not-found", f"There is no invoice {number}; `postroad billing invoices` lists them")
+            raise Refused("not-found", f"Invoice {number} does not exist; `postroad billing invoices` lists them")
         return self.invoices[found.root]
 
     def requested(self, request: str) -> Invoice | Payment | None:

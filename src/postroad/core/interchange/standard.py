@@ -119,7 +119,7 @@ class StandardCatalogue:
         if found is None:
             known = ", ".join(sorted(self._standards))
             raise Refused(
-                "interchange.unfit", f"there is no standard {name!r}; take one of {known}, or install a plug-in"
+                "interchange.unfit", f"standard {name!r} does not exist; use one of {known}, or install a plug-in"
             )
         return found
 
@@ -132,7 +132,7 @@ class StandardCatalogue:
         every = dict(self._batchers)
         for one in batchers:
             if not _NAME.fullmatch(one.name) or one.name in every:
-                detail = f"{one.name!r} is taken, or is not a batcher name: use lower-case letters, digits and _"
+                detail = f"{one.name!r} is in use, or is not a valid batcher name: use lower-case letters, digits and _"
                 raise Refused("interchange.unfit", detail)
             every[one.name] = one
         return StandardCatalogue(self, every.values())
@@ -155,11 +155,9 @@ class StandardCatalogue:
                 "interchange.unfit", f"{one.name!r} is not the name of a standard: use lower-case letters, digits and _"
             )
         if one.name in self._standards:
-            raise Refused(
-                "interchange.unfit", f"there is a standard {one.name!r} already; give the plug-in's another name"
-            )
+            raise Refused("interchange.unfit", f"standard {one.name!r} already exists; rename the plug-in's standard")
         if not one.abilities:
-            raise Refused("interchange.unfit", f"the standard {one.name!r} can do nothing")
+            raise Refused("interchange.unfit", f"the standard {one.name!r} has no capabilities")
         self._standards[one.name] = one
 
 

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from postroad.core.resources.base import Resource
+from postroad.core.resources.base import Page, Resource
 
 Amount = Annotated[
     str, Meta(description="A decimal number as text, such as `12.50`, so that no program makes it a float")
@@ -68,11 +68,8 @@ class InvoiceSummary(Resource, kw_only=True):
     payments: Annotated[list[str], Meta(description="Ids of its payments")]
 
 
-class InvoicePage(Resource, kw_only=True):
+class InvoicePage(Page[InvoiceSummary]):
     """A page of invoices, by number."""
-
-    items: list[InvoiceSummary]
-    next: Annotated[str | None, Meta(description="Cursor of the next page")] = None
 
 
 class InvoiceDetails(Resource, kw_only=True):
@@ -97,11 +94,8 @@ class InvoiceDetails(Resource, kw_only=True):
     payments: list[PaymentView]
 
 
-class DocumentPage(Resource, kw_only=True):
+class DocumentPage(Page[InvoiceDetails]):
     """A page of invoices and credit notes, whole, by number."""
-
-    items: list[InvoiceDetails]
-    next: Annotated[str | None, Meta(description="Cursor of the next page")] = None
 
 
 class IssuedInvoices(Resource, kw_only=True):

@@ -36,7 +36,7 @@ def pass_on(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery,
         what = f"{member.service.address} answered {FAILED.code} {FAILED.text}"
         yield from end_journey(scene, parcel, at_us, "failed", Status("route.failed", what))
     elif chance > 1 - REJECTED_SHARE:
-        what = f"{member.service.address} did not let the message pass: not wanted"
+        what = f"{member.service.address} rejected the message: not wanted"
         yield from end_journey(scene, parcel, at_us, "rejected", Status("route.rejected", what))
     else:
         status = FAILED if chance < IN_TRANSIT_FAILS_SHARE else None

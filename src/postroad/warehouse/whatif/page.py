@@ -62,7 +62,7 @@ def _question_html(report: WhatIfReport, made: str) -> str:
 
 
 def _change_html(change: str) -> str:
-    return f"<h2>The change that was tried</h2><pre>{escape(change)}</pre>" if change else ""
+    return f"<h2>The tested change</h2><pre>{escape(change)}</pre>" if change else ""
 
 
 def _traffic_html(report: WhatIfReport) -> str:

@@ -35,7 +35,7 @@ def test_a_trace_shows_until_when_a_message_is_held(until_us: int, words: str) -
     assert view.held.until_us == until_us
     assert words in lines(found)
     [status] = status_view(found.messages[0]).recipients
-    assert (status.state, status.in_words) == ("queued", "held back for Acme/orders")
+    assert (status.state, status.in_words) == ("queued", "waiting for release at Acme/orders")
 
 
 def test_what_just_waits_does_not() -> None:

@@ -261,7 +261,7 @@ def test_an_in_transit_service_that_answers_a_push_with_nothing_is_waited_for_un
         await asyncio.sleep(HOUR_S / 2)
         assert await at.events(session) == ["handed out", "acknowledged"]
         found = await find(at.network, at.caller(BUYER), session)
-        assert found.messages[0].whereabouts[0].next == "Transmatics/Upper is expected to answer."
+        assert found.messages[0].whereabouts[0].next == "Transmatics/Upper is expected to respond."
         await asyncio.sleep(HOUR_S)
         told = await at.receive(BUYER)
         assert told.status is not None

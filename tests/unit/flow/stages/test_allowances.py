@@ -79,9 +79,9 @@ async def test_waiting_messages_are_limited_until_they_are_fetched(scenario: Sce
 @pytest.mark.req("Z6")
 async def test_a_message_that_can_never_fit_is_refused_without_advice_to_post_again(scenario: Scenario) -> None:
     await limit(scenario, stored_bytes=99, queued_messages=1)
-    assert (await refused(scenario, size=100)).detail.startswith("The message takes up 100 of 99 bytes")
+    assert (await refused(scenario, size=100)).detail.startswith("The message takes 100 of at most 99 waiting bytes")
     refusal = await refused(scenario, to=(SUPPLY, SUPPLY))
-    assert refusal.detail.startswith("The message takes up 2 of 1 deliveries")
+    assert refusal.detail.startswith("The message takes 2 of at most 1 waiting deliveries")
     await post(scenario, 99)
     assert "post again" in (await refused(scenario, size=1)).detail
 

@@ -350,7 +350,7 @@ async def test_nothing_is_resent_on_a_way_that_leads_through_who_is_suspended() 
         developer = scenario.caller("dev@acme.example")
         [letter] = await scenario.dead_letters(developer)
         await scenario.change(END, suspended="unpaid")
-        with pytest.raises(Refused, match=r"recipient\.suspended: A service on its way"):
+        with pytest.raises(Refused, match=r"recipient\.suspended: A service on its route"):
             await letters.resend(scenario.network, developer, letter.id, "")
         await scenario.change(END, suspended="")
         assert (await letters.resend(scenario.network, developer, letter.id, "")).delivery

@@ -231,7 +231,7 @@ async def test_the_same_interchange_is_taken_once(scenario: SplitterScenario) ->
     await scenario.got(PARTNER)
     await scenario.send(interchange("x12", [ORDER]))
     [letter] = await scenario.failures()
-    assert letter.startswith("interchange.duplicate: interchange 000000001 of ACME came before")
+    assert letter.startswith("interchange.duplicate: interchange 000000001 of ACME was received before")
     [answer] = await scenario.got(PARTNER)
     assert b"*R*025~" in answer.parts[0].data
     assert await scenario.has_nothing(INBOX)

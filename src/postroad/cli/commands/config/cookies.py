@@ -53,7 +53,7 @@ def set_(out: Output, service: str, sender: str, file: str, content_type: str, c
     with connection.client() as client:
         saved = client.set_cookie(service, sender, content, content_type=content_type)
     out.value(saved)
-    out.say(f"{service}: {len(saved.content)} characters come with messages from {saved.sender}")
+    out.say(f"{service}: {len(saved.content)} characters are sent with messages from {saved.sender}")
 
 
 @command

@@ -81,7 +81,7 @@ def invoice(
     drafts = [] if issued else draft_invoices(period, ledger.month(period), organization, _today(books), books, DRAFT)
     documents = [item for item in issued or drafts if currency in ("", item.currency)]
     if not documents:
-        raise Refused("not-found", f"{organization} used nothing in {period} that costs anything")
+        raise Refused("not-found", f"{organization} has no billable use in {period}")
     addresses = ledger.addresses()
     if explain is None:
         for document in documents:

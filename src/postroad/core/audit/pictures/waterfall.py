@@ -90,7 +90,7 @@ def waterfall_svg(message: MessageHistory, now_us: int) -> str:
         [*rows, *_axis(height, whole_us)],
         width=WIDTH,
         height=height,
-        title="The life of the message",
+        title="Timeline of the message",
         description=words,
         style=STYLE,
     )

@@ -180,7 +180,7 @@ def open_message(
     fields = distinct_fields(headers)
     heading = heading_in(fields)
     if (heading.sender, heading.recipient) != (partner.name, own.name):
-        raise Refused("as2.partner-unknown", f"{heading.sender!r} has no agreement with {heading.recipient!r} here")
+        raise Refused("as2.partner-unknown", f"{heading.sender!r} has no partnership with {heading.recipient!r} here")
     heading.wish.refuse_unsupported()
     peeling = LayerRemoval(own=own, partner=partner, limits=limits)
     entity = peeling.peel(read_plain_entity(fields, body, limits))
@@ -209,7 +209,7 @@ def _check_security(peeling: LayerRemoval, entity: Entity, agreement: Partnershi
 
 
 def _insufficient(what: str) -> Refused:
-    return Refused("as2.insufficient-security", f"By our agreement the message {what} and send it again")
+    return Refused("as2.insufficient-security", f"By the partnership, the message {what} and send it again")
 
 
 def _mic(peeling: LayerRemoval, entity: Entity, digest: str) -> Mic:

@@ -103,7 +103,7 @@ _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{0,69}[0-9A-Za-z'()+_,./:=?-]"
 def write_multipart(parts: Iterable[tuple[bytes, Buffer]], boundary: bytes) -> list[Buffer]:
     """Each part is its header lines, as ``write_head`` makes them, and its body in the transfer encoding they name."""
     if not _BOUNDARY.fullmatch(boundary):
-        raise ValueError(f"{boundary[:100]!r} is not a boundary; take one from fresh_boundary")
+        raise ValueError(f"{boundary[:100]!r} is not a boundary; use one from fresh_boundary")
     delimiter, pieces = b"--" + boundary, list[Buffer]()
     for head, body in parts:
         line_end = b"\r\n" if head and not head.endswith(b"\n") else b""

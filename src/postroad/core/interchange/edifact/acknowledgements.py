@@ -135,7 +135,7 @@ def _told(block: Sequence[Sequence[Sequence[str]]]) -> ContrlResult:
     action, code = find_component(head, _ACTION_AT[tag]), find_component(head, _ACTION_AT[tag] + 1)
     verdict = _ACTIONS.get(action)
     if verdict is None:
-        raise Refused("interchange.malformed", f"{tag} says {action!r}, which is not a verdict")
+        raise Refused("interchange.malformed", f"{tag} has {action!r}, which is not a valid status")
     notes = tuple("+".join(":".join(one) for one in line) for line in block[1:])
     if verdict is PartnerStatus.ACCEPTED and (code or notes):
         verdict = PartnerStatus.NOTED

@@ -78,7 +78,7 @@ class Template:
         raw = self._raw(value.zfill(field.width) if field.name in NUMBERS else value)
         if field.width and len(raw) > field.width:
             raise unfit_value(
-                field.name, f"{value!r} is longer than the {field.width} bytes that the {self._what} has for it"
+                field.name, f"{value!r} is longer than the {field.width} bytes that the {self._what} allows"
             )
         return raw + self._raw(" ") * (field.width - len(raw))
 

@@ -141,7 +141,7 @@ def _first(elements: Sequence[str], count: int) -> tuple[str, ...]:
 def _verdict(status: str, tag: str) -> PartnerStatus:
     found = _VERDICTS.get(status.strip())
     if found is None:
-        raise Refused("interchange.malformed", f"{tag} says {status!r}, which is not a verdict")
+        raise Refused("interchange.malformed", f"{tag} has {status!r}, which is not a valid status")
     return found
 
 

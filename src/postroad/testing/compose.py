@@ -22,7 +22,7 @@ def compose(
 
 
 def make_part(document: bytes | str, id: str = "1", content_type: str = "", **fields: Any) -> Part:
-    """Return a part; without ``content_type``, XML and JSON are told from plain text by their first character."""
+    """Return a part; without ``content_type``, the first character distinguishes XML, JSON and plain text."""
     data = document.encode() if isinstance(document, str) else document
     if not content_type:
         content_type = {b"<": "application/xml", b"{": "application/json"}.get(data[:1], "text/plain")

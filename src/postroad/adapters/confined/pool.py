@@ -45,7 +45,7 @@ class WorkerPool:
         self._terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=self.settings)
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
-        self._trial_limit = trial_limit  # that callers take before they wait for a worker; None: whoever comes first
+        self._trial_limit = trial_limit  # acquired before waiting for a worker; None: first come, first served
         self._processes = processes
         self._seats = asyncio.Semaphore(processes)
         self._idle: list[Worker] = []

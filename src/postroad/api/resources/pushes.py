@@ -1,4 +1,4 @@
-"""Pushes to a service: shows whether they are paused, pushes one message now, and releases those that are held back."""
+"""Pushes to a service: shows whether they are paused, pushes one message now, and releases waiting messages."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def service_view(api: ApiContext, service: Service) -> dict[str, Any]:
 
 def public_view(service: Service) -> PublicService:
     known = _identity(service) | profile_of(service)
-    # Whom a policy excepts is between its owner and them.
+    # The exceptions of a policy are shown to its owner only.
     known["policy"] = {name: value for name, value in known["policy"].items() if name != "exceptFor"}
     return PublicService(**{one.name: known[one.encode_name] for one in fields(PublicService)})
 

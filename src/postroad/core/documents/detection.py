@@ -44,7 +44,7 @@ def json_kind(data: Buffer) -> BusinessDocumentKind:
     except msgspec.DecodeError:
         return BusinessDocumentKind.JSON_LINES if _are_lines(bytes(data)) else BusinessDocumentKind.UNKNOWN
     except RecursionError:
-        return BusinessDocumentKind.UNKNOWN  # nobody will read what is that deep
+        return BusinessDocumentKind.UNKNOWN  # too deep to be read
 
 
 def _kind_of_whole(data: Buffer) -> BusinessDocumentKind:

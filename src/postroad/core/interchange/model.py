@@ -13,7 +13,7 @@ from msgspec import Struct
 from postroad.core.model.batch_policy import OnEnvelopeError as OnEnvelopeError
 
 Buffer = bytes | memoryview
-MAX_MEMBERS = 1_000_000  # of what is taken apart, unless another bound is asked for
+MAX_MEMBERS = 1_000_000  # of one interchange, unless the caller sets another limit
 
 
 class PartnerStatus(StrEnum):

@@ -56,10 +56,10 @@ class Standard:
     split: SplitFunction | None = None  # yields the interchanges in the bytes; options: agreed on with the partner
     assemble: Assemble | None = None
     acknowledge: Acknowledge | None = None
-    answering: MakeAnswerEnvelope | None = (
-        None  # the envelope in which the partner is told, at a time, with what was agreed on
+    answering: MakeAnswerEnvelope | None = None  # the envelope of the acknowledgment, by time and options
+    examine: Callable[[Buffer], Iterator[Split]] | None = (
+        None  # splits without checking; for acknowledgments that list every error
     )
-    examine: Callable[[Buffer], Iterator[Split]] | None = None  # like split, with nothing judged: partners are told why
     judged: Callable[[Split, OnEnvelopeError], Split] | None = None  # what was examined: as it is, repaired, or refused
     answers: Callable[[Split], tuple[ReportedStatus, ...]] | None = (
         None  # what an interchange from a partner says of ours

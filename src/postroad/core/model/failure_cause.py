@@ -21,6 +21,6 @@ class Cause(StrEnum):
     IN_TRANSIT = "failed-in-transit"  # a service on the way answered with an error
     MISROUTED = "misrouted"  # there was no valid way on, or back
     NOT_WHOLE = "not-whole"  # its format has no place for all of it, and the service wants nothing less
-    INTERCHANGE = "interchange"  # it cannot be taken apart, came before, or does not fit into one
-    KEPT_BACK = "kept-back"  # at a service that somebody keeps to itself
+    INTERCHANGE = "interchange"  # it cannot be split, is a duplicate, or a message does not fit into one
+    KEPT_BACK = "kept-back"  # at a service that another party isolates
     OTHER = "other"

@@ -83,7 +83,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     arrival: MessageArrival | None = None  # how it came, where that was not in one of the network's native formats
     forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
     assembled: AssembledInterchange | None = None  # by its sender, a batcher or splitter: it is an interchange
-    search_keys: tuple[tuple[str, str], ...] = ()  # business keys that its sender and receivers declare: name, value
+    search_keys: tuple[tuple[str, str], ...] = ()  # that its sender and receivers declare: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
 
 

@@ -32,7 +32,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "cms.decompression-failed": RefusalCode(422, "The compressed content cannot be decompressed"),
     "cms.too-large": RefusalCode(413, "The decompressed content is larger than allowed"),
     "cms.too-complex": RefusalCode(413, "The message has more elements, signers, recipients or depth than allowed"),
-    # AS2; core/codecs/as2/dispositions.py has what a partner is told
+    # AS2; core/codecs/as2/dispositions.py has the texts for partners
     "as2.malformed": RefusalCode(400, "The AS2 message could not be read"),
     "as2.partner-unknown": RefusalCode(403, "Sender and recipient have no AS2 partnership"),
     "as2.decryption-failed": RefusalCode(422, "The AS2 message cannot be decrypted"),

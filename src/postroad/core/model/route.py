@@ -16,7 +16,7 @@ class Context(Struct, gc=False, frozen=True, array_like=True):
     id: int
     parent: int = 0
     topic: str = ""  # as this service sees it; empty: as posted
-    payer: str = ""  # GCID of the service that took over the cost; empty: whoever the price plan says
+    payer: str = ""  # GCID of the service that took over the cost; empty: as the price plan specifies
     shown_sender: str = ""  # GCID that stands for the sender, where an invoker isolates what it includes
     absorbs: bool = False  # its invoker does not let its errors end the route
     rule: str = ""  # the key of the rule that brought it in; empty: named by the sender

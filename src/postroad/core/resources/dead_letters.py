@@ -16,7 +16,7 @@ Complete = Annotated[bool, Meta(description="False when there are more letters t
 
 
 class LetterView(Resource, kw_only=True):
-    """A delivery that failed for good."""
+    """A delivery that failed permanently."""
 
     delivery: Annotated[int, Meta(description="Number of the delivery, which names the letter")]
     session: str

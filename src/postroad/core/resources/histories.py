@@ -78,7 +78,7 @@ class HeldBackView(Resource, kw_only=True):
 
     @property
     def until_us(self) -> int:
-        """The time until which it is held back; 0 means until enough wait, or on request."""
+        """When a waiting message is released; 0: when enough messages wait, or on request."""
         return read_time(self.until, "/held/until") if self.until else 0
 
 

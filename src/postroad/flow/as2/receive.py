@@ -50,7 +50,7 @@ from postroad.flow.registries.as2_partners import As2Partners
 from postroad.flow.stages.posting import Answer, Posting, load_post
 
 MAX_HANDLE = 255
-OPENED_AT_ONCE = 4  # anybody may send something that takes long to open; what waits costs nothing
+OPENED_AT_ONCE = 4  # any client may send a message that takes long to open; waiting costs nothing
 UNPROVEN_PER_S = 5  # refusals of messages that are not proven to come from the partner that they name
 PASSING = frozenset({429, 503, 507})  # statuses that say: the same again, later
 

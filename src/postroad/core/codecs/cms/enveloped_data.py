@@ -180,7 +180,7 @@ def decrypt(enveloped: Buffer, identities: Sequence[Identity]) -> bytes:
     kind, content = open_content(enveloped, "enveloped", "auth-enveloped")
     fields = content.fields()
     fields.take("version", INTEGER)
-    fields.maybe(context_tag(0))  # about the originator, which nobody needs
+    fields.maybe(context_tag(0))  # about the originator, not needed
     keys = find_wrapped_keys(fields.take("list of recipients", SET), identities)
     sealed = _sealed(fields, authenticated=kind == "auth-enveloped")
     if not keys:

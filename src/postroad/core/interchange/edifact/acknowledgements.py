@@ -29,10 +29,10 @@ CODES: dict[str, str] = {
     "edifact.trailing": "33",
     "edifact.mixed": "30",
     "edifact.duplicate": "26",
-    "edifact.repeated": "26",  # found by whoever remembers earlier interchanges
+    "edifact.repeated": "26",  # found by the splitter, which remembers earlier interchanges
     "edifact.control": "28",
     "edifact.count": "29",
-    "edifact.unsupported": "14",  # found by whoever knows which messages are taken
+    "edifact.unsupported": "14",  # found by the recipient, which knows the supported messages
 }
 UNSPECIFIED = "18"
 WORDS: dict[str, str] = {

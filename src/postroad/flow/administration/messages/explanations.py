@@ -81,5 +81,5 @@ async def _as_seen(network: Network, caller: Caller, found: RouteExplanation, se
     if cut is None:
         raise not_found()
     if not takes_part_by_rules(cut, viewer):
-        await reading.load_message(network, caller, session)  # whom it has not reached does not know of it yet
+        await reading.load_message(network, caller, session)  # 404 for services that it has not reached yet
     return replace(cut, session=session)

@@ -125,7 +125,7 @@ def test_operators_issue_credit_and_record_payments(
         found = client.billing.invoice(number)
     assert (found.balance.charged, found.balance.paid, found.balance.open) == ("9.00", "6.00", "3.00")
     stranger = visitor(scripts=False)
-    stranger.register("Sorrel Ltd", "sorrel@sorrel.example", PASSWORD)
+    stranger.register("Sumac Ltd", "sumac@sumac.example", PASSWORD)
     stranger.go("/billing")
     assert stranger.page.locator("text=Issue invoices").count() == 0
 

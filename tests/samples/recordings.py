@@ -1,7 +1,7 @@
 """Opening recorded data: unpack it, run the program on it, ask the questions whose answers were recorded, and compare.
 
-Rule: recordings are reached as their users reach them, by the program and over HTTP. A version that renames a field or a text of
-its answers adds it to ``FIELDS`` or ``WORDS``; the recordings themselves stay as they are.
+Rule: recordings are reached as their users reach them, by the program and over HTTP. A version that renames a field or a
+text of its answers adds it to ``FIELDS``, ``WORDS`` or ``PHRASES``; the recordings themselves stay as they are.
 """
 
 from __future__ import annotations
@@ -74,7 +74,25 @@ WORDS = {
         "the interchange is not accepted, or the message does not fit into one; the reason lists every error"
     ),
     "see the reason of each": "see the reason of each dead letter",
+    "The body of this message is no longer kept; its history still is": (
+        "The body of this message is no longer stored; its history still is"
+    ),
+    "The body is no longer kept": "The body is no longer stored",
+    "the message goes on": "the message continues",
+    "switched off: nothing goes this way": "disabled",
 }  # texts of answers that read otherwise now: recorded text, text today
+PHRASES = tuple(
+    (re.compile(recorded), today)
+    for recorded, today in (
+        (r"^taken over by (\S+)$", r"delivered to \1"),
+        (r"^given up at (\S+) and kept", r"failed at \1 and kept"),
+        (r"^withdrawn before (\S+) took it", r"cancelled before \1 received it"),
+        (r"^expired before (\S+) took it", r"expired before \1 received it"),
+        (r"^(\S+) has it\.", r"\1 has received it."),
+        (r"; left out: ", "; omitted: "),
+        (r"what begins here is the engine's", "what begins here needs the engine"),
+    )
+)  # texts with names in them
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
 RECORDED_UNTIL, WAITS_UNTIL = "2026-10-08", "2100-01-01"  # no recorded moment lies between them
 OPENED = "when it was opened"
@@ -254,5 +272,13 @@ def differences(recorded: Any, today: Any, place: str = "") -> Iterator[str]:
     elif isinstance(recorded, list) and isinstance(today, list) and len(recorded) == len(today):
         for number, (before, now) in enumerate(zip(recorded, today, strict=True)):
             yield from differences(before, now, f"{place}/{number}")
-    elif (WORDS.get(recorded, recorded) if isinstance(recorded, str) else recorded) != today:
+    elif recorded != today and not (isinstance(recorded, str) and reworded(recorded) == today):
         yield f"{place} was {recorded!r} and is {today!r}"
+
+
+def reworded(text: str) -> str:
+    """Return what a recorded text reads today, unless it is stored as it was."""
+    text = WORDS.get(text, text)
+    for recorded, today in PHRASES:
+        text = recorded.sub(today, text)
+    return text

@@ -37,7 +37,7 @@ def _routes(explanation: ExplanationView) -> Iterator[str]:
 
 
 def _condition(told: ToldView, indent: int) -> Iterator[str]:
-    seen = "; saw " + ", ".join(f'"{text}"' for text in told.seen) if told.seen else ""
+    seen = "; found " + ", ".join(f'"{text}"' for text in told.seen) if told.seen else ""
     yield f"{' ' * indent}[{SIGNS[told.held]}] {told.text}{seen}"
     for inner in told.conditions:
         yield from _condition(inner, indent + 4)

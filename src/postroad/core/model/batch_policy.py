@@ -125,7 +125,7 @@ class Splitting:
     """A splitter: what becomes of interchanges that a partner sends."""
 
     sends_to: str  # address or GCID of the service that gets the documents; an exchange, where they part
-    standard: str = ""  # empty: whatever is recognised
+    standard: str = ""  # empty: detected
     on_envelope_error: OnEnvelopeError = OnEnvelopeError.REFUSE
     answers_to: str = (
         ""  # address or GCID of the service by which the partner is notified (997, CONTRL, ACK); empty: it is not

@@ -199,8 +199,7 @@ async def test_damage_that_a_query_meets_is_rebuilt_while_it_runs(
     await process.wait_for(seq)
     reader = SqliteReader(path, keeper=process)
     await reader.position()
-    # the idle process copies its log to the file, where pages have checksums
-    await eventually_async(lambda: path.stat().st_size >= 500_000)
+    await eventually_async(lambda: is_copied(path))  # by the idle process; in the file, pages have checksums
     spoil(path, 16_384)
     with pytest.raises(Unavailable, match="being rebuilt") as refused:
         await reader.rows("message")
@@ -258,6 +257,13 @@ async def make_unusable(path: Path, kind: str, journal: SegmentJournal) -> None:
         for file in files:
             file.write_bytes(content[file])
         spoil(files[1], 50_000)
+
+
+def is_copied(path: Path) -> bool:
+    """Whether all frames of the write-ahead log are in the file: SQLite notes the last one and the last copied one."""
+    notes = path.with_name("index.sqlite-shm").read_bytes()
+    last, copied = (int.from_bytes(notes[at : at + 4], sys.byteorder) for at in (16, 96))
+    return path.stat().st_size >= 500_000 and last == copied
 
 
 def spoil(path: Path, step: int) -> None:

@@ -40,23 +40,23 @@ from postroad.flow.stages.forward import ForwardStage
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.ports import JournalStep
 
-MAX_DRAWS = 10  # times that others may draw the same numbers at the same moment
+MAX_DRAWS = 10  # attempts if other writers draw the same numbers at the same time
 MAX_DIGITS = 18  # of a control number that could be ours
 DETAIL_CHARS = 1_000
-MAX_UNMATCHED = 20  # things said of nothing that was sent, in one entry
+MAX_UNMATCHED = 20  # unmatched acknowledgments in one entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcknowledgmentToSend:
     """The acknowledgment to send to a partner for one of its interchanges."""
 
-    receiver: str  # GCID of the service by which it is notified
-    name: str  # of this answer, among those to one delivery
+    receiver: str  # GCID of the service to which it is sent
+    name: str  # of this acknowledgment, unique for a delivery
     standard: Standard
     found: Split
-    facts: tuple[tuple[str, str], ...] = ()  # agreed on
+    facts: tuple[tuple[str, str], ...] = ()  # options of the standard
     taken: bool = True
-    rejected: tuple[int, ...] = ()  # places of members that were not taken though the others were
+    rejected: tuple[int, ...] = ()  # indexes of members that were rejected although others were accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +64,13 @@ class ReceivedAcknowledgments:
     """Acknowledgments received from a partner for interchanges sent to it."""
 
     standard: str
-    ours: str  # as the interchanges name both sides
+    ours: str  # our name in the interchanges
     partner: str
     said: tuple[ReportedStatus, ...]
 
 
 class PartnerAcknowledgments:
-    """Sends acknowledgments to partners and records those that they send."""
+    """Sends acknowledgments to partners and records the partners' own."""
 
     def __init__(
         self, plumbing: Plumbing, lookup: DeliveryLookup, interchanges: InterchangeRegistry, forwarding: ForwardStage
@@ -79,7 +79,7 @@ class PartnerAcknowledgments:
         self._lookup = lookup
         self._interchanges = interchanges
         self._forwarding = forwarding
-        self._drawing = asyncio.Lock()  # one at a time: those of other processes are collisions enough
+        self._drawing = asyncio.Lock()  # one at a time, to collide only with other processes
 
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         """Return the forwards that another delivery has already made."""
@@ -132,9 +132,9 @@ class PartnerAcknowledgments:
     async def _record(
         self, told: _AcknowledgmentLog, hearing: ReceivedAcknowledgments, sent: _SentInterchanges
     ) -> tuple[ReportedStatus, ...]:
-        """Record one acknowledgment; returns the verdicts that match nothing that was sent."""
+        """Record one acknowledgment; returns the statuses that match nothing that was sent."""
         about = {batch: filed async for batch, filed in sent.referenced_interchanges()}
-        # There may be a hundred thousand documents, each with a word about it: others are not kept waiting for that.
+        # There may be a hundred thousand documents, each with a status: yield to other tasks.
         by_batch, unknown = await asyncio.to_thread(_verdicts_by_batch, hearing.said, about)
         for batch, found in by_batch.items():
             await self._write(told.of_batch(hearing, batch, found))
@@ -152,7 +152,7 @@ class _SentInterchanges:
         self._sides = NumberingParties(organization, hearing.standard, hearing.ours, hearing.partner)
 
     async def referenced_interchanges(self) -> AsyncIterator[tuple[str, tuple[DocumentPosition, ...]]]:
-        """Yield the batches that may be meant, each with all its documents."""
+        """Yield the batches that the acknowledgment may refer to, each with all its documents."""
         seen: set[str] = set()
         async for assembled in self._list():
             if assembled.batch is not None and assembled.batch.id not in seen:
@@ -174,7 +174,7 @@ class _SentInterchanges:
                 yield found
 
     async def _by_number(self, series: str, number: str) -> AssembledInterchange | None:
-        """Find an interchange by number; numbers longer than ours can be match nothing."""
+        """Find an interchange by number; a number longer than our maximum matches nothing."""
         could_be = number.isdecimal() and len(number.lstrip("0")) <= MAX_DIGITS
         return await self._interchanges.sent(series, int(number)) if could_be else None
 
@@ -185,7 +185,7 @@ class _SentInterchanges:
 def _verdicts_by_batch(
     said: tuple[ReportedStatus, ...], about: Mapping[str, tuple[DocumentPosition, ...]]
 ) -> tuple[dict[str, BatchStatus], tuple[ReportedStatus, ...]]:
-    """Return the verdict for each batch, and the statements that match none."""
+    """Return the status of each batch, and the reported statuses that match none."""
     batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
     found = match_statuses(said, [one for filed in about.values() for one in filed])
     became: defaultdict[str, list[DocumentStatus]] = defaultdict(list)

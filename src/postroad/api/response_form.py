@@ -24,7 +24,7 @@ def detect_post_form(request: FastRequest) -> NativeForm | Refused | None:
 
 
 def choose_response_codec(request: FastRequest, own: NativeForm | Refused | None) -> Codec:
-    """The codec for the response to a post."""
+    """Return the codec for the response to a post."""
     if isinstance(own, NativeForm):
         return own.codec
     return choose_answer_codec(

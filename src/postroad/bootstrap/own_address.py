@@ -1,6 +1,6 @@
 """The external URL of this network, for links that return to it.
 
-Rule: the settings or the socket determine it. A client chooses the Host header, so a link made from an unknown one
+Rule: the settings or the socket determine it. A client chooses the Host header, so a link made from an unknown host
 could lead anywhere.
 """
 

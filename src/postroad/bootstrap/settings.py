@@ -167,7 +167,7 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
     return values
 
 
-# Variables that other parts of postroad read for themselves.
+# Variables that other parts of postroad read.
 OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python", "settings", "context"})
 
 
@@ -252,7 +252,7 @@ def _contradictions(settings: Settings) -> list[str]:
 
 
 def _forbidding(settings: Settings) -> list[str]:
-    """Return errors in the networks that pushes may reach, such as a mistyped network taken for a name."""
+    """Return errors in the networks that pushes may reach, such as a mistyped network that was read as a name."""
     faults: list[str] = []
     for name, lists in (
         ("push_allow_private", (settings.push_allow_private, ())),

@@ -23,8 +23,8 @@ from postroad.core.routing.forward import Forward
 
 VALUE_CHARS = 1_000
 FAULTS_TOLD = 10
-OWN = ("interchange.", "document.")  # prefixes of properties that are set here, whatever the message has
-SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
+OWN = ("interchange.", "document.")  # prefixes of properties that are set here and replace those of the message
+SINGLE = {"json_lines": "application/json"}  # content types of a single document that differ from those of many
 _TEST = {"usage": ("T",), "test": ("1",), "processing": ("T", "D")}
 
 

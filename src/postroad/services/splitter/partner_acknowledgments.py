@@ -97,7 +97,7 @@ class SplitterPartner:
         )
 
     def _as_told(self, found: Split, repeated: bool) -> Split:
-        """Return the interchange with facts from here: repeated, and always acknowledged."""
+        """Return the interchange with the options of this message: repeated, and always acknowledged."""
         if repeated:
             fault = InterchangeFault(code=f"{found.standard}.repeated", text="its control number is a duplicate")
             found = replace(found, faults=(*found.faults, fault))

@@ -2,7 +2,7 @@
 
 Every part of the message contains one or more interchanges. Documents go to the service that the splitter's owner has
 named, and its rules or an exchange route them further. The partner receives an acknowledgment of its interchange
-(997, CONTRL, ACK), if that was agreed on. The partner's acknowledgments of our interchanges are recorded at their
+(997, CONTRL, ACK), if the partnership requires it. The partner's acknowledgments of our interchanges are recorded at their
 batch and not forwarded. Rules: a message is accepted completely or not at all, and a refused message becomes a dead
 letter of the splitter. An acceptance is reported to the partner only when it is durable.
 """
@@ -129,7 +129,7 @@ def _and_untold(refusal: Refused, untold: str) -> Refused:
 
 
 async def _repeated(message: Delivered, first_ones: Sequence[SplitDocument], tools: Tools) -> set[int]:
-    """Return the interchanges that came before, by their first document."""
+    """Return the indexes of interchanges that were received before, by their first documents."""
     before = await tools.partners.came_before(message, [one.forward for one in first_ones])
     keys = {one.once for one in before}
     repeated: set[int] = set()

@@ -135,9 +135,7 @@ class Push:
     secret_from: str = ""  # where the network finds the secret: env:NAME or file:PATH, never the secret itself
     tries: int = 9
     retry_interval_s: int = 0  # 0 = the network's growing schedule
-    backup: Push | None = (
-        None  # where failed pushes are tried next, with its own tries and interval
-    )
+    backup: Push | None = None  # where failed pushes are tried next, with its own tries and interval
 
     @property
     def places(self) -> tuple[Push, ...]:

@@ -203,7 +203,7 @@ class MessageHistory:
     code: str = ""  # the refusal of the whole post; empty: accepted
     detail: str = ""  # the text of the refusal
     expires_at_us: int = field(default=0, compare=False)  # 0: never
-    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # search keys; visible to sender and recipients
+    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # search keys; for sender and recipients
 
 
 @dataclass(slots=True, kw_only=True)

@@ -270,7 +270,7 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
     at_us: int
     by: str
     service: str  # GCID of the batcher
-    what: str  # joined, closed, held …, as in ``BATCH_MOVES``; rested, went on: the network stopped cleanly, and is back
+    what: str  # joined, closed, held …, as in ``BATCH_MOVES``; rested, went on: at a clean stop and restart of the network
     batches: tuple[Batch, ...]  # after this entry
     batch: str = ""  # id of the batch that was joined
     joined: tuple[BatchMember, ...] = ()

@@ -44,7 +44,7 @@ class Directory:
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
-    billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # settings, tariffs, invoices, payments; by kind
+    billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tariffs, invoices, payments …; by kind
     # Bindings, the parts of models, support requests; by kind.
     exchanging: Mapping[str, Owned] = field(default_factory=dict)
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs

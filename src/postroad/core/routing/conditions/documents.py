@@ -52,7 +52,7 @@ class MessageDocuments:
         self._elements: dict[str, int] = {}  # number of elements of XML documents, by id
         self._read: dict[str, Any] = {}  # by id
         self._doctypes: dict[str, DoctypeDefaults] = {}  # the same
-        self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, header or documents, and id or ""
+        self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, ``where``, and id or ""
 
     def xml(self, place: ValueLocation, path: XmlPath, defaults_of: DefaultsOf) -> PlaceContent:
         """Return what an XML path finds in all documents it applies to."""

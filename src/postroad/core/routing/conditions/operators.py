@@ -17,7 +17,7 @@ from postroad.errors import Refused
 
 COMPARED_CHARS = 100_000  # maximum length of element contents that are compared with each other
 
-OperatorTest = Callable[[PlaceContent, PlaceContent], bool]  # of the location, and of the other location if there is one
+OperatorTest = Callable[[PlaceContent, PlaceContent], bool]  # of the location and, if any, the other one
 
 
 def operator_test(comparison: ValueComparison) -> OperatorTest:

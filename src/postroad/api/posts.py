@@ -246,7 +246,7 @@ class PostEndpoints:
     def _later(
         self, work: Coroutine[Any, Any, None], request: FastRequest, reply: FastReply, codec: Codec
     ) -> asyncio.Task[None]:
-        """Run work as a task; an internal error is answered too, so that the client does not wait forever."""
+        """Run work as a task; an internal error is answered too, so that the client does not wait indefinitely."""
 
         def ended(task: asyncio.Task[None]) -> None:
             error = None if task.cancelled() else task.exception()

@@ -47,12 +47,12 @@ class StrictTransport:
             await self._app(scope, receive, send)
             return
 
-        async def told(event: Message) -> None:
+        async def send_with_header(event: Message) -> None:
             if event["type"] == "http.response.start":
                 MutableHeaders(scope=event)["Strict-Transport-Security"] = f"max-age={self._days * DAY_S}"
             await send(event)
 
-        await self._app(scope, receive, told)
+        await self._app(scope, receive, send_with_header)
 
 
 def _is_here(scope: Scope) -> bool:

@@ -73,10 +73,10 @@ class PartnerChannel(Protocol):
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         """Return the forwards that another delivery has already made."""
 
-    async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
+    async def send(self, splitter: Service, delivered: Delivered, acknowledgment: AcknowledgmentToSend) -> None: ...
 
     async def record(
-        self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
+        self, splitter: Service, delivered: Delivered, all_received: Iterable[ReceivedAcknowledgments]
     ) -> None: ...
 
 

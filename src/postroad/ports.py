@@ -1,6 +1,6 @@
 """The interfaces between the flow and the outside world, as small Protocols; adapters implement them.
 
-Rule: nothing here knows a database, a file or a socket. A new adapter is finished when it passes the contract suite of
+Rule: nothing here depends on a database, a file or a socket. A new adapter is finished when it passes the contract suite of
 its port in ``postroad.testing``.
 """
 
@@ -106,7 +106,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never jump, for leases and time-outs."""
+        """Return monotonic seconds, for leases and timeouts."""
         ...
 
 

@@ -1,6 +1,6 @@
 """Detects the format of a post, and chooses the codec of its response.
 
-Rule: nothing is refused here. The error of an unrecognised post is passed on to the stage that knows the sender,
+Rule: nothing is refused here. The error of an unrecognised post is passed on to the stage that authenticates the sender,
 returned to the sender in their own format, and recorded like every other refusal.
 """
 

@@ -27,7 +27,7 @@ class OwnAddress:
 
     @property
     def url(self) -> str:
-        """The external URL, without a trailing slash."""
+        """Return the external URL, without a trailing slash."""
         settings = self._settings
         scheme = "https" if settings.tls_certificate else "http"
         return settings.public_url.rstrip("/") or f"{scheme}://{self._host}:{self._port}"

@@ -119,7 +119,7 @@ class ConnectionPool:
             raise _unavailable("it did not answer a moment ago")
         try:
             async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                with _cut_connections_told(connection):
+                with _raise_disconnects(connection):
                     yield connection
         except AWAY as error:
             raise self._told(error) from error
@@ -152,7 +152,7 @@ class ConnectionPool:
 
 
 @contextmanager
-def _cut_connections_told(connection: Connection) -> Iterator[None]:
+def _raise_disconnects(connection: Connection) -> Iterator[None]:
     """Raise a connection failure for any asyncpg error after which the connection is closed."""
     try:
         yield

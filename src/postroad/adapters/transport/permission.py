@@ -74,7 +74,7 @@ class Permission:
 
 
 def not_allowed(destination: Destination) -> NoAnswer:
-    """The error for a destination that may not be reached, or that does not exist."""
+    """Return the error for a destination that may not be reached, or that does not exist."""
     settings = "push_allow_private" if destination.scheme == "https" else "push_allow_private or push_allow_http"
     return NoAnswer(make_reason("push.address-not-allowed", host=destination.host, settings=settings))
 

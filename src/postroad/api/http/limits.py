@@ -42,6 +42,6 @@ class HttpLimits:
 
     @property
     def tick_s(self) -> float:
-        """The interval between deadline checks, short enough that none is missed by more than a fifth."""
+        """Return the interval between deadline checks; a deadline is exceeded by at most a fifth."""
         shortest = min(self.header_deadline_s, self.body_deadline_s, self.idle_s, self.linger_s, self.capacity_wait_s)
         return max(0.01, min(0.5, shortest / 5))

@@ -1,4 +1,4 @@
-"""Contexts along a route: invokers, what each service sees, and how far an error goes up.
+"""Contexts along a route: invokers, the values that each service sees, and which invoker absorbs an error.
 
 Rule: contexts never change. The results of an invoked service are stored beside them and visible to the invocations
 concerned, so after every return each context is the same as before the invocation.

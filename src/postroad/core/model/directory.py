@@ -287,5 +287,5 @@ class Service:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The names by which lists refer to the service, in lower case: GCID, address and organization."""
+        """Return the names by which lists refer to the service, in lower case: GCID, address and organization."""
         return self.gcid, self.address.casefold(), self.organization.casefold()

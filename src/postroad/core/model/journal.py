@@ -1,6 +1,6 @@
 """Journal entries: the facts from which everything else is derived.
 
-An entry is one complete decision: its kind is a past participle, its fields contain when, who, what and how much. A step of the
+An entry is one complete decision: its kind is a past participle, its fields are time, actor, object and details. A step of the
 flow writes one entry, completely or not at all. Fields are only added at the end, with a default; a kind never changes its
 meaning. Bodies are stored beside entries, which list their parts and sizes. ``by``: a GCID, an e-mail address, or ``network``.
 """

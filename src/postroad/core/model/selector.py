@@ -23,7 +23,7 @@ class Selector(Struct, frozen=True, kw_only=True):
 
     @property
     def by_pseudonym(self) -> bool:
-        """Whether session and transaction are pseudonyms, the names that a party knows from which others are hidden."""
+        """Whether session and transaction are pseudonyms, as shown to a party from which others are hidden."""
         return False
 
     @property

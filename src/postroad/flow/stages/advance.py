@@ -129,7 +129,7 @@ class AdvanceStage:
 
 
 class JourneyEnd(NamedTuple):
-    """How and why a journey ends; ``told`` is the status for a sender that may not see the full reason."""
+    """The end of a journey and its reason; ``told`` is the status for a sender that may not see the full reason."""
 
     state: str
     status: Status

@@ -25,7 +25,7 @@ MAX_SHARERS = 10_000
 
 
 class MapAsset(Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of an asset of kind map: who shares it, as organizations, addresses or GCIDs; ``*`` means everyone."""
+    """The content of an asset of kind map: the organizations, addresses or GCIDs that share it; ``*`` means all."""
 
     services: tuple[str, ...] | Literal["*"]
 

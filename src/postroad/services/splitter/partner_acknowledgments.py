@@ -58,7 +58,7 @@ class SplitterPartner:
                 receiver=self._receiver,
                 name=f"{'answer' if reply.taken else 'refusal'} {number + 1}",
                 standard=reply.opened.standard,
-                found=self._as_told(found, number in repeated),
+                found=self._with_agreed_options(found, number in repeated),
                 facts=self._options,
                 taken=reply.taken,
                 rejected=(rejected or {}).get(number, ()),
@@ -96,7 +96,7 @@ class SplitterPartner:
             f"interchange {found[place].reference} of {found[place].sender}" for place in sorted(places)
         )
 
-    def _as_told(self, found: Split, repeated: bool) -> Split:
+    def _with_agreed_options(self, found: Split, repeated: bool) -> Split:
         """Return the interchange with the options of this message: repeated, and always acknowledged."""
         if repeated:
             fault = InterchangeFault(code=f"{found.standard}.repeated", text="its control number is a duplicate")

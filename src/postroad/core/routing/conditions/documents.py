@@ -1,7 +1,7 @@
 """The documents of one message, parsed on first use and at most once.
 
-Rule: a document that cannot be parsed has no nodes; this is recorded, not raised, because the contents of a document
-are the sender's business.
+Rule: a document that cannot be parsed has no nodes; this is recorded, not raised, because the sender
+is responsible for the contents of its documents.
 """
 
 from __future__ import annotations

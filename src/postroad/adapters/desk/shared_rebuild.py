@@ -38,8 +38,8 @@ NOWHERE = (0, 0, 0)  # until the database has looked up the position
 class Replay:
     """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were applied.
 
-    The rows of resent messages lack the location of message and content, because that would require remembering it
-    for every message.
+    The rows of resent messages lack the location of message and content, because the replay would
+    have to remember both for every message.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,7 @@ class Replay:
                 self.queue.pop(number, None)
             elif change is not None and (row := self.queue.get(number)) is not None:
                 row[ATTEMPTS] += change.attempts
-                if row[AVAILABLE] != IN_A_BATCH_US:  # it stays in its batch
+                if row[AVAILABLE] != IN_A_BATCH_US:  # else it stays in its batch
                     row[AVAILABLE] = change.available_at_us
                     row[RETRY_AT] = change.available_at_us if change.is_push_retry else row[RETRY_AT]
 

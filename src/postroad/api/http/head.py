@@ -149,7 +149,7 @@ def _parse(head: RequestHead, raw: bytes) -> None:
     try:
         httptools.HttpRequestParser(head).feed_data(raw)
     except httptools.HttpParserUpgrade:
-        pass  # raised after a valid head; the upgrade is handled below
+        pass  # raised after a valid head; ``read_head`` checks the requested upgrade
     except httptools.HttpParserCallbackError as error:
         if isinstance(error.__context__, Refused):
             raise error.__context__ from None

@@ -47,7 +47,7 @@ class Invocation:
 
     @property
     def is_delivered(self) -> bool:
-        """Whether the message is delivered to the service, so that the service does more than apply its rules."""
+        """Whether the message is delivered to the service: it does not redirect, and is not rules-only (unless dynamic)."""
         return self.target is None and (self.dynamic or not self.service.logical_only)
 
     @property
